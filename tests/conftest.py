@@ -1,0 +1,74 @@
+"""What every test shares: a clean environment, hypothesis profiles, and a loop that must not block.
+
+Owns nothing about the product; fixtures of one kind of test live beside those tests.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from blockbuster import BlockBuster, blockbuster_ctx
+from hypothesis import HealthCheck, settings
+
+OURS = ("ANSWERBACK_", "SLACK_", "DISCORD_")
+"""Prefixes of the environment variables that configure Answerback."""
+
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "thorough",
+    deadline=None,
+    max_examples=2_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def _scrub() -> None:
+    for name in [name for name in os.environ if name.startswith(OURS)]:
+        del os.environ[name]
+
+
+def pytest_configure() -> None:
+    """Forget the developer's own tokens before the first fixture can start a process."""
+    _scrub()
+
+
+@pytest.fixture(autouse=True)
+def clean_environment() -> Iterator[None]:
+    """No test sees a variable of ours that it did not set, or leaves one to the next."""
+    _scrub()
+    yield
+    _scrub()
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_ours_blocks_the_loop() -> Iterator[BlockBuster]:
+    """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
+    with blockbuster_ctx(["bot", "adapters", "storage"]) as blockbuster:
+        yield blockbuster
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of files that tests read and never write."""
+    return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of Debian's Chromium, which `.ci/system-packages` installs; a test without it skips."""
+    found = shutil.which("chromium")
+    if found is None and os.environ.get("CI"):
+        pytest.fail("chromium is missing: run .ci/system-packages, which installs it")
+    if found is None:
+        pytest.skip("chromium is not installed: browser tests need it (apt-get install chromium)")
+    return found
