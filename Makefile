@@ -1,0 +1,77 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+ARGS ?=
+
+.PHONY: help
+help: ## Show what can be made
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: .venv/core.stamp ## Walk a form on a page in the browser, no token needed (ARGS=--no-browser prints the address)
+	@$(BIN)/answerback demo $(ARGS)
+
+.PHONY: venv
+venv: .venv/all.stamp ## Make .venv with everything that running, testing and documenting needs
+
+.venv/core.stamp: pyproject.toml constraints.txt .ci/venv
+	@test -f .venv/all.stamp || .ci/venv core
+	@test ! -f .venv/all.stamp || .ci/venv all
+	@touch $@
+
+.venv/all.stamp: pyproject.toml constraints.txt .ci/venv
+	@.ci/venv all
+	@touch .venv/core.stamp $@
+
+.PHONY: test
+test: venv ## Run every test (ARGS="-k word" runs some)
+	@.ci/system-packages
+	@$(PYTEST) $(ARGS)
+
+.PHONY: check
+check: style types imports docs coverage ## Everything that has to hold: style, types, import rules, docs, tests
+
+.PHONY: style
+style: venv ## Formatting and lint
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+.PHONY: format
+format: venv ## Mend formatting and what lint can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: types
+types: venv ## mypy, strict, tests included
+	@$(BIN)/mypy
+
+.PHONY: imports
+imports: venv ## Who may import whom
+	@$(BIN)/lint-imports
+
+.PHONY: coverage
+coverage: venv ## Every test, with branch coverage
+	@.ci/system-packages
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+.PHONY: bench
+bench: venv ## Measure, beside floors in the same run
+	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+.PHONY: docs
+docs: venv ## Build the documentation into site/, every broken link an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file .mkdocs.yml
+
+.PHONY: lock
+lock: venv ## Pin the newest releases that pyproject.toml allows, with hashes
+	@printf 'pip\nsetuptools\n' | $(BIN)/uv pip compile pyproject.toml - --all-extras --universal \
+		--python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --quiet \
+		--output-file constraints.txt
+
+.PHONY: clean
+clean: ## Remove what the other targets made
+	rm -rf .venv site build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
