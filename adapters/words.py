@@ -1,0 +1,83 @@
+"""The sentences that every surface says alike: private notes to a person, and how an ask ended."""
+
+from __future__ import annotations
+
+from bot.ask import ANYONE, Ask, Status
+from bot.labels import Labels
+from bot.ports import Rejected, Why
+from bot.view import View
+from bot.walker import Person, Source
+
+
+def asks_line(view: View, labels: Labels) -> str:
+    """Who asks, and how far they are: ``Assistant asks [2/3]``."""
+    line = labels.asks.format(label=view.label)
+    progress = view.prompt.progress if view.prompt else None
+    return f"{line} {progress}" if progress else line
+
+
+def ending(view: View, labels: Labels) -> str:
+    """How an ask ended, without who ended it; empty while it is open."""
+    if view.outcome is None:
+        return ""
+    match view.outcome.status:
+        case Status.ANSWERED:
+            return labels.answered
+        case Status.CANCELLED:
+            return labels.cancelled if view.reply else labels.cancelled_without_words
+        case Status.TURN_ENDED:
+            return labels.turn_ended
+        case Status.EXPIRED:
+            return labels.expired
+        case Status.WITHDRAWN:
+            return labels.withdrawn.format(label=view.label)
+        case Status.FAILED:
+            return labels.failed
+        case Status.OPEN:
+            raise AssertionError("an outcome is never open")
+
+
+def name_of(person: Person) -> str:
+    """A person as others are told of them."""
+    return person.name or person.user_id
+
+
+def source_note(source: Source, labels: Labels) -> str | None:
+    """What marks an answer that no person gave; None for a person's own."""
+    return {
+        Source.DEFAULT: labels.source_default,
+        Source.CONFIG: labels.source_config,
+        Source.REMEMBERED: labels.source_remembered,
+        Source.INQUIRY: labels.source_inquiry,
+    }.get(source)
+
+
+def note(rejected: Rejected, view: View | None, labels: Labels, who: str) -> str:
+    """What a person is privately told whose action changed nothing.
+
+    Args:
+        view: the view of ``rejected.ask``; None when there is none.
+        who: the responders, as this surface names them.
+    """
+    match rejected.why:
+        case Why.NOT_FOUND:
+            return labels.not_found
+        case Why.NOT_ALLOWED:
+            return labels.not_allowed.format(who=who)
+        case Why.ENDED:
+            how = ending(view, labels) if view else ""
+            by = view.outcome.ended_by if view and view.outcome else None
+            return labels.has_ended.format(
+                how=f"{how} {labels.by.format(name=name_of(by))}" if by else how
+            )
+        case Why.STALE:
+            if rejected.ask is not None and rejected.ask.acted_by is not None:
+                return labels.too_late.format(name=name_of(rejected.ask.acted_by))
+            return labels.too_late_unknown
+        case Why.INVALID:
+            return "\n".join(problem.message for problem in rejected.problems)
+
+
+def open_to_all(ask: Ask) -> bool:
+    """Whether everybody who sees the prompt may act on it."""
+    return ANYONE in ask.responders

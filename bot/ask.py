@@ -1,0 +1,318 @@
+"""The ask: one tool call that waits for people, with its walk, its destination and how it ended.
+
+Owns the stored unit and the pure transitions that make a new ask, and its record entries, of an
+old one. Knows no dialect, no database and no clock: times come in as arguments (seconds since the
+epoch, UTC).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from bot import walker
+from bot.form import Form, Question
+from bot.walker import Action, Given, Person, Refused, Source, Walk
+
+ANYONE: Final = "anyone"
+"""The responder that stands for everybody who can see the prompt."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Status(StrEnum):
+    """How an ask stands."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    TURN_ENDED = "turn_ended"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    FAILED = "failed"
+
+
+class Reason(StrEnum):
+    """Why a question was cancelled, for the record and the model."""
+
+    USER = "user"
+    BACKEND_ERROR = "backend_error"
+    NO_PROMPT_BACKEND = "no_prompt_backend"
+    ASSISTANT_ROUTING_DENIED = "assistant_routing_denied"
+    INVALID_STATIC_ANSWER = "invalid_static_answer"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+
+
+class Destination(_Frozen):
+    """Where an ask is to be shown: a surface, and there a channel (and thread) or a person."""
+
+    surface: str
+    channel: str | None = None
+    thread: str | None = None
+    user: str | None = None
+
+
+class Thread(_Frozen):
+    """The thread an ask is shown in, once it is; ``url`` leads a person there."""
+
+    channel: str | None = None
+    id: str | None = None
+    url: str | None = None
+
+
+class Escalation(_Frozen):
+    """What is done when nobody answered ``after`` seconds: show it elsewhere, let others act, or both."""
+
+    after: float
+    to: Destination | None = None
+    responders: tuple[str, ...] = ()
+
+
+class Request(_Frozen):
+    """What the agent asked for; never changes."""
+
+    name: str
+    dialect: str
+    arguments: dict[str, JsonValue]
+    form: Form
+    agent: str | None = None
+    callback: str | None = None
+    conversation: str | None = None
+    turn: str | None = None
+    tool_call_id: str | None = None
+    on_expiry: Literal["cancel", "defaults"] = "cancel"
+    remind_after: tuple[float, ...] = ()
+    escalation: Escalation | None = None
+    metadata: dict[str, JsonValue] = {}
+    prompt_label: str = "Assistant"
+    """Who asks, as people see it."""
+
+
+class Outcome(_Frozen):
+    """How an ask ended: set once, never changed."""
+
+    status: Status
+    at: float
+    ended_by: Person | None = None
+    source: Source | None = None
+    reason: Reason | None = None
+    message: str | None = None
+    """For ``failed``: the words for the model."""
+
+
+class Ask(_Frozen):
+    """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
+
+    id: str
+    created_at: float
+    updated_at: float
+    request: Request
+    destination: Destination
+    responders: tuple[str, ...]
+    walk: Walk
+    revision: int = 1
+    outcome: Outcome | None = None
+    acted_by: Person | None = None
+    """Who moved it last: whom a slower person is told of."""
+    expires_at: float | None = None
+    reminded: int = 0
+    """How many entries of ``remind_after`` are done."""
+    escalated: bool = False
+    inquiring: bool = False
+    """Whether the inquiry backend, not a surface, is to answer the open question."""
+    shown_revision: int = 0
+    message: dict[str, JsonValue] | None = None
+    """The surface's own reference to the live message; None until it is posted."""
+    thread: Thread | None = None
+
+    @property
+    def status(self) -> Status:
+        """How the ask stands."""
+        return self.outcome.status if self.outcome else Status.OPEN
+
+    @property
+    def form(self) -> Form:
+        """The form that is walked."""
+        return self.request.form
+
+    @property
+    def open(self) -> bool:
+        """Whether the ask still waits for somebody."""
+        return self.outcome is None
+
+    @property
+    def question(self) -> Question | None:
+        """The question that is prompted now; None in review and once ended."""
+        return walker.prompted(self.form, self.walk) if self.open else None
+
+    def next_due(self) -> float | None:
+        """When the clock has something to do for this ask (seconds since the epoch), or None."""
+        if not self.open:
+            return None
+        times = [] if self.expires_at is None else [self.expires_at]
+        if self.inquiring:
+            times.append(self.created_at)
+        if self.reminded < len(self.request.remind_after):
+            times.append(self.created_at + self.request.remind_after[self.reminded])
+        if self.request.escalation is not None and not self.escalated:
+            times.append(self.created_at + self.request.escalation.after)
+        return min(times, default=None)
+
+
+class ToolResult(_Frozen):
+    """What goes back to the model."""
+
+    content: str
+    structured: JsonValue
+    is_error: bool = False
+
+
+class Entry(_Frozen):
+    """One line of the record: append-only, numbered by the store."""
+
+    at: float
+    kind: Literal["request", "answered", "backed", "cancelled", "ended", "delivery", "note"]
+    question_id: str | None = None
+    by: Person | None = None
+    body: dict[str, JsonValue] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A new state of an ask and what the record says of the way to it."""
+
+    ask: Ask
+    entries: tuple[Entry, ...]
+
+
+def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
+    """The record's line for the question that is prompted now; nothing in review and at the end."""
+    question = ask.question
+    if question is None:
+        return ()
+    body: dict[str, JsonValue] = {
+        "question": question.text,
+        "context": question.context,
+        "answer_type": question.answer_type.value,
+        "options": [o.model_dump(exclude_none=True) for o in question.options] or None,
+        "default": question.default,
+        "exclusive": question.exclusive,
+        "persistence": question.persistence.value,
+        "source": {"tool": ask.form.tool} if ask.form.tool else "assistant",
+    }
+    return (Entry(at=at, kind="request", question_id=question.id, body=body),)
+
+
+def acted(
+    ask: Ask, action: Action, *, at: float, by: Person | None, source: Source = Source.HUMAN
+) -> Change | Refused:
+    """What an action makes of an open ask: the walk moved on, perhaps to its end."""
+    walk = walker.step(ask.form, ask.walk, action, by=by, source=source)
+    if isinstance(walk, Refused):
+        return walk
+    outcome = None
+    if not walk.open:
+        status = Status(walk.phase.value)
+        outcome = Outcome(
+            status=status,
+            at=at,
+            ended_by=by,
+            source=weakest(walk.answers) if status is Status.ANSWERED else None,
+            reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
+        )
+    moved = ask.model_copy(
+        update={
+            "walk": walk,
+            "outcome": outcome,
+            "revision": ask.revision + 1,
+            "updated_at": at,
+            "acted_by": by or ask.acted_by,
+            "inquiring": ask.inquiring and outcome is None,
+        }
+    )
+    entries = (*_response(ask, action, walk, at, by), *request_entry(moved, at))
+    return Change(moved, (*entries, *_ended_entry(moved, at)))
+
+
+def ended(
+    ask: Ask,
+    status: Status,
+    *,
+    at: float,
+    reason: Reason,
+    message: str | None = None,
+    by: Person | None = None,
+) -> Change:
+    """The ask ended by something else than a person's answer: expired, withdrawn or failed."""
+    outcome = Outcome(status=status, at=at, ended_by=by, reason=reason, message=message)
+    done = ask.model_copy(
+        update={
+            "outcome": outcome,
+            "revision": ask.revision + 1,
+            "updated_at": at,
+            "inquiring": False,
+        }
+    )
+    cancelled: tuple[Entry, ...] = ()
+    if ask.question is not None:
+        cancelled = (
+            Entry(
+                at=at, kind="cancelled", question_id=ask.question.id, body={"reason": reason.value}
+            ),
+        )
+    return Change(done, (*cancelled, *_ended_entry(done, at)))
+
+
+_STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)
+
+
+def weakest(answers: tuple[Given, ...]) -> Source | None:
+    """Whose the answers are, all together: one that a machine gave makes the whole a machine's."""
+    return max((given.source for given in answers), key=_STRENGTH.index, default=None)
+
+
+def _response(
+    ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
+) -> tuple[Entry, ...]:
+    question = ask.question
+    if question is None:
+        return ()
+    if isinstance(action, (walker.Answer, walker.Other)):
+        given = walk.answer(question.id)
+        if given is None:
+            raise AssertionError(f"{ask.id}: the answer to {question.id} was not collected")
+        body: dict[str, JsonValue] = {
+            "value": given.value,
+            "remembered": given.remembered,
+            "other": given.other,
+            "source": given.source.value,
+        }
+        return (Entry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
+    if isinstance(action, walker.Back):
+        return (Entry(at=at, kind="backed", question_id=question.id, by=by),)
+    return (
+        Entry(
+            at=at,
+            kind="cancelled",
+            question_id=question.id,
+            by=by,
+            body={"reason": Reason.USER.value},
+        ),
+    )
+
+
+def _ended_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
+    if ask.outcome is None:
+        return ()
+    body: dict[str, JsonValue] = {"status": ask.outcome.status.value}
+    if ask.walk.reply is not None:
+        body["reply"] = ask.walk.reply
+    if ask.outcome.reason is not None:
+        body["reason"] = ask.outcome.reason.value
+    return (Entry(at=at, kind="ended", by=ask.outcome.ended_by, body=body),)

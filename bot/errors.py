@@ -1,0 +1,129 @@
+"""Every error that crosses a room's border, and what a person or caller did wrong as plain values.
+
+The tree::
+
+    AnswerbackError
+    ├── ProblemError(status)          a caller's mistake; becomes application/problem+json
+    │   └── InvalidCallError          the tool call itself is wrong: every mistake at once (422)
+    ├── PlatformError                 a chat platform failed; adapters translate their SDK's exceptions
+    │   ├── RateLimitedError          come back after ``retry_after`` seconds
+    │   ├── UnauthorizedError         the credentials are refused; a person must mend them
+    │   ├── GoneError                 the channel, thread or person cannot be reached for good
+    │   ├── RefusedError              the platform refuses what we rendered: our defect
+    │   └── UnavailableError          lost, late or broken: nobody knows whether it happened; try again
+    ├── StoreError                    the database failed
+    │   ├── OutcomeUnknownError       a COMMIT failed: it may or may not be on disk
+    │   └── DatabaseTooNewError       the file was written by a newer Answerback
+    ├── InquiryError                  the configured inquiry backend gave no usable answer
+    └── ConfigError                   the configuration is wrong; says which key and what to do
+
+A person's mistake (a late click, a value that is no answer, somebody else's question) is no
+exception: it is a returned `Rejected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Problem(BaseModel):
+    """One mistake in what was sent: where (a JSON pointer), which kind, and words that say how to mend it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pointer: str
+    code: str
+    message: str
+
+
+class AnswerbackError(Exception):
+    """The root of everything Answerback raises on purpose."""
+
+
+class ProblemError(AnswerbackError):
+    """A caller's mistake.
+
+    Args:
+        status: the HTTP status that tells it.
+        title: one line: what is wrong.
+        detail: where, and what to do next.
+        problems: the single mistakes, where there are several.
+    """
+
+    def __init__(
+        self, status: int, title: str, detail: str | None = None, problems: Sequence[Problem] = ()
+    ) -> None:
+        super().__init__(detail or title)
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.problems = tuple(problems)
+
+
+class InvalidCallError(ProblemError):
+    """A tool call that cannot be shown to anybody, with every mistake in document order.
+
+    Args:
+        tool: the tool's name as called, for the title.
+        problems: every mistake found.
+        dialect: the dialect that read the call, or None when none was recognised.
+    """
+
+    def __init__(self, tool: str, problems: Sequence[Problem], dialect: str | None = None) -> None:
+        super().__init__(422, f"Invalid {tool} call", None, problems)
+        self.tool = tool
+        self.dialect = dialect
+
+
+class PlatformError(AnswerbackError):
+    """A chat platform failed. ``code`` is the platform's own word for it, for the log and the operator."""
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RateLimitedError(PlatformError):
+    """The platform wants us to wait ``retry_after`` seconds."""
+
+    def __init__(self, message: str, *, retry_after: float, code: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.retry_after = retry_after
+
+
+class UnauthorizedError(PlatformError):
+    """The platform refuses our credentials or lacks a scope: only the operator can mend it."""
+
+
+class GoneError(PlatformError):
+    """The place or person cannot be reached, now or later."""
+
+
+class RefusedError(PlatformError):
+    """The platform refuses the payload that we rendered, even as plain text."""
+
+
+class UnavailableError(PlatformError):
+    """The platform did not answer, or answered that it is broken; whether it acted is unknown."""
+
+
+class StoreError(AnswerbackError):
+    """The database could not do what was asked."""
+
+
+class OutcomeUnknownError(StoreError):
+    """A COMMIT failed: what it held may or may not be on disk. Read again before trying again."""
+
+
+class DatabaseTooNewError(StoreError):
+    """The database was written by a newer Answerback than this one."""
+
+
+class InquiryError(AnswerbackError):
+    """The inquiry backend did not answer, or not with an answer to the question."""
+
+
+class ConfigError(AnswerbackError):
+    """The configuration is wrong; the message names the key and what to do."""

@@ -1,0 +1,106 @@
+"""The form: what is asked, as frozen values. Owns the shapes and their bounds; reads no call and checks no answer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+MAX_QUESTIONS: Final = 100
+MAX_OPTIONS: Final = 1_000
+MAX_TEXT: Final = 20_000
+"""Characters (code points) of a question's text, its context, a description or a preview."""
+MAX_LABEL: Final = 1_000
+"""Characters (code points) of a label, an option's value or an id."""
+MAX_SCHEMA_DEPTH: Final = 32
+MAX_SCHEMA_BYTES: Final = 64 * 1024
+
+
+class AnswerType(StrEnum):
+    """What kind of value answers a question."""
+
+    BOOLEAN = "boolean"
+    SELECT = "select"
+    MULTI_SELECT = "multi_select"
+    TEXT = "text"
+    SCHEMA = "schema"
+
+
+class Persistence(StrEnum):
+    """How long an answer may be reused without asking: never, or for the agent's turn."""
+
+    NONE = "none"
+    TURN = "turn"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Option(_Frozen):
+    """One choice: ``value`` goes to the agent, ``label`` is shown; ``preview`` is markdown shown on demand."""
+
+    value: str
+    label: str
+    description: str | None = None
+    preview: str | None = None
+
+
+class When(_Frozen):
+    """Ask only if the answer to ``question_id`` equals ``equals`` (None: only if it was skipped)."""
+
+    question_id: str
+    equals: JsonValue
+
+
+class Question(_Frozen):
+    """One question of a form."""
+
+    id: str
+    text: str
+    answer_type: AnswerType
+    context: str | None = None
+    header: str | None = None
+    """A short title some dialects give beside the question."""
+    options: tuple[Option, ...] = ()
+    json_schema: JsonValue = None
+    """The JSON Schema of a schema question; None for every other type."""
+    default: JsonValue = None
+    has_default: bool = False
+    when: When | None = None
+    other: bool = False
+    """Whether "Something else…" is offered beside the options."""
+    exclusive: bool = True
+    """Whether only a person may answer."""
+    persistence: Persistence = Persistence.NONE
+
+    def option(self, value: JsonValue) -> Option | None:
+        """The option that has this value, or None."""
+        return next((o for o in self.options if o.value == value), None)
+
+
+class Form(_Frozen):
+    """The questions of one tool call, in order, with what its dialect adds to walking them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    questions: tuple[Question, ...]
+    review: bool = False
+    """Whether a form of more than one question ends in a review before it is submitted."""
+    reply_needs_text: bool = False
+    """Whether Reply is refused without words."""
+    reply_is_free_text: bool = False
+    """Whether what a person types instead of answering ends the ask as its free text."""
+    tool: str | None = None
+    """The tool on whose behalf the question is put; None when the assistant itself asks."""
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether this form ends in a review."""
+        return self.review and len(self.questions) > 1
+
+    def index(self, question_id: str) -> int | None:
+        """The 0-based place of a question, or None when there is none of this id."""
+        return next((i for i, q in enumerate(self.questions) if q.id == question_id), None)

@@ -1,0 +1,411 @@
+"""The protocols between the service and the world: surfaces, stores, the inquiry backend, the clock.
+
+Adapters and stores know these and nothing above them. The service is handed to an adapter as `Asks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import JsonValue
+
+from bot.ask import Ask, Destination, Entry, Person, Status, Thread
+from bot.errors import Problem
+from bot.form import Question
+from bot.walker import Action
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Tells the time; tests move it."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, UTC."""
+
+    async def sleep_until(self, when: float) -> None:
+        """Returns once ``now()`` has reached ``when``."""
+
+
+# --- what a surface hands in ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Somebody who acts: the person and the groups (user groups, roles) they are known to be in.
+
+    ``groups_known`` are the groups that were looked up; membership in another one is still open.
+    """
+
+    person: Person
+    groups: frozenset[str] = frozenset()
+    groups_known: frozenset[str] = frozenset()
+
+
+class Why(StrEnum):
+    """Why an action changed nothing."""
+
+    NOT_FOUND = "not_found"
+    NOT_ALLOWED = "not_allowed"
+    STALE = "stale"
+    ENDED = "ended"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """The action counted: the ask as it stands now. ``repeated``: this delivery had been counted before."""
+
+    ask: Ask
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The action changed nothing; ``ask`` is the ask as it stands (None when there is none of this id)."""
+
+    why: Why
+    ask: Ask | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+class Asks(Protocol):
+    """The service, as adapters see it. Every method commits before it returns."""
+
+    async def act(
+        self,
+        ask_id: str,
+        action: Action,
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+    ) -> Acted | Rejected:
+        """Acts on an ask as a responder.
+
+        Args:
+            revision: the revision the person saw; another one is `Why.STALE`.
+            delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
+
+        Raises:
+            StoreError: nothing is known to be saved; tell the person to try again.
+        """
+
+    async def typed(
+        self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
+    ) -> Acted | Rejected | None:
+        """Takes words typed by a responder as the action they stand for; None when they stand for none."""
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """The ask as it stands, or None."""
+
+    async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
+        """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at the most."""
+
+    async def draft(self, key: str) -> JsonValue:
+        """What a person has entered so far in a form of several pages; None when there is nothing."""
+
+    async def save_draft(self, key: str, value: JsonValue) -> None:
+        """Keeps (or with None drops) a draft, over restarts, for a few days."""
+
+
+# --- surfaces ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask."""
+
+    revision: int
+    message: Mapping[str, JsonValue]
+    thread: Thread
+
+
+class Surface(Protocol):
+    """A place where people are: renders stored asks and hands in what people do."""
+
+    name: str
+
+    async def start(self, asks: Asks) -> None:
+        """Connects. Returns once connected, or once a first attempt failed that is being repeated."""
+
+    async def stop(self) -> None:
+        """Disconnects; what is being handed in is finished first."""
+
+    def ready(self) -> str | None:
+        """None when people can be reached, else one sentence that says why not and what to do."""
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        """Makes the live message show the ask as given: posts it the first time, edits it afterwards.
+
+        Idempotent: showing the same ask again changes nothing. ``save`` stores a reference in the
+        middle of showing (a thread that was made before its message, say), so that a crash cannot
+        double it.
+
+        Raises:
+            PlatformError: one of its kinds.
+        """
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """Pings the responders in the thread, pointing at the live message; ``number`` is the reminder's place (0, 1, …).
+
+        Safe to call again for the same number: it is posted once.
+
+        Raises:
+            PlatformError: one of its kinds.
+        """
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """Turns the message ``left`` (at the place that an ask left) into a note without controls.
+
+        Raises:
+            PlatformError: one of its kinds.
+        """
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """Which of these groups (without the leading @) the person is in.
+
+        Raises:
+            PlatformError: one of its kinds.
+        """
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
+
+    def check(self, destination: Destination) -> str | None:
+        """None when the destination is well-formed here, else one sentence that says what is wrong."""
+
+
+class Inquiry(Protocol):
+    """The configured backend that may answer what is not a person's to answer."""
+
+    async def answer(self, ask: Ask, question: Question) -> JsonValue:
+        """Its answer, not yet checked.
+
+        Raises:
+            InquiryError: no answer could be had.
+        """
+
+
+# --- the store -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One webhook to send: written with the outcome it tells of."""
+
+    id: str
+    ask_id: str
+    type: str
+    url: str
+    agent: str | None
+    body: str
+    created_at: float
+
+
+class DeliveryState(StrEnum):
+    """Where a webhook delivery stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDelivery:
+    """A delivery with what became of it. ``next_at`` is None unless it is pending."""
+
+    delivery: Delivery
+    state: DeliveryState
+    tries: int
+    next_at: float | None
+    last_status: int | None
+    last_error: str | None
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An answer to be reused in the same turn."""
+
+    conversation: str
+    turn: str
+    tool: str
+    question_id: str
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What one transaction stores for an ask, all or nothing."""
+
+    ask: Ask
+    entries: tuple[Entry, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[T]):
+    """What to store (None: nothing) and what to tell the caller."""
+
+    write: Write | None
+    result: T
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """An agent's own key for a submission, and a digest of what it submitted."""
+
+    agent: str
+    key: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The ask was stored."""
+
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The idempotency key had been used: the first ask as it stands, and whether the body was the same."""
+
+    ask: Ask
+    same_body: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """A line of the record with its number: growing over the whole store, not without gaps."""
+
+    seq: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some rows and the cursor of the next page (None: that was all)."""
+
+    rows: tuple[T, ...]
+    after: str | None
+
+
+class Store(Protocol):
+    """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
+
+    async def open(self) -> None:
+        """Opens and migrates.
+
+        Raises:
+            DatabaseTooNewError: a newer Answerback wrote it.
+        """
+
+    async def close(self) -> None:
+        """Finishes what is under way and closes."""
+
+    async def check(self) -> None:
+        """Proves that the store can be read and written.
+
+        Raises:
+            StoreError: it can not.
+        """
+
+    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+        """Stores a new ask, or finds the one that this idempotency key stored before."""
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+    ) -> tuple[T, bool]:
+        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave.
+
+        ``decide`` is pure and quick; it may run on another thread, and may run again if the
+        transaction has to be repeated. With ``delivery``, its id is stored with the change, and if
+        it had been stored before, nothing is written. Returns the result and whether it is such a repeat.
+        """
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """An ask, or None."""
+
+    async def find(
+        self, surface: str, channel: str, thread: str | None, limit: int
+    ) -> Sequence[Ask]:
+        """The open asks whose thread (or, with None, channel) this is, newest first."""
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+
+    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """The record of an ask behind a number, oldest first."""
+
+    async def note(self, ask_id: str | None, entry: Entry) -> None:
+        """Adds a line to the record that no change of an ask comes with."""
+
+    async def shown(self, ask_id: str, shown: Shown) -> None:
+        """Notes what the live message shows; an older revision than the one noted is ignored."""
+
+    async def behind(self, limit: int) -> Sequence[str]:
+        """Ids of asks whose live message shows an older revision, oldest change first."""
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first."""
+
+    async def next_due(self) -> float | None:
+        """When the clock has something to do next (seconds since the epoch), or None."""
+
+    async def remembered(
+        self, conversation: str, turn: str, tool: str, question_id: str
+    ) -> tuple[JsonValue] | None:
+        """The remembered answer in a tuple of one, or None."""
+
+    async def draft(self, key: str) -> JsonValue:
+        """A draft, or None."""
+
+    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
+        """Stores or (None) drops a draft."""
+
+    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
+
+    async def next_delivery(self) -> float | None:
+        """When the next pending delivery is due, or None."""
+
+    async def tried(
+        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+    ) -> None:
+        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+
+    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+        """One delivery, or None."""
+
+    async def deliveries(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        """Deliveries, newest first."""
+
+    async def secret(self, name: str) -> bytes:
+        """32 random bytes of this name, made once and kept."""
+
+    async def prune(self, before: float) -> int:
+        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
+
+    async def counts(self) -> Mapping[str, int]:
+        """How many asks there are by status, from counters, and deliveries by state."""

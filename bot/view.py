@@ -1,0 +1,164 @@
+"""What a person should see of an ask now: the prompt, the review or the record, with no platform in it.
+
+Texts are verbatim, as the agent and the people wrote them: every surface makes them harmless in
+its own way when it renders.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from bot import walker
+from bot.ask import Ask, Outcome
+from bot.form import AnswerType, Question
+from bot.walker import Given, Person, Phase
+
+
+class Control(StrEnum):
+    """What a prompt offers beside its answers, in the order shown."""
+
+    BACK = "back"
+    REPLY = "reply"
+    END_TURN = "end_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The open question. ``prefill`` is what the controls start from (None: nothing)."""
+
+    question: Question
+    position: int
+    total: int
+    prefill: JsonValue
+    prefill_other: bool
+    """Whether the prefill is the text of "Something else…"."""
+    remember: bool
+    """Whether "for this turn" answers are offered."""
+
+    @property
+    def progress(self) -> str | None:
+        """``[N/M]``, or None where the form has one question."""
+        return None if self.total == 1 else f"[{self.position}/{self.total}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One question with its answer so far; ``given`` is None for a question never answered."""
+
+    question: Question
+    given: Given | None
+    editable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An ask as people should see it at ``revision``.
+
+    Exactly one of these holds: ``prompt`` is set (a question is open), ``outcome`` is set (the
+    ask has ended: no control), or neither (the review).
+    """
+
+    ask_id: str
+    revision: int
+    label: str
+    """Who asks."""
+    prompt: Prompt | None
+    lines: tuple[Line, ...]
+    """What was answered so far; all that was asked in review and once ended."""
+    controls: tuple[Control, ...]
+    outcome: Outcome | None
+    reply: str | None
+    reply_needs_text: bool
+    acted_by: Person | None
+
+    @property
+    def is_review(self) -> bool:
+        """Whether the person is to look over the answers and submit them."""
+        return self.prompt is None and self.outcome is None
+
+
+def view_of(ask: Ask) -> View:
+    """The view of an ask as it stands."""
+    return View(
+        ask_id=ask.id,
+        revision=ask.revision,
+        label=ask.request.prompt_label,
+        prompt=_prompt(ask),
+        lines=_lines(ask),
+        controls=_controls(ask),
+        outcome=ask.outcome,
+        reply=ask.walk.reply,
+        reply_needs_text=ask.form.reply_needs_text,
+        acted_by=ask.acted_by,
+    )
+
+
+def text_of(question: Question, given: Given) -> str:
+    """An answer as one text for people, not shortened: labels for options, Yes and No for booleans."""
+    return "\n".join(texts_of(question, given))
+
+
+def texts_of(question: Question, given: Given) -> list[str]:
+    """An answer as lines of text: one a chosen option; "none" where nothing was chosen."""
+    value = given.value
+    kind = question.answer_type
+    if isinstance(value, bool) and kind is AnswerType.BOOLEAN:
+        return ["Yes" if value else "No"]
+    if isinstance(value, str) and kind is not AnswerType.SCHEMA:
+        option = None if given.other else question.option(value)
+        return [option.label if option else value]
+    if isinstance(value, list) and kind is AnswerType.MULTI_SELECT:
+        chosen = [question.option(item) for item in value]
+        return [option.label for option in chosen if option] or ["(none)"]
+    return [as_json(value)]
+
+
+def as_json(value: JsonValue) -> str:
+    """A JSON value as people read it."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _prompt(ask: Ask) -> Prompt | None:
+    question = ask.question
+    if question is None or ask.walk.at is None:
+        return None
+    again = ask.walk.again
+    return Prompt(
+        question=question,
+        position=ask.walk.at + 1,
+        total=len(ask.form.questions),
+        prefill=again.value if again else question.default,
+        prefill_other=again.other if again else False,
+        remember=walker.offers_remembering(question),
+    )
+
+
+def _lines(ask: Ask) -> tuple[Line, ...]:
+    in_review = ask.open and ask.walk.phase is Phase.REVIEW
+    lines = []
+    for question in ask.form.questions:
+        given = ask.walk.answer(question.id)
+        if given is not None:
+            editable = in_review and given.source is walker.Source.HUMAN
+            lines.append(Line(question, given, editable))
+        elif not ask.open and question is _last_put(ask):
+            lines.append(Line(question, None))
+    return tuple(lines)
+
+
+def _last_put(ask: Ask) -> Question | None:
+    """The question that was open when the ask ended unanswered, so that the record shows what it was about."""
+    if ask.walk.at is not None:
+        return ask.form.questions[ask.walk.at]
+    return None
+
+
+def _controls(ask: Ask) -> tuple[Control, ...]:
+    if not ask.open:
+        return ()
+    back = (Control.BACK,) if walker.can_go_back(ask.form, ask.walk) else ()
+    return (*back, Control.REPLY, Control.END_TURN)
