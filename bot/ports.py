@@ -12,10 +12,10 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
 
-from bot.ask import Ask, Destination, Entry, Person, Status, Thread
+from bot.ask import Ask, Destination, Entry, Status, Thread
 from bot.errors import Problem
 from bot.form import Question
-from bot.walker import Action
+from bot.walker import Action, Person
 
 T = TypeVar("T")
 
