@@ -1,0 +1,215 @@
+"""How the fake reaches the app: signed HTTP requests, and events that are sent until acknowledged.
+
+Owns `Ack`, the HTTP sender with its signatures, and the retry schedule of the Events API
+(https://docs.slack.dev/apis/events-api: at once, after a minute, after five; shortened here).
+Interactions are sent once: a missed click is lost.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlencode
+
+import aiohttp
+
+from tests.fakes.slack import rules
+from tests.fakes.slack.schema import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """How the app answered one delivery: `seconds` from sending to the acknowledgement."""
+
+    ok: bool
+    status: int = 0
+    body: Json | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Which repetition of an event this is, and why it was needed."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as it went over the wire, so that a test can send it again."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+class Delivery(Protocol):
+    """One of the two ways to the app."""
+
+    async def send(self, kind: str, payload: Json, retry: Retry | None = None) -> Ack:
+        """Delivers a payload (`interactive` or `events_api`) and waits for the acknowledgement."""
+
+
+def sign(secret: str, body: bytes, timestamp: int | str) -> str:
+    """The v0 signature of https://docs.slack.dev/authentication/verifying-requests-from-slack"""
+    base = b"v0:" + str(timestamp).encode() + b":" + body
+    return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+
+
+class HttpDelivery:
+    """Posts to the app's request URL, signed."""
+
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+        self.url = ""
+        self.sent: list[SentRequest] = []
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(self, kind: str, payload: Json, retry: Retry | None = None) -> Ack:
+        """Delivers a payload as Slack shapes it: a form for interactions, JSON for events."""
+        return await self.post(self.request(kind, payload, retry))
+
+    def request(
+        self,
+        kind: str,
+        payload: Json,
+        retry: Retry | None = None,
+        *,
+        secret: str | None = None,
+        timestamp: int | None = None,
+    ) -> SentRequest:
+        """A signed request; another `secret` or `timestamp` makes a forged or an old one."""
+        if kind == "events_api":
+            body, content_type = json.dumps(payload).encode(), "application/json"
+        else:
+            body = urlencode({"payload": json.dumps(payload)}).encode()
+            content_type = "application/x-www-form-urlencoded"
+        at = int(time.time()) if timestamp is None else timestamp
+        headers = {
+            "Content-Type": content_type, "X-Slack-Request-Timestamp": str(at),
+            "X-Slack-Signature": sign(self.secret if secret is None else secret, body, at),
+            "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+        }  # fmt: skip
+        if retry is not None:
+            headers["X-Slack-Retry-Num"] = str(retry.number)
+            headers["X-Slack-Retry-Reason"] = retry.reason
+        return SentRequest(headers, body)
+
+    async def post(self, request: SentRequest) -> Ack:
+        """Sends a request as it is: also one that was sent before, or is wrongly signed."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession()
+        self.sent.append(request)
+        started = time.perf_counter()
+        try:
+            async with self._session.post(
+                self.url,
+                data=request.body,
+                headers=request.headers,
+                timeout=aiohttp.ClientTimeout(total=rules.ACK_SECONDS),
+                allow_redirects=False,
+            ) as response:
+                text = await response.text()
+                seconds = time.perf_counter() - started
+        except TimeoutError:
+            return Ack(ok=False, seconds=time.perf_counter() - started, error="http_timeout")
+        except aiohttp.ClientError as error:
+            seconds = time.perf_counter() - started
+            return Ack(ok=False, seconds=seconds, error=f"connection_failed: {error}")
+        ok = response.status == 200
+        answer = _json(text)
+        return Ack(ok, response.status, answer, seconds, None if ok else "http_error")
+
+    async def close(self) -> None:
+        """Lets go of the connections to the app."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _json(text: str) -> Json | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One event on its way: sent until acknowledged, or until the schedule is through."""
+
+    envelope: Json
+    attempts: list[Ack] = field(default_factory=list)
+
+    @property
+    def acked(self) -> bool:
+        """Whether the app took it."""
+        return any(ack.ok for ack in self.attempts)
+
+
+class EventQueue:
+    """Sends events in the background and repeats what was not acknowledged."""
+
+    def __init__(self, delays: Sequence[float] = (0.05, 0.3, 1.0)) -> None:
+        self.delays = tuple(delays)
+        self.events: list[Event] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def put(self, envelope: Json, way: Delivery) -> Event:
+        """Starts sending one event."""
+        event = Event(envelope)
+        self.events.append(event)
+        self._start(self._run(event, way))
+        return event
+
+    @property
+    def unacked(self) -> list[Event]:
+        """Events that the app has not taken yet."""
+        return [event for event in self.events if not event.acked]
+
+    async def redeliver(self, way: Delivery) -> None:
+        """Sends every unacknowledged event once more, as Slack does when the app is back."""
+        await asyncio.gather(*(self._attempt(event, way) for event in self.unacked))
+
+    def redeliver_soon(self, way: Delivery) -> None:
+        """`redeliver`, in the background."""
+        if self.unacked:
+            self._start(self.redeliver(way))
+
+    async def settle(self, timeout: float = 10.0) -> None:
+        """Waits until nothing is on its way any more."""
+        async with asyncio.timeout(timeout):
+            while self._tasks:
+                await asyncio.wait(set(self._tasks))
+
+    async def close(self) -> None:
+        """Gives up what is on its way."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _start(self, work: "asyncio.Future[None] | object") -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, event: Event, way: Delivery) -> None:
+        await self._attempt(event, way)
+        for delay in self.delays:
+            if event.acked:
+                return
+            await asyncio.sleep(delay)
+            if not event.acked:
+                await self._attempt(event, way)
+
+    async def _attempt(self, event: Event, way: Delivery) -> None:
+        retry = None
+        if event.attempts:
+            reason = event.attempts[-1].error or "http_error"
+            retry = Retry(len(event.attempts), reason.split(":", maxsplit=1)[0])
+        event.attempts.append(await way.send("events_api", event.envelope, retry))

@@ -1,0 +1,200 @@
+"""Three judges of Block Kit that we did not write: slackblocks, blockkit and slack-sdk's models.
+
+Owns the mapping of JSON blocks to their constructors. What a judge cannot express (a block type or
+a newer key it does not know) is left to the others; what it refuses is a `Problem` with its name.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import blockkit
+import slackblocks
+from blockkit.core import ComponentValidationError, FieldValidationError
+from slack_sdk.errors import SlackObjectFormationError
+from slack_sdk.models.blocks import Block as SdkBlock
+from slack_sdk.models.views import View as SdkView
+
+from tests.fakes.slack.schema import Json, Problem
+
+Build = Callable[..., Any]  # a foreign constructor, chosen by the block's type at run time
+
+_NAMES = {
+    "section": ("SectionBlock", "Section"), "header": ("HeaderBlock", "Header"),
+    "context": ("ContextBlock", "Context"), "actions": ("ActionsBlock", "Actions"),
+    "input": ("InputBlock", "Input"), "divider": ("DividerBlock", "Divider"),
+    "markdown": ("MarkdownBlock", "Markdown"), "alert": ("AlertBlock", None),
+    "button": ("Button", "Button"), "static_select": ("StaticSelectMenu", "StaticSelect"),
+    "multi_static_select": ("StaticMultiSelectMenu", "MultiStaticSelect"),
+    "external_select": ("ExternalSelectMenu", "ExternalSelect"),
+    "multi_external_select": ("ExternalMultiSelectMenu", "MultiExternalSelect"),
+    "radio_buttons": ("RadioButtonGroup", "RadioButtons"),
+    "checkboxes": ("CheckboxGroup", "Checkboxes"), "overflow": ("OverflowMenu", "Overflow"),
+    "datepicker": ("DatePicker", "DatePicker"), "timepicker": ("TimePicker", "TimePicker"),
+    "datetimepicker": ("DateTimePicker", "DatetimePicker"),
+    "plain_text_input": ("PlainTextInput", "PlainTextInput"),
+    "number_input": ("NumberInput", "NumberInput"), "email_text_input": ("EmailInput", "EmailInput"),
+    "url_text_input": ("URLInput", "UrlInput"), "file_input": ("FileInput", "FileInput"),
+}  # fmt: skip
+_UNKNOWN_KEYS = {"expand"}  # newer than the judges
+_RENAMED = {"initial_date_time": "initial_datetime"}  # slackblocks' own word
+_REFUSALS = (
+    slackblocks.errors.InvalidUsageError, FieldValidationError, ComponentValidationError,
+    SlackObjectFormationError, ValueError, TypeError,
+)  # fmt: skip
+
+
+class _NotJudged(Exception):  # noqa: N818 - not an error: this judge has no word for the block
+    pass
+
+
+def judge_message(blocks: list[Json], pointer: str = "/blocks") -> list[Problem]:
+    """What the foreign judges refuse in the blocks of a message."""
+    problems = [p for i, block in enumerate(blocks) for p in _judge_block(block, f"{pointer}/{i}")]
+    if not problems:
+        problems += _attempt(
+            "slackblocks", pointer,
+            lambda: slackblocks.Message(
+                channel="C0", blocks=[_stand_in(_slackblocks, b) for b in blocks]),
+        )  # fmt: skip
+        problems += _attempt(
+            "blockkit", pointer,
+            lambda: blockkit.Message(blocks=[_stand_in(_blockkit, b) for b in blocks]).build(),
+        )  # fmt: skip
+    return problems
+
+
+def judge_view(view: Json) -> list[Problem]:
+    """What the foreign judges refuse in a modal view."""
+    problems = [
+        p for i, b in enumerate(view["blocks"]) for p in _judge_block(b, f"/view/blocks/{i}")
+    ]
+    rest = {key: value for key, value in view.items() if key not in ("type", "blocks")}
+    problems += _attempt("slack_sdk", "/view", lambda: SdkView(**view).to_dict())
+    if problems:
+        return problems
+    for judge, build in (("slackblocks", _slackblocks), ("blockkit", _blockkit)):
+        modal: Build = slackblocks.ModalView if judge == "slackblocks" else blockkit.Modal
+        texts = {key: build(v) if isinstance(v, dict) else v for key, v in rest.items()}
+        problems += _attempt(
+            judge, "/view",
+            lambda m=modal, b=build, t=texts: _finish(
+                m(blocks=[_stand_in(b, block) for block in view["blocks"]], **t)),
+        )  # fmt: skip
+    return problems
+
+
+def _stand_in(build: Build, block: Json) -> Any:
+    """The judge's own block, or its divider for a block that it has no word for."""
+    try:
+        return build(block)
+    except _NotJudged:
+        return build({"type": "divider"})
+
+
+def _finish(built: Any) -> object:
+    return built.build() if hasattr(built, "build") else built
+
+
+def _judge_block(block: Json, pointer: str) -> Iterator[Problem]:
+    yield from _attempt("slackblocks", pointer, lambda: _slackblocks(block))
+    yield from _attempt("blockkit", pointer, lambda: _finish(_blockkit(block)))
+    yield from _attempt("slack_sdk", pointer, lambda: _sdk(block))
+
+
+def _attempt(judge: str, pointer: str, build: Callable[[], object]) -> list[Problem]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            build()
+    except _NotJudged:
+        return []
+    except _REFUSALS as error:
+        return [Problem(pointer, f"{judge}: {error}", judge)]
+    return []
+
+
+def _sdk(block: Json) -> None:
+    for parsed in SdkBlock.parse_all([block]):
+        parsed.to_dict()
+
+
+def _arguments(thing: Json, build: Callable[[Any], Any]) -> dict[str, Any]:
+    built: dict[str, Any] = {}
+    if thing.get("type") in ("rich_text", "table"):
+        raise _NotJudged
+    for key, value in thing.items():
+        if key == "type" or key in _UNKNOWN_KEYS:
+            continue
+        # both builders want a whole group as the initial choice; Slack wants an option
+        if "option_groups" in thing and key.startswith("initial_option"):
+            continue
+        if isinstance(value, dict):
+            built[key] = build(value)
+        elif isinstance(value, list):
+            built[key] = [build(item) if isinstance(item, dict) else item for item in value]
+        else:
+            built[key] = value
+    return built
+
+
+def _class_of(thing: Json, place: int) -> str:
+    names = _NAMES.get(thing.get("type", ""))
+    name = names[place] if names else None
+    if name is None or "agent_prompt" in thing or "visible_to_user_ids" in thing:
+        raise _NotJudged
+    return name
+
+
+def _composition(thing: Json) -> str:
+    if "trigger_actions_on" in thing:
+        return "dispatch"
+    if "deny" in thing:
+        return "confirm"
+    return "group" if "label" in thing and "type" not in thing else "option"
+
+
+def _slackblocks(thing: Json) -> Any:
+    arguments = _arguments(thing, _slackblocks)
+    kind = thing.get("type")
+    if kind in ("plain_text", "mrkdwn"):
+        return slackblocks.Text(
+            thing["text"], type_=slackblocks.TextType(kind), verbatim=thing.get("verbatim", False)
+        )
+    if kind == "image":
+        return slackblocks.Image(**arguments)
+    if kind == "static_select" or kind == "multi_static_select":
+        arguments.setdefault("options", None)
+    if kind is None:
+        builders: dict[str, Build] = {
+            "confirm": slackblocks.ConfirmationDialogue, "group": slackblocks.OptionGroup,
+            "option": slackblocks.Option, "dispatch": slackblocks.DispatchActionConfiguration,
+        }  # fmt: skip
+        return builders[_composition(thing)](**arguments)
+    renamed = {_RENAMED.get(key, key): value for key, value in arguments.items()}
+    if kind in ("radio_buttons", "checkboxes", "overflow", "multi_static_select"):
+        renamed.setdefault("action_id", None)
+    return getattr(slackblocks, _class_of(thing, 0))(**renamed)
+
+
+def _blockkit(thing: Json) -> Any:
+    arguments = _arguments(thing, _blockkit)
+    if arguments.get("min_query_length") == 0:
+        del arguments["min_query_length"]  # Slack takes 0: the list is asked for on opening
+    kind = thing.get("type")
+    if kind in ("plain_text", "mrkdwn"):
+        return blockkit.Text(**arguments, type=kind)
+    if kind == "image":
+        return blockkit.ImageEl(**arguments)
+    if kind is None:
+        builders: dict[str, Build] = {
+            "confirm": blockkit.Confirm, "group": blockkit.OptionGroup,
+            "option": blockkit.Option, "dispatch": blockkit.DispatchActionConfig,
+        }  # fmt: skip
+        return builders[_composition(thing)](**arguments)
+    if kind == "number_input":
+        for key in ("initial_value", "min_value", "max_value"):
+            if key in arguments:
+                number = float(arguments[key])
+                arguments[key] = int(number) if number.is_integer() else number
+    return getattr(blockkit, _class_of(thing, 1))(**arguments)
