@@ -1,0 +1,39 @@
+"""Which files make up the project, for the tests that look at all of them."""
+
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("bot", "adapters", "storage")
+"""The packages that are installed."""
+
+
+@cache
+def files() -> Sequence[Path]:
+    """Every file that git has or would take, without those it ignores."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return sorted(path for path in paths if path.is_file())
+
+
+def sources(*folders: str) -> list[Path]:
+    """The Python files in these folders of the project."""
+    return [
+        path
+        for path in files()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in folders
+    ]
+
+
+def module_name(path: Path) -> str:
+    """What `import` calls a Python file of the project."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

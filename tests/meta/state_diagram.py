@@ -1,0 +1,173 @@
+"""The state diagram of docs/architecture.md, drawn from what the walker does.
+
+`python -m tests.meta.state_diagram` writes docs/images/states.svg. The arrows between the states of
+a walk are found by trying every action in every state that sample forms reach; only where a state
+stands in the picture is said here. Arrows that no action of a person's makes come from the service.
+"""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from bot import walker
+from bot.ask import Status
+from bot.form import AnswerType, Form, Question, When
+from bot.walker import Phase, Walk
+
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "states.svg"
+
+Arrow = tuple[str, str]
+
+_ACTIONS: tuple[walker.Action, ...] = (
+    walker.Answer(value=True),
+    walker.Answer(value=False),
+    walker.Other(text="words of my own"),
+    walker.Back(),
+    walker.Edit(question_id="a"),
+    walker.Submit(),
+    walker.Reply(text="not like this"),
+    walker.EndTurn(),
+)
+
+BY_THE_SERVICE: dict[Arrow, tuple[str, ...]] = {
+    ("open", Status.EXPIRED): ("time is up",),
+    ("open", Status.WITHDRAWN): ("taken back",),
+    ("open", Status.FAILED): ("nobody to ask",),
+}
+
+
+def _forms() -> Iterator[Form]:
+    for count, review in itertools.product((1, 2, 3), (False, True)):
+        yield Form(
+            questions=tuple(
+                Question(
+                    id=name,
+                    text=f"{name}?",
+                    answer_type=AnswerType.BOOLEAN,
+                    other=True,
+                    when=When(question_id="a", equals=True) if name == "c" else None,
+                )
+                for name in "abc"[:count]
+            ),
+            review=review,
+        )
+
+
+def arrows() -> dict[Arrow, tuple[str, ...]]:
+    """Every move between two states of a walk, with the actions that make it."""
+    found: dict[Arrow, set[str]] = {}
+    for form in _forms():
+        first = walker.start(form)
+        seen: set[Walk] = {first}
+        todo = [first]
+        while todo:
+            walk = todo.pop()
+            for action in _ACTIONS:
+                after = walker.step(form, walk, action)
+                if isinstance(after, walker.Refused):
+                    continue
+                found.setdefault((walk.phase, after.phase), set()).add(action.action)
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+    return {arrow: tuple(sorted(actions)) for arrow, actions in found.items()}
+
+
+WIDTH, HEIGHT = 860, 330
+BOX_WIDTH, BOX_HEIGHT = 116, 44
+_PLACES: dict[str, tuple[int, int]] = {
+    Phase.QUESTION: (110, 120),
+    Phase.REVIEW: (480, 120),
+    Phase.ANSWERED: (780, 120),
+    Phase.CANCELLED: (80, 285),
+    Phase.TURN_ENDED: (205, 285),
+    Status.EXPIRED: (330, 285),
+    Status.WITHDRAWN: (455, 285),
+    Status.FAILED: (580, 285),
+}
+_OPEN = (20, 64, 620, 146)
+"""Left, top, width and height of the frame around the states of an open ask."""
+
+_STYLE = """
+  text { font: 14px system-ui, sans-serif; fill: #24292f; text-anchor: middle }
+  .label { font-size: 12px; fill: #57606a }
+  .box { fill: #ffffff; stroke: #3f51b5; stroke-width: 1.5 }
+  .end { fill: #eef0fb }
+  .frame { fill: none; stroke: #8c959f; stroke-dasharray: 5 4 }
+  .arrow { fill: none; stroke: #57606a; stroke-width: 1.3; marker-end: url(#head) }
+  .ground { fill: #ffffff }
+  .head { fill: #57606a }
+"""
+
+
+def svg() -> str:
+    """The picture, as text that is the same every time."""
+    left, top, width, height = _OPEN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
+        ' aria-label="The states of an ask and what moves it from one to the next">',
+        f"<style>{_STYLE}</style>",
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"'
+        ' markerHeight="8" orient="auto-start-reverse">'
+        '<path class="head" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
+        f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>',
+        f'<rect class="frame" x="{left}" y="{top}" width="{width}" height="{height}" rx="10"/>',
+        f'<text class="label" x="{left + 30}" y="{top - 8}">open</text>',
+    ]
+    everything = {**_merged(arrows()), **BY_THE_SERVICE}
+    lines += [_arrow(a, b, ", ".join(what)) for (a, b), what in sorted(everything.items())]
+    lines += [_box(name, x, y) for name, (x, y) in _PLACES.items()]
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _merged(found: dict[Arrow, tuple[str, ...]]) -> dict[Arrow, tuple[str, ...]]:
+    """Where both open states have the same way to an end, one arrow from the frame stands for both."""
+    merged = dict(found)
+    for (start, end), actions in found.items():
+        if start == Phase.QUESTION and found.get((Phase.REVIEW, end)) == actions:
+            del merged[start, end], merged[Phase.REVIEW, end]
+            merged["open", end] = actions
+    return merged
+
+
+def _box(name: str, x: int, y: int) -> str:
+    kind = "box" if name in (Phase.QUESTION, Phase.REVIEW) else "box end"
+    left, top = x - BOX_WIDTH // 2, y - BOX_HEIGHT // 2
+    return (
+        f'<rect class="{kind}" x="{left}" y="{top}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}"'
+        f' rx="8"/><text x="{x}" y="{y + 5}">{name.replace("_", " ")}</text>'
+    )
+
+
+def _arrow(start: str, end: str, label: str) -> str:
+    half_width, half_height = BOX_WIDTH // 2, BOX_HEIGHT // 2
+    to_x, to_y = _PLACES[end]
+    if start == "open":  # straight down from the frame
+        bottom = _OPEN[1] + _OPEN[3]
+        path = f"M{to_x} {bottom} V{to_y - half_height}"
+        return _drawn(path, label, to_x, bottom + 30)
+    x, y = _PLACES[start]
+    if start == end:  # a loop under the box
+        under = y + half_height
+        path = f"M{x - 20} {under} C{x - 40} {under + 36} {x + 40} {under + 36} {x + 20} {under}"
+        return _drawn(path, label, x, under + 44)
+    if start == Phase.QUESTION and end == Phase.ANSWERED:  # over the review
+        over = y - half_height
+        path = f"M{x + 20} {over} C{x + 80} 20 {to_x - 80} 20 {to_x - 10} {over}"
+        return _drawn(path, label, (x + to_x) // 2, 32)
+    away = 1 if to_x > x else -1
+    level = y - 8 * away
+    path = f"M{x + away * half_width} {level} H{to_x - away * half_width}"
+    return _drawn(path, label, (x + to_x) // 2, level - 8 if away > 0 else level + 20)
+
+
+def _drawn(path: str, label: str, x: int, y: int) -> str:
+    words = label.replace("_", " ")
+    halo = 'style="paint-order: stroke; stroke: #ffffff; stroke-width: 5px"'
+    return (
+        f'<path class="arrow" d="{path}"/><text class="label" x="{x}" y="{y}" {halo}>{words}</text>'
+    )
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(svg(), encoding="utf-8")

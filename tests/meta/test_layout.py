@@ -1,0 +1,107 @@
+"""What the project promises of its files: their place, size, names and first words."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.meta.project import PACKAGES, ROOT, files, sources
+
+MOST_LINES = 400
+TOP_LEVEL = {
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+    "CHANGELOG.md",
+    "LICENSE",
+    "constraints.txt",
+    *PACKAGES,
+    "tests",
+    "manifests",
+    "docs",
+    ".ci",
+}
+
+
+def test_nothing_else_lies_at_the_top_but_small_dot_files() -> None:
+    strays = {
+        top
+        for path in files()
+        if (top := path.relative_to(ROOT).parts[0]) not in TOP_LEVEL
+        and not (top.startswith(".") and (ROOT / top).is_file())
+    }
+    assert strays == set()
+
+
+def test_no_python_file_is_too_long_to_be_read_at_one_go() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in sources(*PACKAGES, "tests")
+        if (count := len(path.read_text("utf-8").splitlines())) > MOST_LINES
+    }
+    assert long == {}, f"split these by what they are about; {MOST_LINES} lines is the most"
+
+
+def test_no_module_is_a_drawer_for_everything() -> None:
+    drawers = {"utils.py", "util.py", "helpers.py", "helper.py", "misc.py", "common.py"}
+    assert [path for path in sources(*PACKAGES, "tests") if path.name in drawers] == []
+
+
+def test_packages_run_no_code_when_they_are_imported() -> None:
+    full = [
+        str(path.relative_to(ROOT))
+        for path in sources(*PACKAGES)
+        if path.name == "__init__.py" and not _is_bare(path)
+    ]
+    assert full == ["bot/dialects/__init__.py"] or full == []
+
+
+def _is_bare(path: Path) -> bool:
+    body = ast.parse(path.read_text("utf-8")).body
+    return all(isinstance(node, ast.Expr) for node in body)
+
+
+def test_every_module_says_what_it_owns() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in sources(*PACKAGES, "tests")
+        if path.name != "__init__.py" and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_class_and_function_says_what_it_is_for(package: str) -> None:
+    silent = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in sources(package)
+        for node in _public(ast.parse(path.read_text("utf-8")))
+        if not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def _public(
+    within: ast.Module | ast.ClassDef,
+) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The definitions that others can name, methods of public classes included."""
+    for node in within.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("_"):
+                continue
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node)
+
+
+def test_only_the_three_loop_tops_catch_everything() -> None:
+    catching = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sources(*PACKAGES)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if re.match(r"\s*except (Base)?Exception\b|\s*except:", line)
+    ]
+    rooms = {line.rsplit("/", 1)[0] for line in catching}
+    assert len(catching) <= 3, f"in {rooms}: {catching}"
