@@ -1,0 +1,172 @@
+"""What goes wrong on purpose, and the log of every call.
+
+A place is written `METHOD /path`, with `*` for any part: `POST /channels/*/messages`. The path is the one below
+/api/v10. A fault is used up after `times` calls.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from aiohttp import web
+
+from tests.fakes.discord.clock import Bell
+from tests.fakes.discord.problems import Payload, RefusalError
+
+Handler = Callable[[], Awaitable[web.StreamResponse]]
+
+
+@dataclass(eq=False)
+class Call:
+    """One request as it arrived, and how it was answered (status 0: the line was dropped)."""
+
+    method: str
+    path: str
+    body: Payload
+    at: float
+    status: int | None = None
+    answer: object = None
+    query: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """`METHOD /path`."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(eq=False)
+class Fault:
+    """One thing to go wrong at a place."""
+
+    place: str
+    kind: str
+    refusal: RefusalError | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    times: int = 1
+    hits: int = 0
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    when: Callable[[Call], bool] = lambda call: True
+
+    def release(self) -> None:
+        """Let go of the calls that hang here; they then go through."""
+        self.released.set()
+
+
+class LineCutError(Exception):
+    """The connection is to be cut without an answer."""
+
+
+class Faults:
+    """The faults in force and the log. Counts with `count`, waits with `called`."""
+
+    def __init__(self, bell: Bell) -> None:
+        self.log: list[Call] = []
+        self._faults: list[Fault] = []
+        self._bell = bell
+
+    def _add(self, fault: Fault) -> Fault:
+        self._faults.append(fault)
+        return fault
+
+    def rate_limit(
+        self,
+        place: str,
+        *,
+        retry_after: float = 0.05,
+        times: int = 1,
+        scope: str = "user",
+        via: bool = True,
+    ) -> Fault:
+        """Answer 429; without `via` it looks like a Cloudflare ban, which discord.py does not retry."""
+        body: Payload = {
+            "message": "You are being rate limited.",
+            "retry_after": retry_after,
+            "global": scope == "global",
+        }
+        headers = {"Retry-After": str(max(1, round(retry_after))), "X-RateLimit-Scope": scope}
+        if scope == "global":
+            headers["X-RateLimit-Global"] = "true"
+        if via:
+            headers["Via"] = "1.1 google"
+        refusal = RefusalError(0, status=429, extra=body)
+        return self._add(Fault(place, "refuse", refusal, headers, times))
+
+    def server_error(
+        self, place: str, *, status: int = 500, times: int = 1, after: bool = False
+    ) -> Fault:
+        """Answer 5xx, before anything happened or `after` it was done."""
+        kind = "refuse_after" if after else "refuse"
+        refusal = RefusalError(0, status=status, extra={"message": f"{status}: Server Error"})
+        return self._add(Fault(place, kind, refusal, {}, times))
+
+    def code(self, place: str, code: int, *, times: int = 1) -> Fault:
+        """Answer with one of Discord's error codes."""
+        headers = (
+            {"Via": "1.1 google", "Retry-After": "1"}
+            if RefusalError(code).answer()[0] == 429
+            else {}
+        )
+        return self._add(Fault(place, "refuse", RefusalError(code), headers, times))
+
+    def hang(self, place: str, *, times: int = 1) -> Fault:
+        """Take the request and say nothing until `release()`; then it goes through."""
+        return self._add(Fault(place, "hang", times=times))
+
+    def drop(self, place: str, *, after: bool, times: int = 1) -> Fault:
+        """Cut the line, before anything happened or `after` it was done."""
+        return self._add(Fault(place, "drop_after" if after else "drop", times=times))
+
+    def clear(self) -> None:
+        """No more faults; what hangs goes through."""
+        for fault in self._faults:
+            fault.release()
+        self._faults.clear()
+
+    def calls(self, place: str = "* *") -> list[Call]:
+        """The calls to a place so far, oldest first."""
+        return [call for call in self.log if fnmatchcase(call.place, place)]
+
+    def count(self, place: str) -> int:
+        """How many calls a place has had."""
+        return len(self.calls(place))
+
+    async def called(self, place: str, times: int = 1, *, timeout: float = 5.0) -> list[Call]:
+        """Wait until a place has had, and answered, this many calls."""
+
+        def answered() -> list[Call]:
+            return [call for call in self.calls(place) if call.status is not None]
+
+        await self._bell.until(lambda: len(answered()) >= times, timeout=timeout)
+        return answered()
+
+    def _next(self, call: Call) -> Fault | None:
+        for fault in self._faults:
+            if (
+                fault.hits < fault.times
+                and fnmatchcase(call.place, fault.place)
+                and fault.when(call)
+            ):
+                fault.hits += 1
+                return fault
+        return None
+
+    async def run(
+        self, call: Call, handler: Handler
+    ) -> tuple[web.StreamResponse | None, Fault | None]:
+        """Handle a call through the fault that waits for it, if any; LineCutError means: cut it."""
+        fault = self._next(call)
+        if fault is None:
+            return await handler(), None
+        self._bell.ring()
+        if fault.kind == "hang":
+            await fault.released.wait()
+            return await handler(), None
+        if fault.kind == "drop":
+            raise LineCutError
+        if fault.kind.endswith("_after"):
+            response = await handler()
+            if fault.kind == "drop_after":
+                raise LineCutError
+            return (None, fault) if response.status < 400 else (response, None)
+        return None, fault

@@ -1,0 +1,403 @@
+"""A simulated person in front of Discord's client: reads messages, clicks, chooses, fills modals, types.
+
+They can only do what the client would let them do with what they see; anything else raises NotPossibleError. Everything
+goes to the app in the real payload shapes, and every click ends `answered` or `failed`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from tests.fakes.discord.core import Discord
+from tests.fakes.discord.interactions import COMPONENT, MODAL_SUBMIT, Interaction, Interactions
+from tests.fakes.discord.problems import Payload, RefusalError
+from tests.fakes.discord.rules import CHECKBOX, RADIO, ROW, STRING_SELECT, TEXT, TEXT_INPUT
+from tests.fakes.discord.shapes import channel_json, member_json, numbered, role_json, user_json
+from tests.fakes.discord.sight import (
+    Control,
+    Field,
+    Modal,
+    NotPossibleError,
+    Sight,
+    modal_of,
+    options_of,
+    sight_of,
+)
+from tests.fakes.discord.world import Can, Channel, Message, User
+
+WAIT = 5.0
+
+
+class Person:
+    """One account at one client. `modal` is the modal that is open in front of them."""
+
+    def __init__(self, discord: Discord, interactions: Interactions, user: User) -> None:
+        self._discord, self._interactions, self.user = discord, interactions, user
+        self.modal: Modal | None = None
+        self._modal_from: Interaction | None = None
+        self._picked: dict[tuple[int, str], tuple[int, list[str]]] = {}
+        self.interactions: list[Interaction] = []
+
+    @property
+    def id(self) -> int:
+        """The account's id."""
+        return self.user.id
+
+    # ---- seeing ----
+
+    def sees(self, message: Message) -> Sight:
+        """What this person sees of a message now."""
+        current = self._stored(message)
+        if current is None:
+            raise NotPossibleError(f"{self.user.name} cannot see message {message.id}")
+        return sight_of(current)
+
+    def visible(self, channel: Channel | None = None) -> list[Sight]:
+        """All messages of the bot that this person can see, newest first."""
+        world = self._discord.world
+        channels = [channel] if channel else list(world.channels.values())
+        found = [
+            message
+            for place in channels
+            if world.sees(place, self.id)
+            for message in place.messages.values()
+            if message.author_id == self._discord.bot.id and self._stored(message) is not None
+        ]
+        return [sight_of(each) for each in sorted(found, key=lambda each: each.id, reverse=True)]
+
+    def notes(self) -> list[Sight]:
+        """The ephemeral messages this person got, newest first."""
+        return [each for each in self.visible() if each.message.ephemeral]
+
+    def latest(self, channel: Channel | None = None) -> Sight:
+        """The newest message of the bot that is not a private note."""
+        for sight in self.visible(channel):
+            if not sight.message.ephemeral:
+                return sight
+        raise NotPossibleError(f"{self.user.name} sees no message of the bot")
+
+    def copy(self, message: Message) -> Message:
+        """The message as it is now, to be clicked later on (`click_on`)."""
+        return replace(self.sees(message).message)
+
+    async def until(self, holds: Callable[[], object], *, timeout: float = WAIT) -> None:
+        """Wait until something is true of the fake's state."""
+        await self._discord.bell.until(lambda: bool(holds()), timeout=timeout)
+
+    async def finds(
+        self, text: str, channel: Channel | None = None, *, timeout: float = WAIT
+    ) -> Sight:
+        """Wait until a visible message holds this text, and see it."""
+
+        def found() -> list[Sight]:
+            return [each for each in self.visible(channel) if text in each.text]
+
+        await self._wait(lambda: bool(found()), f"the text {text!r}", channel, timeout)
+        return found()[0]
+
+    async def finds_control(
+        self, name: str, channel: Channel | None = None, *, timeout: float = WAIT
+    ) -> Sight:
+        """Wait until a visible message has this button (label) or select (placeholder, custom id)."""
+
+        def found() -> list[Sight]:
+            return [s for s in self.visible(channel) if s.button(name) or s.select(name)]
+
+        await self._wait(lambda: bool(found()), f"the control {name!r}", channel, timeout)
+        return found()[0]
+
+    async def _wait(
+        self, holds: Callable[[], bool], what: str, channel: Channel | None, timeout: float
+    ) -> None:
+        try:
+            await self._discord.bell.until(holds, timeout=timeout)
+        except TimeoutError:
+            raise NotPossibleError(
+                f"{self.user.name} waited {timeout} s for {what}; sees {self._seen(channel)}"
+            ) from None
+
+    def _seen(self, channel: Channel | None = None) -> str:
+        return (
+            "; ".join(
+                f"[{each.text!r} buttons {each.labels} selects {[s.label for s in each.selects]}]"
+                for each in self.visible(channel)[:4]
+            )
+            or "nothing"
+        )
+
+    def _stored(self, message: Message) -> Message | None:
+        channel = self._discord.world.channels.get(message.channel_id)
+        if channel is None or not self._discord.world.sees(channel, self.id):
+            return None
+        current = channel.messages.get(message.id)
+        if current is None or current.deleted or current.only_for not in {None, self.id}:
+            return None
+        return current
+
+    # ---- clicking ----
+
+    async def click(
+        self,
+        label: str,
+        *,
+        on: Message | None = None,
+        channel: Channel | None = None,
+        wait: bool = True,
+    ) -> Interaction:
+        """Click a button on a message (default: the newest visible one that has it)."""
+        candidates = [self.sees(on)] if on else self.visible(channel)
+        for sight in candidates:
+            control = sight.button(label)
+            if control is not None:
+                return await self._use(sight.message, control, [], wait)
+        raise NotPossibleError(
+            f"{self.user.name} sees no button {label!r}; sees {self._seen(channel)}"
+        )
+
+    async def choose(
+        self,
+        select: str | None,
+        labels: Iterable[str],
+        *,
+        on: Message | None = None,
+        channel: Channel | None = None,
+        wait: bool = True,
+    ) -> Interaction:
+        """Pick options by label in a select named by placeholder or custom id (None: the only one)."""
+        wanted = list(labels)
+        candidates = [self.sees(on)] if on else self.visible(channel)
+        for sight in candidates:
+            control = sight.select(select)
+            if control is not None:
+                return await self._use(
+                    sight.message, control, values_of(control.component, wanted), wait
+                )
+        raise NotPossibleError(
+            f"{self.user.name} sees no select {select!r}; sees {self._seen(channel)}"
+        )
+
+    async def click_on(
+        self, copy: Message, label: str, labels: Sequence[str] = (), *, wait: bool = True
+    ) -> Interaction:
+        """Click a button (or choose in a select) of an older copy, as if it had not been updated yet."""
+        sight = sight_of(copy)
+        control = sight.button(label) or sight.select(label)
+        if control is None:
+            raise NotPossibleError(f"the copy has no control {label!r}; it has {sight.labels}")
+        values = values_of(control.component, list(labels)) if control.is_select else []
+        return await self._use(copy, control, values, wait)
+
+    async def _use(
+        self, message: Message, control: Control, values: list[str], wait: bool
+    ) -> Interaction:
+        if control.is_link:
+            raise NotPossibleError(
+                f"{control.label!r} is a link; clicking it tells the app nothing"
+            )
+        channel = self._discord.world.channel(message.channel_id)
+        self._open_thread(channel)
+        data: Payload = {
+            "custom_id": control.custom_id,
+            "component_type": control.component["type"],
+            "id": control.component["id"],
+        }
+        if control.is_select:
+            self._pick(message, control, values)
+            data["values"] = values
+            if control.component["type"] != STRING_SELECT:
+                data["resolved"] = self._resolved(values, channel)
+        made = self._interactions.start(COMPONENT, self.user, channel, data, replace(message))
+        return await self._ended(made) if wait else made
+
+    def _pick(self, message: Message, control: Control, values: list[str]) -> None:
+        """The client sends nothing when what is picked is picked already."""
+        least, most = control.bounds
+        if not least <= len(values) <= most:
+            raise NotPossibleError(
+                f"{control.label!r} takes {least} to {most} choices, not {len(values)}"
+            )
+        place = (message.id, control.custom_id)
+        shown = [each.value for each in control.options if each.default]
+        version, local = self._picked.get(place, (message.version, shown))
+        if sorted(local if version == message.version else shown) == sorted(values):
+            raise NotPossibleError(
+                f"{values} is what {control.label!r} shows already: the client sends nothing"
+            )
+        self._picked[place] = (message.version, values)
+
+    def _open_thread(self, channel: Channel) -> None:
+        """A client unarchives a thread before a click in it; a locked one takes no clicks."""
+        if channel.locked:
+            raise NotPossibleError("nothing can be clicked in a locked thread")
+        if channel.archived:
+            if not self._discord.world.permissions(channel, self.id) & Can.SEND_MESSAGES_IN_THREADS:
+                raise NotPossibleError(f"{self.user.name} may not reopen the archived thread")
+            self._discord.set_thread(channel, archived=False)
+
+    async def _ended(self, made: Interaction) -> Interaction:
+        """Wait until the app answered or the client gave up; open the modal if that is the answer."""
+        self.interactions.append(made)
+        await self._discord.bell.until(lambda: made.state != "waiting", timeout=2 * WAIT)
+        if made.modal is not None:
+            data = {**made.modal, "components": numbered(made.modal["components"])}
+            self.modal, self._modal_from = modal_of(data), made
+        return made
+
+    async def ended(self, interaction: Interaction) -> Interaction:
+        """Wait for a click that was made with `wait=False`."""
+        return await self._ended(interaction)
+
+    # ---- modals ----
+
+    def fill(self, label: str, value: str | bool | Sequence[str] | None) -> None:
+        """Enter text, tick a checkbox, or choose options by their labels, in the field under this Label."""
+        field = self._open_modal().field(label)
+        kind = field.component["type"]
+        if kind == TEXT_INPUT:
+            field.value = str(value or "")
+        elif kind == CHECKBOX:
+            field.value = bool(value)
+        elif kind == RADIO:
+            field.value = values_of(field.component, [str(value)])[0] if value is not None else None
+        else:
+            chosen = (
+                [value]
+                if isinstance(value, str)
+                else list(value)
+                if isinstance(value, Sequence)
+                else []
+            )
+            field.value = values_of(field.component, chosen)
+
+    async def submit(self, *, wait: bool = True) -> Interaction:
+        """Send the open modal; the client refuses what breaks its fields' bounds."""
+        modal, opened = self._open_modal(), self._modal_from
+        wrong = [f"{each.label!r} {each.problem()}" for each in modal.fields if each.problem()]
+        if wrong or opened is None:
+            raise NotPossibleError(f"the modal cannot be sent: {'; '.join(wrong)}")
+        data: Payload = {
+            "custom_id": modal.data["custom_id"],
+            "components": [
+                self._submitted(each, modal.fields) for each in modal.data["components"]
+            ],
+        }
+        made = self._interactions.start(
+            MODAL_SUBMIT, self.user, opened.channel, data, opened.message
+        )
+        self.modal = self._modal_from = None
+        return await self._ended(made) if wait else made
+
+    def dismiss(self) -> None:
+        """Close the modal; the app is told nothing."""
+        self._open_modal()
+        self.modal = self._modal_from = None
+
+    def _open_modal(self) -> Modal:
+        if self.modal is None:
+            raise NotPossibleError(f"no modal is open in front of {self.user.name}")
+        return self.modal
+
+    def _submitted(self, component: Payload, fields: list[Field]) -> Payload:
+        kind, number = component["type"], component["id"]
+        if kind == TEXT:
+            return {"type": TEXT, "id": number}
+        inner = component["components"][0] if kind == ROW else component["component"]
+        entry = next(each for each in fields if each.component is inner)
+        key = "value" if inner["type"] in {TEXT_INPUT, RADIO, CHECKBOX} else "values"
+        sent = {
+            "type": inner["type"],
+            "id": inner["id"],
+            "custom_id": inner["custom_id"],
+            key: entry.value,
+        }
+        return {
+            "type": kind,
+            "id": number,
+            **({"components": [sent]} if kind == ROW else {"component": sent}),
+        }
+
+    def _resolved(self, values: list[str], channel: Channel) -> Payload:
+        world, guild = self._discord.world, self._discord.world.guilds.get(channel.guild_id or 0)
+        found: Payload = {"users": {}, "members": {}, "roles": {}, "channels": {}}
+        for value in values:
+            if int(value) in world.users:
+                found["users"][value] = user_json(world.users[int(value)])
+                if guild:
+                    found["members"][value] = member_json(world, guild, int(value), with_user=False)
+            elif guild and int(value) in guild.roles:
+                found["roles"][value] = role_json(guild.roles[int(value)])
+            elif int(value) in world.channels:
+                found["channels"][value] = channel_json(world, world.channels[int(value)])
+        return {key: each for key, each in found.items() if each}
+
+    # ---- typing ----
+
+    def types(
+        self,
+        channel: Channel,
+        text: str,
+        *,
+        reply_to: Message | None = None,
+        ping: bool = True,
+        mention: bool = False,
+    ) -> Message:
+        """Write a message; `mention` puts the bot's mention before it, `reply_to` uses the reply feature."""
+        try:
+            self._discord.world.demand_send(channel, self.id)
+        except RefusalError as refusal:
+            raise NotPossibleError(
+                f"{self.user.name} may not write here: {refusal.answer()[1]['message']}"
+            ) from None
+        bot = self._discord.bot.id
+        content = f"<@{bot}> {text}" if mention else text
+        mentions = [bot] if mention or f"<@{bot}>" in text else []
+        # A reply to an interaction's answer does not mention the app (it is a webhook's message).
+        if (
+            reply_to is not None
+            and ping
+            and reply_to.interaction is None
+            and reply_to.author_id not in mentions
+        ):
+            mentions.append(reply_to.author_id)
+        message = Message(
+            self._discord.new_id(),
+            channel.id,
+            self.id,
+            self._discord.clock.now(),
+            content=content,
+            type=19 if reply_to else 0,
+            reply_to=reply_to.id if reply_to else None,
+            mentions=mentions,
+        )
+        return self._discord.post(channel, message)
+
+    def mentions_bot(self, channel: Channel, text: str) -> Message:
+        """Write a message that mentions the bot."""
+        return self.types(channel, text, mention=True)
+
+    def replies(self, message: Message, text: str, *, ping: bool = True) -> Message:
+        """Use the reply feature on a message."""
+        return self.types(
+            self._discord.world.channel(message.channel_id), text, reply_to=message, ping=ping
+        )
+
+    def dm(self, text: str) -> Message:
+        """Write to the bot directly."""
+        return self.types(self._discord.direct(self.user), text)
+
+    def rewrites(self, message: Message, text: str) -> None:
+        """Edit a message of their own."""
+        self._discord.change(message, {"content": text})
+
+
+def values_of(component: Payload, labels: list[str]) -> list[str]:
+    """The values behind labels; a select that Discord fills takes ids instead of labels."""
+    options = options_of(component)
+    if not options:
+        return labels
+    by_label = {each.label: each.value for each in options}
+    unknown = [label for label in labels if label not in by_label]
+    if unknown:
+        raise NotPossibleError(f"no option {unknown}; there are {list(by_label)}")
+    if component["type"] in {STRING_SELECT} or len(labels) > 1:
+        return [each.value for each in options if each.label in labels]
+    return [by_label[label] for label in labels]
