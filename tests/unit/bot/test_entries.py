@@ -1,0 +1,296 @@
+"""Entries become values and values entries, and every mistake has words and a place."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from bot.entries import Entry, entries_of, text_value, value_of
+from bot.errors import Problem
+from bot.fields import Field, fields_of
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+VALUES = st.one_of(TEXTS, st.integers(-99, 99), st.booleans())
+
+
+def fields(schema: dict[str, Any]) -> tuple[Field, ...]:
+    """The fields of a schema that is flat."""
+    found = fields_of(schema)
+    assert found is not None
+    return found
+
+
+def only(node: dict[str, Any], required: bool = True) -> tuple[Field, ...]:
+    """The field of an object with one property, "x"."""
+    return fields({"properties": {"x": node}, "required": ["x"] if required else []})
+
+
+def entered(node: dict[str, Any], entry: Entry, required: bool = True) -> JsonValue:
+    """What entering this yields: the value of "x", or the words of the only problem."""
+    found = value_of(only(node, required), {"x": entry})
+    if isinstance(found, dict):
+        return found["x"]
+    assert [p.pointer for p in found] == ["/x"]
+    return found[0].message
+
+
+@st.composite
+def properties(draw: st.DrawFn) -> tuple[dict[str, Any], st.SearchStrategy[Any]]:
+    """A flat property and the values that a person can give it."""
+    kind = draw(st.sampled_from(["text", "integer", "number", "boolean", "choice", "choices"]))
+    if kind == "text":
+        return {"type": "string", "maxLength": 12}, TEXTS
+    if kind == "integer":
+        low = draw(st.integers(-1000, 1000))
+        return {"type": "integer", "minimum": low}, st.integers(low, 10**30)
+    if kind == "number":
+        return {"type": "number"}, st.floats(allow_nan=False, allow_infinity=False)
+    if kind == "boolean":
+        return {"type": "boolean"}, st.booleans()
+    values = draw(st.lists(VALUES, min_size=1, max_size=6, unique_by=json.dumps))
+    titled = draw(st.booleans())
+    listed: dict[str, Any] = (
+        {"oneOf": [{"const": v, "title": f"#{i}"} for i, v in enumerate(values)]}
+        if titled
+        else {"enum": values}
+    )
+    if kind == "choice":
+        return listed, st.sampled_from(values)
+    some = st.lists(st.sampled_from(range(len(values))), min_size=1, unique=True)
+    chosen = some.map(lambda indexes: [values[i] for i in sorted(indexes)])
+    return {"type": "array", "items": listed, "minItems": 1, "uniqueItems": True}, chosen
+
+
+@st.composite
+def filled_forms(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Any flat schema with a value that answers it."""
+    made = draw(st.dictionaries(TEXTS, properties(), min_size=1, max_size=6))
+    required = [name for name in made if draw(st.booleans())]
+    schema = {
+        "type": "object",
+        "properties": {name: node for name, (node, _) in made.items()},
+        "required": required,
+    }
+    given_names = [name for name in made if name in required or draw(st.booleans())]
+    return schema, {name: draw(made[name][1]) for name in given_names}
+
+
+@given(filled_forms())
+def test_any_value_of_any_flat_schema_survives_being_entered(
+    form: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    schema, value = form
+    jsonschema.Draft202012Validator(schema).validate(value)
+    found = fields(schema)
+    entries = json.loads(json.dumps(entries_of(found, value)))
+    assert json.dumps(value_of(found, entries)) == json.dumps(
+        {f.name: value[f.name] for f in found if f.name in value}
+    )
+
+
+@given(filled_forms(), st.data())
+def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
+    form: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
+) -> None:
+    schema, _ = form
+    found = fields(schema)
+    any_entry = st.one_of(
+        st.none(), st.text(max_size=20), st.booleans(), st.lists(st.integers(-1, 7), max_size=4)
+    )
+    entries: dict[str, Entry] = {f.name: data.draw(any_entry) for f in found}
+    made = value_of(found, entries)
+    if isinstance(made, dict):
+        jsonschema.Draft202012Validator(schema).validate(made)
+    else:
+        assert {p.pointer for p in made} <= {f.pointer for f in found}
+        assert all(p.message.endswith(".") for p in made)
+
+
+@pytest.mark.parametrize(
+    ("node", "entry", "words"),
+    [
+        ({"type": "integer", "minimum": 1}, "0", "x must be a whole number, at least 1."),
+        ({"type": "integer"}, "1.5", "x must be a whole number."),
+        ({"type": "integer"}, "1_000", "x must be a whole number."),
+        ({"type": "integer"}, "9" * 5000, "x must be a whole number."),
+        ({"type": "integer"}, "٣", "x must be a whole number."),
+        (
+            {"type": "integer", "minimum": 1},
+            " ",
+            "x is required: must be a whole number, at least 1.",
+        ),
+        (
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 2},
+            "0",
+            "x must be a number, more than 0 and at most 2.",
+        ),
+        ({"type": "number", "exclusiveMaximum": 2}, "2", "x must be a number, less than 2."),
+        ({"type": "number"}, "1e999", "x must be a number."),
+        ({"type": "number"}, "nan", "x must be a number."),
+        ({"type": "string"}, "", "x is required."),
+        ({"type": "string"}, None, "x is required."),
+        (
+            {"type": "string", "title": "Name", "minLength": 2},
+            "a",
+            "Name needs at least 2 characters.",
+        ),
+        (
+            {"type": "string", "maxLength": 1},
+            "abc",
+            "x takes at most 1 character: shorten it by 2.",
+        ),
+        ({"type": "string", "pattern": "^a+$"}, "b", "x must match the pattern ^a+$."),
+        ({"type": "string"}, "\ud800", "x holds half a character: delete it and type it again."),
+        (
+            {"type": "string", "format": "email"},
+            "me",
+            "x must be an email address, such as name@example.com.",
+        ),
+        (
+            {"type": "string", "format": "uri"},
+            "example",
+            "x must be a web address, such as https://example.com.",
+        ),
+        (
+            {"type": "string", "format": "date"},
+            "2026-02-30",
+            "x must be a date, such as 2026-05-31.",
+        ),
+        (
+            {"type": "string", "format": "date-time"},
+            "2026-02-03T10:00",
+            "x must be a date and time with its zone, such as 2026-05-31T14:30:00Z.",
+        ),
+        ({"type": "boolean"}, None, "x needs a yes or a no."),
+        ({"enum": ["a"]}, [], "x needs a choice."),
+        ({"enum": ["a", "b"]}, [0, 1], "x takes one choice only."),
+        ({"enum": ["a"]}, [1], "x must be one of the choices offered."),
+        ({"enum": ["a"]}, [-1], "x must be one of the choices offered."),
+        ({"enum": ["a"]}, "a", "x was not entered in a way that is understood: enter it again."),
+        (
+            {"type": "array", "minItems": 1, "items": {"enum": ["a"]}},
+            [],
+            "x needs at least 1 choice.",
+        ),
+        (
+            {"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}},
+            [1],
+            "x needs at least 2 choices.",
+        ),
+        (
+            {"type": "array", "maxItems": 1, "items": {"enum": ["a", "b"]}},
+            [0, 1],
+            "x takes at most 1 choice.",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_words(node: dict[str, Any], entry: Entry, words: str) -> None:
+    assert entered(node, entry) == words
+
+
+@pytest.mark.parametrize(
+    ("node", "entry", "value"),
+    [
+        ({"type": "integer"}, " 7 ", 7),
+        ({"type": "integer"}, "−7", -7),
+        ({"type": "integer"}, "7.0", 7),
+        ({"type": "number"}, ".5", 0.5),
+        ({"type": "string"}, "  ", "  "),
+        ({"type": "string", "default": ""}, "", ""),
+        ({"type": "string", "format": "email"}, " a@b.example ", "a@b.example"),
+        ({"type": "string", "format": "date-time"}, "2026-02-03 10:00Z", "2026-02-03T10:00:00Z"),
+        (
+            {"type": "string", "format": "date-time"},
+            "2026-02-03T10:00:00.25+01:00",
+            "2026-02-03T10:00:00.25+01:00",
+        ),
+        ({"type": "boolean"}, False, False),
+        ({"type": ["string", "null"]}, "", None),
+        ({"type": ["integer", "null"]}, None, None),
+        ({"enum": ["a", None]}, None, None),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, [], []),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, [1, 0, 1], ["a", "b"]),
+    ],
+)
+def test_what_a_person_means_is_understood(
+    node: dict[str, Any], entry: Entry, value: JsonValue
+) -> None:
+    found = entered(node, entry)
+    assert json.dumps(found) == json.dumps(value)
+
+
+def test_optional_fields_left_empty_are_absent() -> None:
+    schema = {
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "boolean"},
+            "c": {"enum": [1]},
+            "d": {"type": "array", "items": {"enum": [1]}, "minItems": 1},
+            "e": {"type": ["string", "null"], "default": None},
+        }
+    }
+    assert value_of(fields(schema), {"a": "", "b": None, "d": []}) == {}
+
+
+def test_an_optional_field_whose_default_was_deleted_is_null_where_null_is_a_value() -> None:
+    node = {"type": ["string", "null"], "default": "x"}
+    assert value_of(only(node, required=False), {"x": ""}) == {"x": None}
+
+
+def test_every_mistake_is_told_at_once_in_order() -> None:
+    schema = {
+        "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "number"}},
+        "required": ["a", "c"],
+    }
+    found = value_of(fields(schema), {"a": "x", "b": "fine", "c": ""})
+    assert isinstance(found, tuple)
+    assert [(p.pointer, p.code) for p in found] == [("/a", "wrong_type"), ("/c", "required")]
+
+
+def test_fields_start_from_their_defaults_where_there_is_no_value() -> None:
+    schema = {
+        "properties": {
+            "a": {"type": "string", "default": "x"},
+            "b": {"enum": [1, 2], "default": 2},
+            "c": {"enum": [1, True], "default": True},
+            "d": {"type": "array", "items": {"enum": ["a", "b"]}, "default": ["b", "z"]},
+            "e": {"type": "boolean", "default": False},
+            "f": {"type": "integer", "default": 4},
+            "g": {"enum": ["a"], "default": "z"},
+        }
+    }
+    expected = {"a": "x", "b": [1], "c": [1], "d": [1], "e": False, "f": "4", "g": None}
+    assert entries_of(fields(schema), None) == expected
+
+
+def test_a_given_value_leaves_empty_what_it_leaves_out() -> None:
+    schema = {"properties": {"a": {"type": "string", "default": "x"}, "b": {"type": "boolean"}}}
+    assert entries_of(fields(schema), {"b": "no boolean"}) == {"a": None, "b": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Type the answer as JSON."),
+        ('{"a": 1,\n "b" 2}', "at line 2, column 6."),
+        ("[NaN]", "NaN is no JSON: write a number, or null."),
+        ("-Infinity", "-Infinity is no JSON: write a number, or null."),
+        ("1e999", "1e999 is too large a number."),
+        ("9" * 5000, "… is too large a number."),
+        ('[{"a": 1, "a": 2}]', '"a" is there twice in one object: keep one of them.'),
+        ("[" * 100_000, "This JSON is nested too deeply."),
+    ],
+)
+def test_json_that_cannot_be_taken_is_refused_in_words(text: str, words: str) -> None:
+    found = text_value(text)
+    assert isinstance(found, Problem)
+    assert found.message.endswith(words)
+
+
+@pytest.mark.parametrize("value", [None, True, "a", 1, 1.5, [1, {"a": []}], {"a": {"b": None}}])
+def test_json_that_was_typed_is_the_value(value: JsonValue) -> None:
+    assert text_value(f" {json.dumps(value)}\n") == value

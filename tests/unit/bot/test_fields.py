@@ -1,0 +1,175 @@
+"""Which schemas are flat, and what their fields say."""
+
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from bot.fields import Choice, Field, Kind, fields_of
+
+
+def one(node: JsonValue, **root: JsonValue) -> Field | None:
+    """The only field of an object with this one property, or None where that is not flat."""
+    found = fields_of({"type": "object", "properties": {"x": node}, **root})
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("node", "kind"),
+    [
+        ({"type": "string"}, Kind.TEXT),
+        ({"type": "string", "format": "email"}, Kind.EMAIL),
+        ({"type": "string", "format": "uri"}, Kind.URI),
+        ({"type": "string", "format": "date"}, Kind.DATE),
+        ({"type": "string", "format": "date-time"}, Kind.DATE_TIME),
+        ({"type": "string", "format": "uuid"}, Kind.TEXT),
+        ({"type": "integer"}, Kind.INTEGER),
+        ({"type": "number", "multipleOf": 0.5}, Kind.NUMBER),
+        ({"type": "boolean"}, Kind.BOOLEAN),
+        ({"type": "string", "enum": ["a"]}, Kind.CHOICE),
+        ({"const": "a"}, Kind.CHOICE),
+        ({"oneOf": [{"const": 1}, {"const": 2}]}, Kind.CHOICE),
+        ({"type": "array", "items": {"enum": ["a"]}}, Kind.CHOICES),
+        ({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}, Kind.CHOICES),
+    ],
+)
+def test_a_property_becomes_a_field_of_its_kind(node: JsonValue, kind: Kind) -> None:
+    field = one(node)
+    assert field is not None
+    assert field.kind is kind
+    assert not field.nullable
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"type": ["string", "null"]},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        {"oneOf": [{"type": "null"}, {"enum": ["a"]}]},
+        {"enum": ["a", None]},
+        {"anyOf": [{"const": "a"}, {"const": None}]},
+        {"anyOf": [{"$ref": "#/$defs/K"}, {"type": "null"}], "default": None},
+    ],
+)
+def test_a_nullable_property_is_a_field_that_may_be_left_empty(node: JsonValue) -> None:
+    defs: JsonValue = {"K": {"type": "integer"}}
+    field = one(node, **{"$defs": defs})
+    assert field is not None
+    assert field.nullable
+    assert Choice(None, "null") not in field.choices
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        True,
+        {"type": "string"},
+        {"type": "array", "items": {"enum": ["a"]}},
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {"x": {}}},
+        {"type": "object", "properties": {"x": True}},
+        {"type": "object", "properties": {"x": {"type": "object"}}},
+        {"type": "object", "properties": {"x": {"type": "array"}}},
+        {"type": "object", "properties": {"x": {"type": "array", "items": {"type": "string"}}}},
+        {"type": "object", "properties": {"x": {"type": ["string", "integer"]}}},
+        {"type": "object", "properties": {"x": {"anyOf": [{"type": "string"}, {"const": 1}]}}},
+        {"type": "object", "properties": {"x": {"type": "string", "not": {"const": "a"}}}},
+        {"type": "object", "properties": {"x": {"enum": [None]}}},
+        {"type": "object", "properties": {"x": {"enum": ["a"], "const": "a"}}},
+        {
+            "type": "object",
+            "properties": {"x": {"anyOf": [{"type": "string"}, {"type": "null"}], "minLength": 1}},
+        },
+        {
+            "type": "object",
+            "properties": {"x": {"type": "array", "items": {"type": ["string", "null"]}}},
+        },
+        {"type": "object", "properties": {"x": {"type": "null"}}},
+        {"type": "object", "properties": {"x": {"oneOf": [{"const": 1}, {"const": 1}]}}},
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/Gone"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#"}}},
+        {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["y"]},
+        {"type": "object", "properties": {"x": {"type": "string"}}, "allOf": [{}]},
+        {"type": "object", "properties": {"x": {"type": "string"}}, "if": {}, "then": {}},
+        {"type": "object", "properties": {"x": {"type": "string"}}, "patternProperties": {"a": {}}},
+        {"properties": {"x": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+        {"properties": {"x": {"type": "number", "minimum": 1, "exclusiveMinimum": True}}},
+        {
+            "properties": {"x": {"$ref": "#/$defs/A"}},
+            "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}},
+        },
+    ],
+)
+def test_what_no_form_can_show_faithfully_is_not_flat(schema: JsonValue) -> None:
+    assert fields_of(schema) is None
+
+
+def test_titles_descriptions_and_bounds_are_carried() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "required": ["n"],
+        "properties": {
+            "n": {
+                "type": "integer",
+                "title": "N",
+                "description": "How many",
+                "minimum": 1,
+                "exclusiveMaximum": 9,
+                "default": 2,
+            },
+            "s": {"type": "string", "minLength": 1, "maxLength": 5, "pattern": "^a"},
+            "c": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 2,
+                "items": {
+                    "oneOf": [{"const": "a", "title": "A", "description": "first"}, {"const": "b"}]
+                },
+            },
+            "e": {"enum": ["x", 2], "enumNames": ["Ex", "Two"]},
+        },
+    }
+    assert fields_of(schema) == (
+        Field(
+            "n",
+            "N",
+            "How many",
+            True,
+            Kind.INTEGER,
+            minimum=1,
+            exclusive_maximum=9,
+            default=2,
+            has_default=True,
+        ),
+        Field("s", "s", None, False, Kind.TEXT, min_length=1, max_length=5, pattern="^a"),
+        Field(
+            "c",
+            "c",
+            None,
+            False,
+            Kind.CHOICES,
+            choices=(Choice("a", "A", "first"), Choice("b", "b")),
+            min_items=1,
+            max_items=2,
+        ),
+        Field("e", "e", None, False, Kind.CHOICE, choices=(Choice("x", "Ex"), Choice(2, "Two"))),
+    )
+
+
+def test_a_local_reference_is_followed_and_what_stands_beside_it_wins() -> None:
+    defs: JsonValue = {"K": {"type": "integer", "title": "Of the definition", "minimum": 3}}
+    field = one({"$ref": "#/$defs/K", "title": "Here"}, **{"$defs": defs})
+    assert field == Field("x", "Here", None, False, Kind.INTEGER, minimum=3)
+
+
+def test_choices_that_the_type_excludes_are_not_offered() -> None:
+    field = one({"type": "string", "enum": ["a", 1, True, None, ["a"]]})
+    assert field is not None
+    assert [choice.value for choice in field.choices] == ["a"]
+
+
+def test_the_pointer_of_a_field_is_escaped() -> None:
+    found = fields_of({"properties": {"a/b~c": {"type": "string"}}})
+    assert found is not None
+    assert found[0].pointer == "/a~1b~0c"
