@@ -5,7 +5,7 @@ alike. An empty list means that Slack would take the payload.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tests.fakes.slack import judges, rules
 from tests.fakes.slack.richtext import check_rich_text, rich_text_strings
@@ -73,7 +73,7 @@ def check_blocks(
     return problems
 
 
-def elements_of(blocks: Iterable[object]) -> Iterator[Json]:
+def elements_of(blocks: list[Json]) -> Iterator[Json]:
     """Every interactive element of the blocks, in document order."""
     for _, block in _objects(blocks):
         for _, element in _elements(block):
@@ -96,8 +96,8 @@ def texts_of(value: object) -> Iterator[str]:
                 yield from texts_of(item)
 
 
-def _objects(items: Iterable[object]) -> Iterator[tuple[int, Json]]:
-    for index, item in enumerate(items):
+def _objects(items: object) -> Iterator[tuple[int, Json]]:
+    for index, item in enumerate(items if isinstance(items, list) else []):
         if isinstance(item, dict):
             yield index, item
 
@@ -107,9 +107,9 @@ def _elements(block: Json) -> Iterator[tuple[str, Json]]:
         for index, element in _objects(block["elements"]):
             yield f"elements/{index}", element
     for key in ("accessory", "element"):
-        element = block.get(key)
-        if isinstance(element, dict) and element.get("type") != "image":
-            yield key, element
+        single = block.get(key)
+        if isinstance(single, dict) and single.get("type") != "image":
+            yield key, single
 
 
 def _across(blocks: list[Json], pointer: str) -> Iterator[Problem]:
@@ -151,9 +151,9 @@ def _block_elements(block: Json, here: str) -> Iterator[Problem]:
 
 def options_of(element: Json) -> list[Json]:
     """The options of a select, radio, checkbox or overflow element, groups laid flat."""
-    options = [option for _, option in _objects(element.get("options") or [])]
-    for _, group in _objects(element.get("option_groups") or []):
-        options += [option for _, option in _objects(group.get("options") or [])]
+    options = [option for _, option in _objects(element.get("options"))]
+    for _, group in _objects(element.get("option_groups")):
+        options += [option for _, option in _objects(group.get("options"))]
     return options
 
 
@@ -182,8 +182,11 @@ def _bounds(element: Json, here: str) -> Iterator[Problem]:
     initial = element.get("initial_value")
     if isinstance(high, int) and isinstance(initial, str) and units(initial) > high:
         yield Problem(f"{here}/initial_value", f"must be less than {high + 1} characters")
-    if element.get("type") != "number_input":
-        return
+    if element.get("type") == "number_input":
+        yield from _numbers(element, here)
+
+
+def _numbers(element: Json, here: str) -> Iterator[Problem]:
     numbers: dict[str, float] = {}
     for key in ("min_value", "initial_value", "max_value"):
         if key not in element:

@@ -59,7 +59,7 @@ def judge_message(blocks: list[Json], pointer: str = "/blocks") -> list[Problem]
         )  # fmt: skip
         problems += _attempt(
             "blockkit", pointer,
-            lambda: blockkit.Message(blocks=[_stand_in(_blockkit, b) for b in blocks]).build(),
+            lambda: _finish(blockkit.Message(blocks=[_stand_in(_blockkit, b) for b in blocks])),
         )  # fmt: skip
     return problems
 
@@ -73,15 +73,18 @@ def judge_view(view: Json) -> list[Problem]:
     problems += _attempt("slack_sdk", "/view", lambda: SdkView(**view).to_dict())
     if problems:
         return problems
-    for judge, build in (("slackblocks", _slackblocks), ("blockkit", _blockkit)):
-        modal: Build = slackblocks.ModalView if judge == "slackblocks" else blockkit.Modal
-        texts = {key: build(v) if isinstance(v, dict) else v for key, v in rest.items()}
-        problems += _attempt(
-            judge, "/view",
-            lambda m=modal, b=build, t=texts: _finish(
-                m(blocks=[_stand_in(b, block) for block in view["blocks"]], **t)),
-        )  # fmt: skip
+    problems += _attempt(
+        "slackblocks", "/view", lambda: _modal(slackblocks.ModalView, _slackblocks, view, rest)
+    )
+    problems += _attempt(
+        "blockkit", "/view", lambda: _finish(_modal(blockkit.Modal, _blockkit, view, rest))
+    )
     return problems
+
+
+def _modal(modal: Build, build: Build, view: Json, rest: Json) -> Any:
+    texts = {key: build(v) if isinstance(v, dict) else v for key, v in rest.items()}
+    return modal(blocks=[_stand_in(build, block) for block in view["blocks"]], **texts)
 
 
 def _stand_in(build: Build, block: Json) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.fakes.slack import methods_chat, methods_views, state
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.interactivity import ApiError
-from tests.fakes.slack.rules import OPTION
+from tests.fakes.slack.rules import OPTION, VIEW_STACK
 from tests.fakes.slack.schema import Json, compare
 from tests.fakes.slack.sight import Choice, Control, Sight, Target, look
 from tests.fakes.slack.workspace import BOT_USER, Message, Snapshot, User, View
@@ -43,7 +43,7 @@ class Person:
     def messages(self, channel: str, thread: str | None = None) -> list[Message]:
         """The messages that this person sees in a conversation, or in one thread of it."""
         if self.id not in self.slack.workspace.channels[channel].members:
-            raise state.ClientRefusal(f"{self.id} is not in {channel}")
+            raise state.ClientRefusalError(f"{self.id} is not in {channel}")
         shown = self.slack.workspace.visible(channel, self.id)
         return [m for m in shown if thread is None or thread in (m.ts, m.thread_ts)]
 
@@ -61,7 +61,7 @@ class Person:
         """Waits for a modal to open."""
         await self.slack.until(lambda: self.modal, timeout)
         if self.modal is None:
-            raise state.ClientRefusal("the modal closed again")
+            raise state.ClientRefusalError("the modal closed again")
         return self.modal
 
     # controls
@@ -119,7 +119,7 @@ class Person:
         kinds = ("external_select", "multi_external_select")
         control = self._only(shown, kinds) if select is None else self._named(shown, select, kinds)
         if len(query) < control.element.get("min_query_length", 3):
-            raise state.ClientRefusal("the client does not ask yet for so few characters")
+            raise state.ClientRefusalError("the client does not ask yet for so few characters")
         context: Json = {"container": {"type": "view"}, "view": {}}
         if isinstance(shown, View):
             context = {"container": {"type": "view", "view_id": shown.id}, "view": shown.payload()}
@@ -139,7 +139,7 @@ class Person:
         ]
         if not ack.ok or len(options) > 100 or problems:
             self.notices.append("No results could be loaded")
-            raise state.ClientRefusal(f"the suggestions cannot be shown: {ack} {problems}")
+            raise state.ClientRefusalError(f"the suggestions cannot be shown: {ack} {problems}")
         choices = tuple(Choice(look_text(o), "", o) for o in options)
         self._found[(control.block_id, control.action_id)] = choices
         return [choice.label for choice in choices]
@@ -150,11 +150,11 @@ class Person:
         """Fills the fields of the top modal by their labels and presses its submit button.
 
         Raises:
-            ClientRefusal: when Slack's client would not send it.
+            ClientRefusalError: when Slack's client would not send it.
         """
         view = self._top()
         if not view.body.get("submit"):
-            raise state.ClientRefusal("this modal has no submit button")
+            raise state.ClientRefusalError("this modal has no submit button")
         for field, value in (values or {}).items():
             await self.fill(view, field, value)
         blocks = {b["block_id"] for b in view.body["blocks"] if b["type"] == "input"}
@@ -191,7 +191,7 @@ class Person:
         """Types a message; markup characters are escaped, as Slack does it."""
         room = self.slack.workspace.channels[channel]
         if self.id not in room.members or room.archived:
-            raise state.ClientRefusal(f"{self.id} cannot write in {channel}")
+            raise state.ClientRefusalError(f"{self.id} cannot write in {channel}")
         if escape:
             text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         subtype = "thread_broadcast" if broadcast else "file_share" if files else None
@@ -225,7 +225,7 @@ class Person:
     async def edit(self, message: Message, text: str) -> None:
         """Changes an own message."""
         if message.user != self.id:
-            raise state.ClientRefusal("only the author can edit a message")
+            raise state.ClientRefusalError("only the author can edit a message")
         methods_chat.revise(self.slack, message, text, [])
 
     async def delete(self, message: Message) -> None:
@@ -236,26 +236,26 @@ class Person:
 
     def _look_up(self, message: Message) -> None:
         if message.deleted or message not in self.messages(message.channel):
-            raise state.ClientRefusal("this message is not on the person's screen")
+            raise state.ClientRefusalError("this message is not on the person's screen")
 
     def _current(self, target: Message | Snapshot | View) -> Snapshot | View:
         if isinstance(target, Message):
             self._look_up(target)
             return target.snapshot()
         if isinstance(target, View) and target is not self.modal:
-            raise state.ClientRefusal("this modal is not on top of the person's screen")
+            raise state.ClientRefusalError("this modal is not on top of the person's screen")
         return target
 
     def _named(self, shown: Target, name: str, kinds: tuple[str, ...] = ()) -> Control:
         try:
             return look(shown).control(name, kinds)
         except LookupError as error:
-            raise state.ClientRefusal(str(error)) from None
+            raise state.ClientRefusalError(str(error)) from None
 
     def _only(self, shown: Target, kinds: tuple[str, ...]) -> Control:
         fits = [c for c in look(shown).controls if c.kind in kinds]
         if len(fits) != 1:
-            raise state.ClientRefusal(f"{len(fits)} controls of {kinds}: say which one")
+            raise state.ClientRefusalError(f"{len(fits)} controls of {kinds}: say which one")
         return fits[0]
 
     def _with_option(self, shown: Target, option: str, select: str | None) -> Control:
@@ -267,7 +267,7 @@ class Person:
             labels = [choice.label for choice in (*control.choices, *found)]
             if control.kind in kinds and option in labels:
                 return control
-        raise state.ClientRefusal(f"nothing here offers {option!r}: {look(shown).words}")
+        raise state.ClientRefusalError(f"nothing here offers {option!r}: {look(shown).words}")
 
     async def _press(self, shown: Snapshot | View, name: str, *, confirm: bool) -> Ack | None:
         control = self._named(shown, name, ("button",))
@@ -310,7 +310,7 @@ class Person:
 
     def _top(self) -> View:
         if self.modal is None:
-            raise state.ClientRefusal("no modal is open")
+            raise state.ClientRefusalError("no modal is open")
         return self.modal
 
     async def _closed(self, view: View, *, cleared: bool) -> Ack | None:
@@ -321,32 +321,35 @@ class Person:
         return await self.slack.interact(payload)
 
     def _submitted(self, view: View, ack: Ack, inputs: set[str]) -> Ack:
-        body = ack.body or {}
-        stack = self.slack.workspace.stacks.get(self.id, [])
         try:
-            match body.get("response_action"):
-                case "errors":
-                    view.errors = {str(k): str(v) for k, v in body["errors"].items()}
-                    if not view.errors or not view.errors.keys() <= inputs:
-                        raise ApiError("errors must name the block_ids of inputs")
-                case "update":
-                    methods_views.change(self.slack, view, methods_views.judged(body))
-                case "push":
-                    if len(stack) >= 3:
-                        raise ApiError("push_limit_reached")
-                    methods_views.add(self.slack, self.id, methods_views.judged(body), view)
-                case "clear":
-                    stack.clear()
-                case None:
-                    if view in stack:
-                        stack.remove(view)
-                case other:
-                    raise ApiError(f"unknown response_action {other}")
+            self._respond(view, ack.body or {}, inputs)
         except ApiError as error:
             self.notices.append(_TROUBLE)
             return Ack(False, ack.status, ack.body, ack.seconds, f"{error.code} {error.extra}")
         self.slack.changed()
         return ack
+
+    def _respond(self, view: View, body: Json, inputs: set[str]) -> None:
+        """Does what the acknowledgement of a submit says: errors, update, push, clear, or close."""
+        stack = self.slack.workspace.stacks.get(self.id, [])
+        match body.get("response_action"):
+            case "errors":
+                view.errors = {str(k): str(v) for k, v in body["errors"].items()}
+                if not view.errors or not view.errors.keys() <= inputs:
+                    raise ApiError("errors must name the block_ids of inputs")
+            case "update":
+                methods_views.change(self.slack, view, methods_views.judged(body))
+            case "push":
+                if len(stack) >= VIEW_STACK:
+                    raise ApiError("push_limit_reached")
+                methods_views.add(self.slack, self.id, methods_views.judged(body), view)
+            case "clear":
+                stack.clear()
+            case None:
+                if view in stack:
+                    stack.remove(view)
+            case other:
+                raise ApiError(f"unknown response_action {other}")
 
 
 def look_text(option: Json) -> str:

@@ -110,6 +110,20 @@ def compare(value: object, spec: Spec, pointer: str, surface: str) -> Iterator[P
     match spec:
         case Str():
             yield from _string(value, spec, pointer)
+        case Text():
+            yield from _text(value, spec, pointer)
+        case ListOf():
+            yield from _array(value, spec, pointer, surface)
+        case OneOf():
+            yield from _choice(value, spec, pointer, surface)
+        case Obj():
+            yield from _object(value, spec, pointer, surface)
+        case Int() | Bool() | Const() | AnyJson():
+            yield from _scalar(value, spec, pointer)
+
+
+def _scalar(value: object, spec: Int | Bool | Const | AnyJson, pointer: str) -> Iterator[Problem]:
+    match spec:
         case Int():
             if not isinstance(value, int) or isinstance(value, bool):
                 yield Problem(pointer, "must be an integer")
@@ -121,14 +135,6 @@ def compare(value: object, spec: Spec, pointer: str, surface: str) -> Iterator[P
         case Const():
             if value != spec.value:
                 yield Problem(pointer, f"must be {spec.value}")
-        case Text():
-            yield from _text(value, spec, pointer)
-        case ListOf():
-            yield from _array(value, spec, pointer, surface)
-        case OneOf():
-            yield from _choice(value, spec, pointer, surface)
-        case Obj():
-            yield from _object(value, spec, pointer, surface)
         case AnyJson():
             return
 

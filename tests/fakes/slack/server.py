@@ -20,7 +20,7 @@ from tests.fakes.slack.methods import Method, Methods
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.socket_mode import SocketMode
-from tests.fakes.slack.workspace import Clock, Message, Workspace
+from tests.fakes.slack.workspace import TEAM, Clock, Message, Workspace
 
 BOT_SCOPES = (
     "chat:write", "im:write", "channels:history", "groups:history", "im:history", "mpim:history",
@@ -76,9 +76,7 @@ class FakeSlack:
         app = web.Application(client_max_size=4 * 1024 * 1024)
         app.router.add_route("*", "/api/{method}", self._web_api)
         app.router.add_get("/link/", self.socket.handle)
-        app.router.add_post(
-            "/actions/{team}/{token}", lambda request: response_urls.handle(self, request)
-        )
+        app.router.add_post("/actions/{team}/{token}", self._response_url)
         page.add_routes(app, self)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.5)
         await self._runner.setup()
@@ -120,8 +118,7 @@ class FakeSlack:
         """Somebody at a client; made on first mention."""
         if id not in self._people:
             if id not in self.workspace.users:
-                extra = {"team": team} if team else {}
-                self.workspace.add_user(id, name, **extra)
+                self.workspace.add_user(id, name, team=team or TEAM)
             self._people[id] = Person(self, self.workspace.users[id])
         return self._people[id]
 
@@ -170,6 +167,9 @@ class FakeSlack:
         async with self._changed:
             self._changed.notify_all()
 
+    async def _response_url(self, request: web.Request) -> web.StreamResponse:
+        return await response_urls.handle(self, request)
+
     async def _web_api(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["method"]
         args = await _arguments(request)
@@ -199,7 +199,7 @@ class FakeSlack:
         if fault.hang:
             self._log(name, args, token, None, 0, fault)
             await fault.released.wait()
-            return None
+            return web.json_response(await self._process(name, args, token))
         return self._spoil(fault, request, name, args, token)
 
     async def _after(
@@ -232,9 +232,9 @@ class FakeSlack:
 
     async def _process(self, name: str, args: Json, token: str) -> Json:
         method = self.methods.get(name)
+        if method is None:
+            return {"ok": False, "error": "unknown_method", "req_method": name}
         try:
-            if method is None:
-                raise ApiError("unknown_method", req_method=name)
             self._authorise(method, args, token)
             return {"ok": True} | await method.run(self, args)
         except ApiError as error:
@@ -286,7 +286,7 @@ async def _arguments(request: web.Request) -> Json:
         body = await request.json()
         args |= body if isinstance(body, dict) else {}
     elif request.can_read_body:
-        args |= {key: value for key, value in (await request.post()).items()}
+        args |= dict(await request.post())
     for key in _JSON_ARGUMENTS:
         if isinstance(args.get(key), str):
             try:

@@ -19,7 +19,7 @@ _PICKERS = {
 }
 
 
-class ClientRefusal(AssertionError):
+class ClientRefusalError(AssertionError):
     """Slack's own client does not let a person do this; nothing was sent."""
 
 
@@ -62,7 +62,7 @@ def entered(control: Control, value: object, found: tuple[Choice, ...] = ()) -> 
     """The state after a person entered something: text, a label, labels, or a date.
 
     Raises:
-        ClientRefusal: when an option is not there, or the field does not take so much.
+        ClientRefusalError: when an option is not there, or the field does not take so much.
     """
     kind, key = control.kind, key_of(control.kind)
     if kind in _SINGLE:
@@ -71,12 +71,12 @@ def entered(control: Control, value: object, found: tuple[Choice, ...] = ()) -> 
         labels = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
         most = control.element.get("max_selected_items")
         if isinstance(most, int) and len(labels) > most:
-            raise ClientRefusal(f"{control.label!r} takes at most {most} choices")
+            raise ClientRefusalError(f"{control.label!r} takes at most {most} choices")
         return {"type": kind, key: [_pick(control, str(label), found) for label in labels]}
     if kind in _TEXT:
         most = control.element.get("max_length", 3000)
         if units(str(value)) > most:
-            raise ClientRefusal(f"{control.label!r} takes at most {most} characters")
+            raise ClientRefusalError(f"{control.label!r} takes at most {most} characters")
         return {"type": kind, key: str(value) or None}
     return {"type": kind, key: value}
 
@@ -85,7 +85,7 @@ def _pick(control: Control, label: str, found: tuple[Choice, ...]) -> Json:
     choices = [c for c in (*control.choices, *found) if c.label == label]
     if not choices:
         there = [c.label for c in (*control.choices, *found)]
-        raise ClientRefusal(f"{control.label!r} has no option {label!r}; it has {there}")
+        raise ClientRefusalError(f"{control.label!r} has no option {label!r}; it has {there}")
     return choices[0].option
 
 
@@ -93,34 +93,32 @@ def refuse_submit(controls: tuple[Control, ...], values: Values) -> None:
     """What the client checks before it sends a submit.
 
     Raises:
-        ClientRefusal: for an empty required field, a text too short, or a malformed number,
+        ClientRefusalError: for an empty required field, a text too short, or a malformed number,
             address or link.
     """
     for control in controls:
         entry = values.get(control.block_id, {}).get(control.action_id)
-        if (control.sends and control.element.get("type") == "button") or entry is None:
+        if entry is None:
             continue
         value = entry[key_of(control.kind)]
         if value in (None, "", []):
-            if not control.optional and control.hint is not None and _is_input(control):
-                raise ClientRefusal(f"{control.label!r}: please complete this required field")
+            if not control.optional:
+                raise ClientRefusalError(f"{control.label!r}: please complete this required field")
             continue
         if control.kind in _TEXT:
             _refuse_text(control, str(value))
 
 
-def _is_input(control: Control) -> bool:
-    return control.kind in (*_TEXT, *_PICKERS, *_SINGLE, *_MULTI)
-
-
 def _refuse_text(control: Control, value: str) -> None:
     element = control.element
     if units(value) < element.get("min_length", 0):
-        raise ClientRefusal(f"{control.label!r} wants at least {element['min_length']} characters")
+        raise ClientRefusalError(
+            f"{control.label!r} wants at least {element['min_length']} characters"
+        )
     if control.kind == "email_text_input" and not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", value):
-        raise ClientRefusal(f"{control.label!r} wants an e-mail address")
+        raise ClientRefusalError(f"{control.label!r} wants an e-mail address")
     if control.kind == "url_text_input" and not re.fullmatch(r"[a-z][\w+.-]*:\S+", value):
-        raise ClientRefusal(f"{control.label!r} wants a link")
+        raise ClientRefusalError(f"{control.label!r} wants a link")
     if control.kind == "number_input":
         _refuse_number(control, value)
 
@@ -129,8 +127,8 @@ def _refuse_number(control: Control, value: str) -> None:
     element = control.element
     pattern = r"-?\d+(\.\d+)?" if element["is_decimal_allowed"] else r"-?\d+"
     if not re.fullmatch(pattern, value):
-        raise ClientRefusal(f"{control.label!r} wants a number")
+        raise ClientRefusalError(f"{control.label!r} wants a number")
     if "min_value" in element and float(value) < float(element["min_value"]):
-        raise ClientRefusal(f"{control.label!r} wants at least {element['min_value']}")
+        raise ClientRefusalError(f"{control.label!r} wants at least {element['min_value']}")
     if "max_value" in element and float(value) > float(element["max_value"]):
-        raise ClientRefusal(f"{control.label!r} wants at most {element['max_value']}")
+        raise ClientRefusalError(f"{control.label!r} wants at most {element['max_value']}")

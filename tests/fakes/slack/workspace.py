@@ -108,25 +108,21 @@ class Message:
             told |= {"bot_id": BOT, "app_id": APP}
         if self.blocks:
             told["blocks"] = self.blocks
-        if self.thread_ts:
-            told["thread_ts"] = self.thread_ts
-        if self.subtype:
-            told["subtype"] = self.subtype
-        if self.edited:
-            told["edited"] = {"user": self.user, "ts": self.ts}
-        if self.client_msg_id:
-            told["client_msg_id"] = self.client_msg_id
-        if self.files:
-            told["files"] = self.files
-        if self.ephemeral_to:
-            told["is_ephemeral"] = True
+        optional = {
+            "thread_ts": self.thread_ts,
+            "subtype": self.subtype,
+            "edited": {"user": self.user, "ts": self.ts} if self.edited else None,
+            "client_msg_id": self.client_msg_id,
+            "files": self.files,
+            "is_ephemeral": self.ephemeral_to is not None,
+            "metadata": self.metadata if metadata else None,
+        }
+        told |= {key: value for key, value in optional.items() if value}
         if self.reactions:
             told["reactions"] = [
                 {"name": name, "users": users, "count": len(users)}
                 for name, users in self.reactions.items()
             ]
-        if metadata and self.metadata:
-            told["metadata"] = self.metadata
         return copy.deepcopy(told)
 
     def snapshot(self) -> "Snapshot":
