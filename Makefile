@@ -63,8 +63,9 @@ bench: venv ## Measure, beside floors in the same run
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
 .PHONY: docs
+# Not --quiet: with it mkdocs counts no warnings, and --strict holds nothing.
 docs: venv ## Build the documentation into site/, every broken link an error
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file .mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file .mkdocs.yml
 
 .PHONY: lock
 lock: venv ## Pin the newest releases that pyproject.toml allows, with hashes
