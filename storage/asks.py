@@ -1,0 +1,161 @@
+"""The statements about asks and their record, on a connection inside a transaction of the caller's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from bot.ask import Ask, Entry
+from bot.ports import Page, Shown, StoredEntry
+from storage import rows
+
+_LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
+_INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
+    channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+# Only the columns that are named make SQLite write their indexes: most clicks touch none.
+_STEP: Final = """UPDATE asks SET revision = ?, updated_at = ?, shown_revision = ?, state = ?
+    WHERE id = ? AND revision = ?"""
+_MOVE: Final = """UPDATE asks SET status = ?, surface = ?, channel = ?, thread_id = ?, due = ?,
+    message = ?, thread = ?, revision = ?, updated_at = ?, shown_revision = ?, state = ?
+    WHERE id = ? AND revision = ?"""
+
+
+def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
+    """The ask as it stands."""
+    row = db.execute(_LOAD, (ask_id,)).fetchone()
+    return None if row is None else _ask(db, cache, row)
+
+
+def _ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
+    def read() -> str:
+        text: str
+        (text,) = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
+        return text
+
+    return rows.ask_of(row, cache.get(row[0], read))
+
+
+def insert(db: sqlite3.Connection, ask: Ask) -> None:
+    """Stores a new ask."""
+    request = ask.request
+    seq = db.execute(
+        "INSERT INTO requests (request) VALUES (?)", (rows.dump_model(request),)
+    ).lastrowid
+    named = (seq, ask.id, ask.created_at, request.conversation, request.agent)
+    db.execute(_INSERT, (*named, *rows.searched(ask), *_stepped(ask)))
+
+
+def update(db: sqlite3.Connection, old: Ask, ask: Ask) -> None:
+    """Stores what became of ``old``, which this transaction has read."""
+    moved, stood = rows.searched(ask), rows.searched(old)
+    statement, values = (_STEP, ()) if moved == stood else (_MOVE, moved)
+    written = db.execute(statement, (*values, *_stepped(ask), old.id, old.revision)).rowcount
+    if written != 1 or ask.id != old.id:
+        raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
+
+
+def _stepped(ask: Ask) -> rows.Row:
+    return ask.revision, ask.updated_at, ask.shown_revision, rows.state(ask)
+
+
+def add_entries(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entry]]) -> None:
+    """Adds lines to the record."""
+    db.executemany(
+        "INSERT INTO record (ask_id, at, kind, entry) VALUES (?, ?, ?, ?)",
+        [(ask_id, entry.at, entry.kind, rows.dump_model(entry)) for ask_id, entry in entries],
+    )
+
+
+def record(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
+    """The record of an ask behind a number, oldest first."""
+    found = db.execute(
+        "SELECT seq, entry FROM record WHERE ask_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (ask_id, after, limit),
+    )
+    return [StoredEntry(seq, rows.entry_of(entry)) for seq, entry in found]
+
+
+def shown(db: sqlite3.Connection, ask_id: str, now: Shown) -> None:
+    """Notes what the live message shows, and where it is; touches nothing that people decide."""
+    thread = now.thread
+    db.execute(
+        """UPDATE asks SET shown_revision = ?, message = ?, thread = ?,
+            channel = coalesce(?, channel), thread_id = CASE WHEN ? IS NULL THEN thread_id ELSE ? END
+            WHERE id = ? AND shown_revision <= ?""",
+        (
+            *(now.revision, rows.dump(dict(now.message)), rows.dump_model(thread)),
+            *(thread.channel, thread.channel, thread.id, ask_id, now.revision),
+        ),
+    )
+
+
+def find(
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    place: tuple[str, str, str | None],
+    limit: int,
+) -> list[Ask]:
+    """The open asks at (surface, channel, thread; None: anywhere in the channel), newest first."""
+    surface, channel, thread = place
+    where, values = ("", ()) if thread is None else ("AND thread_id = ?", (thread,))
+    found = db.execute(
+        f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE status = 'open' AND surface = ?"
+        f" AND channel = ? {where} ORDER BY seq DESC LIMIT ?",
+        (surface, channel, *values, limit),
+    ).fetchall()
+    return [_ask(db, cache, row) for row in found]
+
+
+def page(
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    filters: dict[str, str | None],
+    after: int,
+    limit: int,
+) -> Page[Ask]:
+    """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
+    found, cursor = newest_first(db, "asks", rows.ASK_COLUMNS, filters, (after, limit))
+    return Page(tuple(_ask(db, cache, row) for row in found), cursor)
+
+
+def newest_first(
+    db: sqlite3.Connection,
+    table: str,
+    columns: str,
+    filters: dict[str, str | None],
+    span: tuple[int, int],
+) -> tuple[Sequence[rows.Row], str | None]:
+    """Rows of a table behind a row, as many as a page takes, and the cursor of the next page."""
+    after, limit = span
+    named = {name: value for name, value in filters.items() if value is not None}
+    where = "".join(f"{name} = ? AND " for name in named)
+    found = db.execute(
+        f"SELECT seq, {columns} FROM {table} WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",
+        (*named.values(), after, limit + 1),
+    ).fetchall()
+    more = len(found) > limit
+    found = found[:limit]
+    return [row[1:] for row in found], rows.cursor(table, found[-1][0]) if more else None
+
+
+def behind(db: sqlite3.Connection, limit: int) -> list[str]:
+    """Ids of asks whose message shows an older revision, oldest change first."""
+    found = db.execute(
+        "SELECT id FROM asks WHERE shown_revision < revision ORDER BY updated_at LIMIT ?", (limit,)
+    )
+    return [ask_id for (ask_id,) in found]
+
+
+def due(db: sqlite3.Connection, now: float, limit: int) -> list[str]:
+    """Ids of asks for which the clock has something to do, earliest first."""
+    found = db.execute("SELECT id FROM asks WHERE due <= ? ORDER BY due LIMIT ?", (now, limit))
+    return [ask_id for (ask_id,) in found]
+
+
+def next_due(db: sqlite3.Connection) -> float | None:
+    """When the clock has something to do next."""
+    when: float | None
+    (when,) = db.execute("SELECT min(due) FROM asks WHERE due IS NOT NULL").fetchone()
+    return when

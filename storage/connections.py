@@ -1,0 +1,256 @@
+"""The SQLite file: how it is made, recognised, opened, migrated, and reopened; its errors in words.
+
+Owns the two connections, one that writes and one that reads, each used by one thread. Every
+method blocks: none may be called on the event loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from sqlite_utils import Database
+
+from bot.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
+from storage.migrations import APPLICATION_ID, migrations
+from storage.worker import Job
+
+logger = logging.getLogger(__name__)
+
+_WAL_LIMIT: Final = 64 * 1024 * 1024
+"""Bytes the write-ahead log is cut back to after a burst."""
+
+_WORDS: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit. Free some space;"
+    " nothing has to be restarted",
+    sqlite3.SQLITE_BUSY: "another process holds it locked. Stop that process (a second Answerback,"
+    " a backup, an open SQLite shell), or try again",
+    sqlite3.SQLITE_LOCKED: "another connection holds it locked. Try again",
+    sqlite3.SQLITE_READONLY: "it may not be written. Give the user that Answerback runs as write"
+    " permission on the file and on its directory",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened. Look at the permissions of the file and of its"
+    " directory, where SQLite keeps two more files beside it",
+    sqlite3.SQLITE_CORRUPT: "it is damaged. Restore a backup, or rescue what can be read with"
+    " `sqlite3 FILE .recover`",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged. Name another file, or"
+    " restore a backup",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write. Look at the disk and at the system's"
+    " log",
+}
+
+
+def in_words(path: Path, error: sqlite3.Error) -> str:
+    """What went wrong with the database, and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    why = _WORDS.get(code, "SQLite refused what was asked; this is a defect of Answerback's")
+    return f"The database {path}: {why} ({getattr(error, 'sqlite_errorname', '?')}: {error})."
+
+
+class Connections:
+    """The file's two connections, and how batches of jobs run on them.
+
+    Args:
+        path: the file; it is made when it is missing, its directory is not.
+        busy_timeout: seconds to wait for another process's lock.
+    """
+
+    def __init__(self, path: Path, busy_timeout: float) -> None:
+        self.path = path
+        self._busy_timeout = busy_timeout
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._reading = threading.Lock()
+        """Held while the reading connection is used, opened or closed."""
+        self._inode = (0, 0)
+
+    def open(self) -> None:
+        """Makes the file if need be, recognises it, migrates it.
+
+        Raises:
+            DatabaseTooNewError: a newer Answerback wrote it.
+            StoreError: it cannot be used.
+        """
+        self._make()
+        try:
+            connection = self._connect()
+            try:
+                _recognise(connection, self.path)
+                _migrate(connection)
+            finally:
+                connection.close()
+            self._writer = self._connect_writer()
+        except sqlite3.Error as error:
+            raise StoreError(in_words(self.path, error)) from error
+        stat = self.path.stat()
+        self._inode = (stat.st_dev, stat.st_ino)
+
+    def close(self) -> None:
+        """Closes both; the last one to close tidies up the log."""
+        with self._reading:
+            for connection in (self._reader, self._writer):
+                if connection is not None:
+                    connection.close()
+            self._reader = self._writer = None
+
+    def write(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
+        """Runs jobs in one durable transaction. One that fails leaves the others as they would be without it."""
+        try:
+            connection = self._begin()
+        except sqlite3.Error as error:
+            _fail(jobs, StoreError(in_words(self.path, error)))
+            return
+        for job in jobs:
+            before = connection.total_changes
+            self._attempt(job, connection)
+            lost = not connection.in_transaction
+            if lost or (job.error is not None and connection.total_changes != before):
+                # It stopped half-way, or SQLite rolled everything back (a full disk): nobody of
+                # this batch is stored yet, so each is run again on its own.
+                connection.rollback()
+                if len(jobs) > 1:
+                    for one in jobs:
+                        self.write([one])
+                return
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._outcome_unknown(jobs, error)
+
+    def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
+        """Runs jobs that only read; each sees everything that was committed before it was handed in."""
+        with self._reading:
+            try:
+                if self._reader is None:
+                    self._reader = self._connect()
+                    self._reader.execute("PRAGMA query_only = ON")
+            except sqlite3.Error as error:
+                _fail(jobs, StoreError(in_words(self.path, error)))
+                return
+            for job in jobs:
+                self._attempt(job, self._reader)
+
+    def check_in_place(self) -> None:
+        """Raises StoreError when the file that is open is no longer the one at its path."""
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            stat = None
+        if stat is None or (stat.st_dev, stat.st_ino) != self._inode:
+            raise StoreError(
+                f"The database {self.path} was removed or replaced while it was in use: what is"
+                " stored now is lost at the next start. Restart Answerback, with the right file in"
+                " place."
+            )
+
+    def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
+        job.attempt(connection)
+        if isinstance(job.error, sqlite3.Error):
+            error = StoreError(in_words(self.path, job.error))
+            error.__cause__ = job.error
+            job.error = error
+
+    def _begin(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self._writer = self._connect_writer()
+        self._writer.execute("BEGIN IMMEDIATE")
+        return self._writer
+
+    def _outcome_unknown(
+        self, jobs: Sequence[Job[sqlite3.Connection, Any]], error: sqlite3.Error
+    ) -> None:
+        """A COMMIT failed: SQLite's recovery at the next open settles whether it is on disk."""
+        words = in_words(self.path, error)
+        logger.error("commit failed", extra={"action": "commit", "error": words})
+        _fail(jobs, OutcomeUnknownError(f"{words} Whether the last change is stored is unknown."))
+        try:
+            # Both connections: only the last one to leave makes the next one recover the log.
+            self.close()
+        except sqlite3.Error as closing:
+            logger.warning(
+                "closing failed", extra={"action": "reopen", "error": in_words(self.path, closing)}
+            )
+
+    def _make(self) -> None:
+        """Makes the file, readable by its owner only; SQLite's two files beside it take after it."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise StoreError(_why_not(self.path, error)) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        # A connection is used by one thread at a time, but closed and reopened by the writer's.
+        return sqlite3.connect(
+            self.path,
+            timeout=self._busy_timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def _connect_writer(self) -> sqlite3.Connection:
+        connection = self._connect()
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA recursive_triggers = ON")
+        connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
+        return connection
+
+
+def _fail(jobs: Sequence[Job[sqlite3.Connection, Any]], error: StoreError) -> None:
+    for job in jobs:
+        job.error = error
+
+
+def _why_not(path: Path, error: OSError) -> str:
+    if not path.parent.is_dir():
+        return (
+            f"The database {path} cannot be made: there is no directory {path.parent}. Make it, or"
+            " set `storage.url` to a file in a directory that exists."
+        )
+    if path.is_dir():
+        return f"The database {path} is a directory: set `storage.url` to a file in it."
+    return (
+        f"The database {path} cannot be opened for writing ({error.strerror}). Give the user that"
+        " Answerback runs as write permission on the file and on its directory, or set"
+        " `storage.url` to another place."
+    )
+
+
+def _recognise(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses files that are not ours, before anything in them is touched."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    db = Database(connection, execute_plugins=False)
+    others = [name for name in db.table_names() if name != migrations.migrations_table]
+    if application != APPLICATION_ID:
+        if application != 0 or others:
+            raise StoreError(
+                f"The database {path} belongs to another program (it has the tables"
+                f" {', '.join(others[:5]) or 'of nobody we know'}). Nothing in it was touched: set"
+                " `storage.url` to a file of Answerback's own."
+            )
+        return
+    ours = {step.name for step in migrations.pending(Database(memory=True, execute_plugins=False))}
+    if newer := sorted({step.name for step in migrations.applied(db)} - ours):
+        raise DatabaseTooNewError(
+            f"The database {path} was written by a newer Answerback than this one (it knows"
+            f" {', '.join(newer)}). Install that version again, or start with another file."
+        )
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Applies what is missing, all or nothing; a second process that starts now waits for us."""
+    db = Database(connection, execute_plugins=False)
+    if not migrations.pending(db):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        migrations.apply(db)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.execute("COMMIT")

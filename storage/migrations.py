@@ -1,0 +1,145 @@
+"""The schema of the SQLite file, as migrations that are applied in order and never edited once released.
+
+Owns every table, index and trigger. Times are seconds since the epoch, UTC; JSON is UTF-8 text.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlite_utils import Database, Migrations
+
+APPLICATION_ID: Final = 0x416E7362
+"""``PRAGMA application_id`` of our files: "Ansb"."""
+
+migrations: Final = Migrations("answerback")
+
+_FIRST: Final = (
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    # What the agent sent can be 256 KiB and never changes: a row of its own, so that a click does
+    # not write it again.
+    "CREATE TABLE requests (seq INTEGER PRIMARY KEY, request TEXT NOT NULL) STRICT",
+    """CREATE TABLE asks (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        status TEXT NOT NULL,
+        surface TEXT NOT NULL,
+        channel TEXT,
+        thread_id TEXT,
+        conversation TEXT,
+        agent TEXT,
+        revision INTEGER NOT NULL,
+        shown_revision INTEGER NOT NULL,
+        due REAL,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        message TEXT,
+        thread TEXT,
+        state TEXT NOT NULL
+    ) STRICT""",
+    # An index ends in the row's seq, so each of these also gives its rows newest first.
+    "CREATE INDEX asks_by_status ON asks (status)",
+    "CREATE INDEX asks_by_surface ON asks (surface)",
+    "CREATE INDEX asks_by_surface_status ON asks (surface, status)",
+    "CREATE INDEX asks_by_agent ON asks (agent) WHERE agent IS NOT NULL",
+    "CREATE INDEX asks_by_agent_status ON asks (agent, status) WHERE agent IS NOT NULL",
+    "CREATE INDEX asks_by_conversation ON asks (conversation) WHERE conversation IS NOT NULL",
+    """CREATE INDEX asks_in_channel ON asks (surface, channel)
+        WHERE status = 'open' AND channel IS NOT NULL""",
+    """CREATE INDEX asks_in_thread ON asks (surface, channel, thread_id)
+        WHERE status = 'open' AND thread_id IS NOT NULL""",
+    "CREATE INDEX asks_due ON asks (due) WHERE due IS NOT NULL",
+    "CREATE INDEX asks_behind ON asks (updated_at) WHERE shown_revision < revision",
+    # The record refers to an ask by its id only: it outlives the ask.
+    """CREATE TABLE record (
+        seq INTEGER PRIMARY KEY,
+        ask_id TEXT,
+        at REAL NOT NULL,
+        kind TEXT NOT NULL,
+        entry TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX record_by_ask ON record (ask_id) WHERE ask_id IS NOT NULL",
+    """CREATE TRIGGER record_is_not_changed BEFORE UPDATE ON record
+        BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END""",
+    """CREATE TRIGGER record_is_not_deleted BEFORE DELETE ON record
+        BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END""",
+    """CREATE TABLE deliveries (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        ask_id TEXT NOT NULL,
+        type TEXT NOT NULL,
+        url TEXT NOT NULL,
+        agent TEXT,
+        body TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        state TEXT NOT NULL,
+        tries INTEGER NOT NULL,
+        next_at REAL,
+        last_status INTEGER,
+        last_error TEXT,
+        updated_at REAL NOT NULL
+    ) STRICT""",
+    "CREATE INDEX deliveries_by_state ON deliveries (state)",
+    "CREATE INDEX deliveries_by_agent ON deliveries (agent) WHERE agent IS NOT NULL",
+    """CREATE INDEX deliveries_by_agent_state ON deliveries (agent, state)
+        WHERE agent IS NOT NULL""",
+    "CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state = 'pending'",
+    "CREATE INDEX deliveries_waiting ON deliveries (ask_id) WHERE state = 'pending'",
+    "CREATE TABLE seen (id TEXT PRIMARY KEY, at REAL NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE INDEX seen_by_time ON seen (at)",
+    """CREATE TABLE idempotency (
+        agent TEXT NOT NULL,
+        key TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        ask_id TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (agent, key)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX idempotency_by_time ON idempotency (at)",
+    """CREATE TABLE remembered (
+        conversation TEXT NOT NULL,
+        turn TEXT NOT NULL,
+        tool TEXT NOT NULL,
+        question_id TEXT NOT NULL,
+        value TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (conversation, turn, tool, question_id)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX remembered_by_time ON remembered (at)",
+    """CREATE TABLE drafts (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL,
+        at REAL NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX drafts_by_time ON drafts (at)",
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+    # One row that `check` writes, to prove that writing works.
+    "CREATE TABLE health (id INTEGER PRIMARY KEY CHECK (id = 1), checks INTEGER NOT NULL) STRICT",
+    "INSERT INTO health VALUES (1, 0)",
+    # How many rows there are by status and state: count(*) would read them all.
+    """CREATE TABLE counters (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID""",
+    """INSERT INTO counters VALUES ('open', 0), ('answered', 0), ('cancelled', 0),
+        ('turn_ended', 0), ('expired', 0), ('withdrawn', 0), ('failed', 0),
+        ('pending', 0), ('delivered', 0), ('dead', 0)""",
+    """CREATE TRIGGER asks_counted AFTER INSERT ON asks
+        BEGIN UPDATE counters SET n = n + 1 WHERE name = NEW.status; END""",
+    """CREATE TRIGGER asks_recounted AFTER UPDATE OF status ON asks
+        WHEN OLD.status <> NEW.status BEGIN
+            UPDATE counters SET n = n - 1 WHERE name = OLD.status;
+            UPDATE counters SET n = n + 1 WHERE name = NEW.status;
+        END""",
+    """CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries
+        BEGIN UPDATE counters SET n = n + 1 WHERE name = NEW.state; END""",
+    """CREATE TRIGGER deliveries_recounted AFTER UPDATE OF state ON deliveries
+        WHEN OLD.state <> NEW.state BEGIN
+            UPDATE counters SET n = n - 1 WHERE name = OLD.state;
+            UPDATE counters SET n = n + 1 WHERE name = NEW.state;
+        END""",
+)
+
+
+@migrations()
+def asks_record_and_outbox(db: Database) -> None:
+    """Everything of the first release."""
+    for statement in _FIRST:
+        db.execute(statement)

@@ -1,0 +1,70 @@
+"""The statements about webhook deliveries, on a connection inside a transaction of the caller's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+from bot.ports import Delivery, Page, StoredDelivery
+from storage import asks, rows
+
+# A delivery waits for every earlier one of its ask that is still pending.
+_FIRST: Final = """state = 'pending' AND NOT EXISTS (SELECT 1 FROM deliveries AS earlier
+    WHERE earlier.state = 'pending' AND earlier.ask_id = deliveries.ask_id
+    AND earlier.seq < deliveries.seq)"""
+
+
+def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
+    """Stores new deliveries, to be sent at once."""
+    db.executemany(
+        f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [rows.delivery_row(rows.new_delivery(delivery)) for delivery in deliveries],
+    )
+
+
+def due(db: sqlite3.Connection, now: float, limit: int) -> list[StoredDelivery]:
+    """The first pending delivery of each ask, where its time has come, oldest first."""
+    found = db.execute(
+        f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE {_FIRST} AND next_at <= ?"
+        " ORDER BY next_at LIMIT ?",
+        (now, limit),
+    )
+    return [rows.delivery_of(row) for row in found]
+
+
+def next_due(db: sqlite3.Connection) -> float | None:
+    """When the next delivery may be sent."""
+    found = db.execute(
+        f"SELECT next_at FROM deliveries WHERE {_FIRST} ORDER BY next_at LIMIT 1"
+    ).fetchone()
+    return None if found is None else found[0]
+
+
+def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery]) -> None:
+    """Stores what became of deliveries."""
+    for result in results:
+        db.execute(
+            """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
+                last_error = ?, updated_at = ? WHERE id = ?""",
+            (*rows.delivery_row(result)[7:], result.delivery.id),
+        )
+
+
+def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
+    """One delivery."""
+    row = db.execute(
+        f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?", (delivery_id,)
+    ).fetchone()
+    return None if row is None else rows.delivery_of(row)
+
+
+def page(
+    db: sqlite3.Connection, filters: dict[str, str | None], after: int, limit: int
+) -> Page[StoredDelivery]:
+    """Deliveries whose columns have these values (None: any), newest first, behind row ``after``."""
+    found, cursor = asks.newest_first(
+        db, "deliveries", rows.DELIVERY_COLUMNS, filters, (after, limit)
+    )
+    return Page(tuple(rows.delivery_of(row) for row in found), cursor)

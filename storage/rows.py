@@ -1,0 +1,189 @@
+"""Models as rows and rows as models; what a page's cursor looks like. Runs no statement.
+
+An ask is stored in three parts: what the agent sent (`Request`, written once), the columns that
+are searched or written by `shown`, and everything else as one JSON text, the state.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, Final
+
+from pydantic import BaseModel, JsonValue, TypeAdapter
+from pydantic_core import from_json, to_json
+
+from bot.ask import Ask, Entry, Request
+from bot.errors import StoreError
+from bot.ports import Delivery, DeliveryState, StoredDelivery
+
+ASK_COLUMNS: Final = (
+    "seq, id, created_at, updated_at, revision, shown_revision, message, thread, state"
+)
+DELIVERY_COLUMNS: Final = (
+    "id, ask_id, type, url, agent, body, created_at,"
+    " state, tries, next_at, last_status, last_error, updated_at"
+)
+Row = tuple[Any, ...]
+"""What sqlite3 gives: a column's type is the schema's business."""
+
+_COLUMNS: Final = {
+    "id", "created_at", "updated_at", "revision", "shown_revision", "message", "thread", "request"
+}  # fmt: skip
+_CACHE_CHARACTERS: Final = 4_000_000
+"""JSON kept as parsed requests, at the most; a parsed one takes about ten times its text."""
+_JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
+
+
+def dump(value: JsonValue) -> str:
+    """A value as JSON text."""
+    try:
+        return to_json(value, inf_nan_mode="constants").decode()
+    except ValueError as error:
+        raise _no_text(error) from error
+
+
+def load(text: str) -> JsonValue:
+    """The value of a JSON text."""
+    return _JSON.validate_python(from_json(text))
+
+
+def dump_model(model: BaseModel, exclude: set[str] | None = None) -> str:
+    """A model as JSON text."""
+    try:
+        return model.model_dump_json(exclude=exclude)
+    except ValueError as error:
+        raise _no_text(error) from error
+
+
+def _no_text(error: ValueError) -> StoreError:
+    return StoreError(
+        f"This cannot be stored, it holds something that is no text, such as half a surrogate pair:"
+        f" {error}"
+    )
+
+
+def placed(ask: Ask) -> tuple[str, str | None, str | None]:
+    """Surface, channel and thread where the ask is, or is to be as long as it is not shown."""
+    thread, to = ask.thread, ask.destination
+    if thread is not None and thread.channel is not None:
+        return to.surface, thread.channel, thread.id
+    return to.surface, to.channel, to.thread
+
+
+def searched(ask: Ask) -> Row:
+    """The columns that only some changes touch: status, place, deadline, message, thread."""
+    return (
+        ask.status.value,
+        *placed(ask),
+        ask.next_due(),
+        None if ask.message is None else dump(ask.message),
+        None if ask.thread is None else dump_model(ask.thread),
+    )
+
+
+def state(ask: Ask) -> str:
+    """Everything that is in no column."""
+    return dump_model(ask, exclude=_COLUMNS)
+
+
+def ask_of(row: Row, request: Request) -> Ask:
+    """The ask of a row of `ASK_COLUMNS`."""
+    _, ask_id, created_at, updated_at, revision, shown_revision, message, thread, rest = row
+    return Ask.model_validate(
+        from_json(rest)
+        | {
+            "id": ask_id,
+            "created_at": created_at,
+            "updated_at": updated_at,
+            "revision": revision,
+            "shown_revision": shown_revision,
+            "message": None if message is None else from_json(message),
+            "thread": None if thread is None else from_json(thread),
+            "request": request,
+        }
+    )
+
+
+def entry_of(text: str) -> Entry:
+    """The record's line of a JSON text."""
+    return Entry.model_validate_json(text)
+
+
+def delivery_row(stored: StoredDelivery) -> Row:
+    """The columns of `DELIVERY_COLUMNS`."""
+    told = stored.delivery
+    return (
+        *(told.id, told.ask_id, told.type, told.url, told.agent, told.body, told.created_at),
+        *(stored.state.value, stored.tries, stored.next_at),
+        *(stored.last_status, stored.last_error, stored.updated_at),
+    )
+
+
+def new_delivery(delivery: Delivery) -> StoredDelivery:
+    """A delivery that nobody tried yet."""
+    at = delivery.created_at
+    return StoredDelivery(delivery, DeliveryState.PENDING, 0, at, None, None, at)
+
+
+def delivery_of(row: Row) -> StoredDelivery:
+    """The delivery of a row of `DELIVERY_COLUMNS`."""
+    state, *rest = row[7:]
+    return StoredDelivery(Delivery(*row[:7]), DeliveryState(state), *rest)
+
+
+class RequestCache:
+    """The requests read last, parsed: a click does not parse a form of 200 kB again.
+
+    Safe on several threads. A request never changes, so nothing is ever invalid.
+    """
+
+    def __init__(self, characters: int = _CACHE_CHARACTERS) -> None:
+        self._limit = characters
+        self._held = 0
+        self._requests: OrderedDict[int, tuple[Request, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, seq: int, read: Callable[[], str]) -> Request:
+        """The request of an ask; ``read`` gives its JSON when it is not here."""
+        with self._lock:
+            if (found := self._requests.get(seq)) is not None:
+                self._requests.move_to_end(seq)
+                return found[0]
+        text = read()
+        request = Request.model_validate_json(text)
+        with self._lock:
+            if seq not in self._requests:
+                self._requests[seq] = (request, len(text))
+                self._held += len(text)
+            while self._held > self._limit:
+                self._held -= self._requests.popitem(last=False)[1][1]
+        return request
+
+
+def cursor(kind: str, seq: int) -> str:
+    """The opaque cursor behind row ``seq`` of a list of this kind."""
+    return base64.urlsafe_b64encode(f"{kind}:{seq}".encode()).decode().rstrip("=")
+
+
+def behind_cursor(kind: str, text: str | None) -> int:
+    """The row a cursor stands for; without one, behind every row.
+
+    Raises:
+        ValueError: no page of this kind gave this cursor.
+    """
+    if text is None:
+        return 2**63 - 1
+    try:
+        found, _, digits = (
+            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
+        )
+        seq = int(digits)
+    except (ValueError, binascii.Error):
+        seq, found = 0, ""
+    if found != kind or not 0 < seq < 2**63 or cursor(kind, seq) != text:
+        raise ValueError(f"There is no page behind {text!r}: pass the cursor that a page gave.")
+    return seq

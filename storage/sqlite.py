@@ -1,0 +1,329 @@
+"""`SqliteStore`: the asks in one SQLite file. Owns which thread and transaction each statement runs in.
+
+Everything that writes goes through one thread with one connection, where calls that arrive
+together share a durable transaction; everything that reads has a thread of its own, and neither
+ever blocks the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import JsonValue
+
+from bot.ask import Ask, Entry, Status
+from bot.errors import StoreError
+from bot.ports import (
+    Created,
+    Decision,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Page,
+    Shown,
+    StoredDelivery,
+    StoredEntry,
+    Write,
+)
+from storage import asks, outbox, rows
+from storage.connections import Connections
+from storage.worker import Worker
+
+T = TypeVar("T")
+
+_BUSY_TIMEOUT: Final = 2.0
+"""Seconds to wait for another process's lock: a chat platform wants its acknowledgement within 3."""
+_PRUNE_STEP: Final = 1_000
+"""Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
+
+
+class SqliteStore:
+    """The protocol `bot.ports.Store` on an SQLite file.
+
+    Args:
+        path: the file; it is made when it is missing, its directory is not.
+        busy_timeout: seconds to wait for another process's lock.
+    """
+
+    def __init__(self, path: str | Path, *, busy_timeout: float = _BUSY_TIMEOUT) -> None:
+        self._connections = Connections(Path(path).absolute(), busy_timeout)
+        self._requests = rows.RequestCache()
+        self._writer: Worker[sqlite3.Connection] | None = None
+        self._reader: Worker[sqlite3.Connection] | None = None
+
+    async def open(self) -> None:
+        """Makes the file if need be, and migrates it. Reads nothing else: the number of asks makes no difference."""
+        await asyncio.to_thread(self._connections.open)
+        self._writer = Worker("sqlite-writer", self._connections.write)
+        self._reader = Worker("sqlite-reader", self._connections.read)
+
+    async def close(self) -> None:
+        """Finishes what was handed in and closes the file."""
+        for worker in (self._writer, self._reader):
+            if worker is not None:
+                await worker.stop()
+        self._writer = self._reader = None
+        await asyncio.to_thread(self._connections.close)
+
+    async def _write(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        if self._writer is None:
+            raise StoreError(_NOT_OPEN)
+        return await self._writer.do(run)
+
+    async def _read(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        if self._reader is None:
+            raise StoreError(_NOT_OPEN)
+        return await self._reader.do(run)
+
+    async def check(self) -> None:
+        """Writes a number, durably, and reads it back."""
+
+        def write(db: sqlite3.Connection) -> int:
+            self._connections.check_in_place()
+            (n,) = db.execute("UPDATE health SET checks = checks + 1 RETURNING checks").fetchone()
+            return int(n)
+
+        def read(db: sqlite3.Connection) -> int:
+            (n,) = db.execute("SELECT checks FROM health").fetchone()
+            return int(n)
+
+        if await self._write(write) > await self._read(read):
+            raise StoreError(f"The database {self._connections.path} lost what was just written.")
+
+    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+        """Stores a new ask, or finds the one that this idempotency key stored before."""
+
+        def run(db: sqlite3.Connection) -> Created | Existing:
+            if idempotency is not None:
+                key = (idempotency.agent, idempotency.key)
+                found = db.execute(
+                    "SELECT ask_id, digest FROM idempotency WHERE agent = ? AND key = ?", key
+                ).fetchone()
+                if found is not None and (ask := asks.load(db, self._requests, found[0])):
+                    return Existing(ask, found[1] == idempotency.digest)
+                db.execute(
+                    "INSERT INTO idempotency (agent, key, digest, ask_id, at)"
+                    " VALUES (?, ?, ?, ?, ?)",
+                    (*key, idempotency.digest, write.ask.id, write.ask.created_at),
+                )
+            asks.insert(db, write.ask)
+            _insert_beside(db, write)
+            return Created(write.ask)
+
+        return await self._write(run)
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+    ) -> tuple[T, bool]:
+        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
+
+        def run(db: sqlite3.Connection) -> tuple[T, bool]:
+            ask = asks.load(db, self._requests, ask_id)
+            decision = decide(ask)
+            if delivery is not None and _seen(db, delivery):
+                return decision.result, True
+            if (write := decision.write) is not None:
+                if ask is None:
+                    raise AssertionError(f"there is no ask {ask_id} to be changed")
+                asks.update(db, ask, write.ask)
+                _insert_beside(db, write)
+                if delivery is not None:
+                    seen = (delivery, write.ask.updated_at)
+                    db.execute("INSERT INTO seen (id, at) VALUES (?, ?)", seen)
+            return decision.result, False
+
+        return await self._write(run)
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """An ask, or None."""
+        return await self._read(lambda db: asks.load(db, self._requests, ask_id))
+
+    async def find(
+        self, surface: str, channel: str, thread: str | None, limit: int
+    ) -> Sequence[Ask]:
+        """The open asks whose thread (or, with None, channel) this is, newest first."""
+        place = (surface, channel, thread)
+        return await self._read(lambda db: asks.find(db, self._requests, place, limit))
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        filters = {
+            "status": status and status.value,
+            "surface": surface,
+            "conversation": conversation,
+            "agent": agent,
+        }
+        behind = rows.behind_cursor("asks", after)
+        return await self._read(lambda db: asks.page(db, self._requests, filters, behind, limit))
+
+    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """The record of an ask behind a number, oldest first."""
+        return await self._read(lambda db: asks.record(db, ask_id, after, limit))
+
+    async def note(self, ask_id: str | None, entry: Entry) -> None:
+        """Adds a line to the record that no change of an ask comes with."""
+        await self._write(lambda db: asks.add_entries(db, [(ask_id, entry)]))
+
+    async def shown(self, ask_id: str, shown: Shown) -> None:
+        """Notes what the live message shows; an older revision than the one noted is ignored."""
+        await self._write(lambda db: asks.shown(db, ask_id, shown))
+
+    async def behind(self, limit: int) -> Sequence[str]:
+        """Ids of asks whose live message shows an older revision, oldest change first."""
+        return await self._read(lambda db: asks.behind(db, limit))
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first."""
+        return await self._read(lambda db: asks.due(db, now, limit))
+
+    async def next_due(self) -> float | None:
+        """When the clock has something to do next (seconds since the epoch), or None."""
+        return await self._read(asks.next_due)
+
+    async def remembered(
+        self, conversation: str, turn: str, tool: str, question_id: str
+    ) -> tuple[JsonValue] | None:
+        """The remembered answer in a tuple of one, or None."""
+        key = (conversation, turn, tool, question_id)
+        found = await self._read(
+            lambda db: db.execute(
+                "SELECT value FROM remembered"
+                " WHERE conversation = ? AND turn = ? AND tool = ? AND question_id = ?",
+                key,
+            ).fetchone()
+        )
+        return None if found is None else (rows.load(found[0]),)
+
+    async def draft(self, key: str) -> JsonValue:
+        """A draft, or None."""
+        found = await self._read(
+            lambda db: db.execute("SELECT value FROM drafts WHERE key = ?", (key,)).fetchone()
+        )
+        return None if found is None else rows.load(found[0])
+
+    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
+        """Stores or (None) drops a draft."""
+
+        def run(db: sqlite3.Connection) -> None:
+            if value is None:
+                db.execute("DELETE FROM drafts WHERE key = ?", (key,))
+            else:
+                values = (key, rows.dump(value), at)
+                db.execute(
+                    "INSERT OR REPLACE INTO drafts (key, value, at) VALUES (?, ?, ?)", values
+                )
+
+        await self._write(run)
+
+    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
+        return await self._read(lambda db: outbox.due(db, now, limit))
+
+    async def next_delivery(self) -> float | None:
+        """When the next pending delivery is due, or None."""
+        return await self._read(outbox.next_due)
+
+    async def tried(
+        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+    ) -> None:
+        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+
+        def run(db: sqlite3.Connection) -> None:
+            outbox.tried(db, results)
+            asks.add_entries(db, entries)
+
+        await self._write(run)
+
+    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+        """One delivery, or None."""
+        return await self._read(lambda db: outbox.get(db, delivery_id))
+
+    async def deliveries(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        filters = {"state": state and state.value, "agent": agent}
+        behind = rows.behind_cursor("deliveries", after)
+        return await self._read(lambda db: outbox.page(db, filters, behind, limit))
+
+    async def secret(self, name: str) -> bytes:
+        """32 random bytes of this name, made once and kept."""
+
+        def run(db: sqlite3.Connection) -> bytes:
+            new = (name, secrets.token_bytes(32))
+            db.execute("INSERT OR IGNORE INTO secrets (name, value) VALUES (?, ?)", new)
+            value: bytes
+            (value,) = db.execute("SELECT value FROM secrets WHERE name = ?", (name,)).fetchone()
+            return value
+
+        return await self._write(run)
+
+    async def prune(self, before: float) -> int:
+        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
+        forgotten = 0
+        for table, key in _PRUNED.items():
+            statement = f"""DELETE FROM {table} WHERE ({key}) IN
+                (SELECT {key} FROM {table} WHERE at < ? ORDER BY at LIMIT {_PRUNE_STEP})"""
+            step = _PRUNE_STEP
+            while step == _PRUNE_STEP:
+                step = await self._write(_execute(statement, before))
+                forgotten += step
+        return forgotten
+
+    async def counts(self) -> Mapping[str, int]:
+        """How many asks there are by status, and deliveries by state, from counters; every name is there."""
+        return dict(
+            await self._read(lambda db: db.execute("SELECT name, n FROM counters").fetchall())
+        )
+
+
+_NOT_OPEN: Final = "The store is not open."
+_PRUNED: Final = {
+    "seen": "id",
+    "idempotency": "agent, key",
+    "remembered": "conversation, turn, tool, question_id",
+    "drafts": "key",
+}
+
+
+def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:
+    return lambda db: db.execute(statement, values).rowcount
+
+
+def _seen(db: sqlite3.Connection, delivery: str) -> bool:
+    return db.execute("SELECT 1 FROM seen WHERE id = ?", (delivery,)).fetchone() is not None
+
+
+def _insert_beside(db: sqlite3.Connection, write: Write) -> None:
+    """What one transaction stores besides the ask."""
+    if write.entries:
+        asks.add_entries(db, [(write.ask.id, entry) for entry in write.entries])
+    if write.deliveries:
+        outbox.insert(db, write.deliveries)
+    if (memory := write.memory) is not None:
+        db.execute(
+            "INSERT OR REPLACE INTO remembered (conversation, turn, tool, question_id, value, at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                *(memory.conversation, memory.turn, memory.tool, memory.question_id),
+                *(rows.dump(memory.value), write.ask.updated_at),
+            ),
+        )

@@ -1,0 +1,107 @@
+"""A thread with a queue of jobs, and how the outcome of each gets back to the event loop.
+
+Knows nothing of SQL: what a batch of jobs is run in is decided by whoever makes the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+from bot.errors import StoreError
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+MAX_BATCH: Final = 256
+"""Jobs that are taken off the queue at once; it bounds how long the first of them waits for the last."""
+
+
+class Job(Generic[C, T]):
+    """One piece of work on a ``C``, and what came of it: ``error``, or else the result."""
+
+    __slots__ = ("_future", "_result", "_run", "error")
+
+    def __init__(self, run: Callable[[C], T], future: asyncio.Future[T]) -> None:
+        self._run = run
+        self._future = future
+        self._result: T | None = None
+        self.error: Exception | None = None
+
+    def attempt(self, on: C) -> None:
+        """Runs it, once more if need be; an error is kept for the caller."""
+        self._result = self.error = None
+        try:
+            self._result = self._run(on)
+        except Exception as error:  # noqa: BLE001 it is raised again where the job came from
+            self.error = error
+
+    def resolve(self) -> None:
+        """On the loop: tells the caller, unless it has left."""
+        if self._future.done():
+            return
+        if self.error is not None:
+            self._future.set_exception(self.error)
+        else:
+            self._future.set_result(self._result)  # type: ignore[arg-type] # None only when T is None
+
+
+class Worker(Generic[C]):
+    """A thread that runs jobs in batches: all that are queued when it gets to them, without lingering.
+
+    Args:
+        name: the thread's name.
+        work: runs a batch; it must leave each job with its result or error, and not raise.
+    """
+
+    def __init__(self, name: str, work: Callable[[Sequence[Job[C, Any]]], None]) -> None:
+        self._work = work
+        self._queue: queue.SimpleQueue[Job[C, Any] | None] = queue.SimpleQueue()
+        self._stopping = False
+        self._loop = asyncio.get_running_loop()
+        # A daemon: an interpreter that ends without `stop` must not wait for us; what was
+        # acknowledged is on disk already.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    async def do(self, run: Callable[[C], T]) -> T:
+        """The result of a job. It is run even if the caller is cancelled meanwhile."""
+        if self._stopping:
+            raise StoreError("The store is closed.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put(Job(run, future))
+        return await future
+
+    async def stop(self) -> None:
+        """Returns once everything that was queued is done."""
+        self._stopping = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        while batch := self._next_batch():
+            self._work(batch)
+            # The loop is gone when the program ends without `stop`: nobody waits any more.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_resolve, batch)
+
+    def _next_batch(self) -> list[Job[C, Any]]:
+        job = self._queue.get()
+        batch: list[Job[C, Any]] = []
+        while job is not None:
+            batch.append(job)
+            if len(batch) == MAX_BATCH or self._queue.empty():
+                return batch
+            job = self._queue.get()
+        if batch:
+            self._queue.put(None)
+        return batch
+
+
+def _resolve(batch: Sequence[Job[C, Any]]) -> None:
+    for job in batch:
+        job.resolve()
