@@ -1,0 +1,93 @@
+"""The documentation names everything there is to know by name: keys, words, metrics, calls, codes, commands."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client import Metric
+
+from bot.api.metrics import Metrics
+from bot.ask import Reason, Status
+from bot.config_file import CUSTOMARY, keys
+from bot.dialects.registry import DIALECTS, NAMES
+from bot.labels import Labels
+from bot.walker import Source
+from tests.meta.project import ROOT, sources
+
+
+@pytest.fixture(scope="module")
+def operations() -> str:
+    return _page("operations")
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+
+
+def _unnamed(words: Iterator[str] | list[str], page: str) -> list[str]:
+    return [word for word in words if f"`{word}`" not in page]
+
+
+def test_every_configuration_key_is_documented(operations: str) -> None:
+    page = re.sub(r"<\w+>", "<name>", operations)
+    assert _unnamed([key for key in keys() if not key.startswith("labels.")], page) == []
+    assert _unnamed(list(CUSTOMARY), operations) == []
+
+
+def test_every_word_that_surfaces_show_is_documented_with_its_default(operations: str) -> None:
+    rows = [f"| `labels.{name}` | {field.default} |" for name, field in Labels.model_fields.items()]
+    assert [row for row in rows if row not in operations] == []
+
+
+def test_every_metric_is_documented(operations: str) -> None:
+    families: list[Metric] = list(Metrics().registry.collect())
+    names = [f"{one.name}_total" if one.type == "counter" else one.name for one in families]
+    assert _unnamed(names, operations) == []
+
+
+def test_every_status_source_and_reason_is_documented() -> None:
+    api = _page("api")
+    assert _unnamed([str(word) for word in (*Status, *Source, *Reason)], api) == []
+
+
+def test_every_dialect_and_tool_name_is_documented() -> None:
+    page = _page("forms-and-dialects")
+    assert _unnamed([*DIALECTS, *NAMES], page) == []
+    assert [name for name in DIALECTS if f"### `{name}`" not in page] == []
+
+
+def test_exactly_the_codes_that_there_are_are_documented() -> None:
+    table = _page("forms-and-dialects").split("## When a call is wrong")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
+    given = {code for path in sources("bot") for code in _codes(path)}
+    assert documented == given
+
+
+def _codes(path: Path) -> Iterator[str]:
+    """The codes of mistakes that a module gives."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.keyword(arg="code", value=ast.Constant(value=str(code))):
+                yield code
+            case ast.Call(
+                func=ast.Attribute(attr="fail") | ast.Name(id="_refuse"),
+                args=[ast.Constant(value=str(code)), *_],
+            ):
+                yield code
+            case (
+                ast.AnnAssign(target=ast.Name(id="_CODES"), value=ast.Dict())
+                | ast.Assign(targets=[ast.Name(id="code")], value=ast.IfExp())
+            ):
+                yield from _strings(node.value)
+            case _:
+                pass
+
+
+def _strings(value: ast.Dict | ast.IfExp | ast.expr | None) -> Iterator[str]:
+    parts = value.values if isinstance(value, ast.Dict) else []
+    if isinstance(value, ast.IfExp):
+        parts = [value.body, value.orelse]
+    yield from (str(part.value) for part in parts if isinstance(part, ast.Constant))
