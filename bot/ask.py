@@ -92,6 +92,8 @@ class Request(_Frozen):
     metadata: dict[str, JsonValue] = {}
     prompt_label: str = "Assistant"
     """Who asks, as people see it."""
+    prompt_labels: dict[str, str] = {}
+    """Who asks single questions, where the configuration says so; by question id."""
 
 
 class Outcome(_Frozen):
@@ -104,6 +106,13 @@ class Outcome(_Frozen):
     reason: Reason | None = None
     message: str | None = None
     """For ``failed``: the words for the model."""
+
+
+class Left(_Frozen):
+    """A live message that an escalation left behind."""
+
+    destination: Destination
+    message: dict[str, JsonValue]
 
 
 class Ask(_Frozen):
@@ -130,6 +139,8 @@ class Ask(_Frozen):
     message: dict[str, JsonValue] | None = None
     """The surface's own reference to the live message; None until it is posted."""
     thread: Thread | None = None
+    left: Left | None = None
+    """A message at a place that the ask has left and that is still to be turned into a note."""
 
     @property
     def status(self) -> Status:

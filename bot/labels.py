@@ -1,4 +1,4 @@
-"""Every word that a surface shows of its own accord: English here, and each one a key of the configuration (``labels.*``)."""
+"""Every word that a surface shows of its own accord: English here, each one a key of ``labels.*``."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Labels(BaseModel):
     end_turn_text: str = "{label} stops here and gets no answer."
     recommended: str = "recommended"
     optional: str = "optional"
+    prefilled: str = "Filled in: {text}"
     page_of: str = "Page {page} of {pages}"
 
     # how it ended
@@ -65,6 +66,43 @@ class Labels(BaseModel):
     source_remembered: str = "remembered from this turn"
     source_inquiry: str = "answered by a machine"
 
+    # the page
+    inbox_title: str = "Waiting for an answer"
+    inbox_empty: str = "Nothing is waiting for an answer."
+    inbox_hint: str = "Questions appear here by themselves. To see one, submit it from a shell:"
+    inbox_changed: str = "The list has changed. It is shown afresh once you leave it."
+    older: str = "Older"
+    newest: str = "Newest"
+    all_questions: str = "All questions"
+    age_now: str = "just now"
+    age_minutes: str = "{n} min ago"
+    age_hours: str = "{n} h ago"
+    age_days: str = "{n} d ago"
+    open_until: str = "Open until {time}"
+    schema: str = "What the answer has to look like"
+    keys_hint: str = "Number keys choose, Ctrl+Enter answers."
+    mend: str = "Please mend this:"
+    choose_first: str = "Choose one of the options first."
+    moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
+    show_now: str = "Show how it stands"
+    entered: str = "What you had entered"
+    share: str = "Who has this link may answer:"
+    page_expired: str = (
+        "This page was too old to be trusted, so nothing was sent. What you entered is still here:"
+        " please press the button once more."
+    )
+    page_refused: str = (
+        "This was not sent from Answerback's own page, so nothing was changed. Open the page itself"
+        " and answer there."
+    )
+    page_too_large: str = (
+        "That is more than Answerback takes at once. Nothing was changed: go back and shorten it."
+    )
+    key_needed: str = (
+        "Open the address that Answerback printed when it started: it lets this browser in."
+    )
+    page_missing: str = "There is no such page, or no such question any more."
+
     # private notes to a person
     too_late: str = (
         "{name} was faster: this question has been answered. Nothing was changed by your click."
@@ -75,6 +113,8 @@ class Labels(BaseModel):
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
     not_found: str = "Answerback does not know this question any more. Nothing was changed."
+    choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
+    which_one: str = "Several questions are open here. Reply in the thread of the one you mean."
     try_again: str = "Answerback could not save that just now. Nothing was lost: please try again."
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has been handed on to {where}."

@@ -6,6 +6,7 @@ Adapters and stores know these and nothing above them. The service is handed to 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
@@ -72,6 +73,13 @@ class Rejected:
     problems: tuple[Problem, ...] = ()
 
 
+class Following(Protocol):
+    """Waits for commits; nothing is kept of it once it is left."""
+
+    async def changed(self) -> Ask | None:
+        """Returns after the next commit, with the ask; None when the process is stopping."""
+
+
 class Asks(Protocol):
     """The service, as adapters see it. Every method commits before it returns."""
 
@@ -105,6 +113,12 @@ class Asks(Protocol):
     async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at the most."""
 
+    async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
+        """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
+
+    def follow(self, what: str) -> AbstractContextManager[Following]:
+        """Follows the commits to one ask (its id), or to every ask of a surface (its name)."""
+
     async def draft(self, key: str) -> JsonValue:
         """What a person has entered so far in a form of several pages; None when there is nothing."""
 
@@ -128,6 +142,8 @@ class Surface(Protocol):
     """A place where people are: renders stored asks and hands in what people do."""
 
     name: str
+    live: bool
+    """Whether there is a live message to keep up to date; without one (a web page) `show` only names the thread."""
 
     async def start(self, asks: Asks) -> None:
         """Connects. Returns once connected, or once a first attempt failed that is being repeated."""
@@ -150,9 +166,10 @@ class Surface(Protocol):
         """
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """Pings the responders in the thread, pointing at the live message; ``number`` is the reminder's place (0, 1, …).
+        """Pings the responders in the thread, pointing at the live message.
 
-        Safe to call again for the same number: it is posted once.
+        ``number`` is the reminder's place (0, 1, …). Safe to call again for the same number: it is
+        posted once.
 
         Raises:
             PlatformError: one of its kinds.
@@ -368,8 +385,8 @@ class Store(Protocol):
     async def due(self, now: float, limit: int) -> Sequence[str]:
         """Ids of asks for which the clock has something to do, earliest first."""
 
-    async def next_due(self) -> float | None:
-        """When the clock has something to do next (seconds since the epoch), or None."""
+    async def next_due(self, after: float) -> float | None:
+        """When, later than ``after``, the clock has something to do next (seconds since the epoch), or None."""
 
     async def remembered(
         self, conversation: str, turn: str, tool: str, question_id: str

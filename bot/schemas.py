@@ -8,7 +8,7 @@ subschemas that checking one value can visit is counted before anything is check
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NoReturn
@@ -188,36 +188,43 @@ def _validator(key: str) -> jsonschema_rs.Validator:
 @lru_cache(maxsize=1024)
 def _visits(key: str, nested: int) -> int:
     """How many subschemas checking a value of this depth can visit along one path, at the most."""
-    root = json.loads(key)
-    counted: dict[tuple[int, int], int] = {}
-
-    def count(node: object, left: int) -> int:
-        if not isinstance(node, (Mapping, list)):
-            return 1
-        place = (id(node), left)
-        if place in counted:
-            return counted[place]
-        counted[place] = 1  # a cycle that stays on the same value is followed once
-        total = 1
-        if isinstance(node, list):
-            total += sum(count(item, left) for item in node)
-        else:
-            for word, child in node.items():
-                if word in _REFERENCES and isinstance(child, str):
-                    total += count(_resolve(root, child), left)
-                elif word in _SAME_VALUE:
-                    total += count(child, left)
-                elif word not in _NO_SCHEMAS and left > 0:
-                    total += count(child, left - 1)
-                if total > MAX_VISITS:
-                    break
-        counted[place] = min(total, MAX_VISITS + 1)
-        return counted[place]
-
     try:
-        return count(root, nested)
+        return _Visits(json.loads(key)).count_from_root(nested)
     except RecursionError:
         return MAX_VISITS + 1
+
+
+class _Visits:
+    """Counts, without checking anything, what checking could visit; each subschema once a depth."""
+
+    def __init__(self, root: JsonValue) -> None:
+        self._root = root
+        self._counted: dict[tuple[int, int], int] = {}
+
+    def count_from_root(self, nested: int) -> int:
+        """The count for a value that is nested so deep."""
+        return self._count(self._root, nested)
+
+    def _count(self, node: object, left: int) -> int:
+        if not isinstance(node, (dict, list)):
+            return 1
+        place = (id(node), left)
+        if place not in self._counted:
+            self._counted[place] = 1  # a cycle that stays on the same value is followed once
+            self._counted[place] = min(1 + sum(self._below(node, left)), MAX_VISITS + 1)
+        return self._counted[place]
+
+    def _below(self, node: dict[str, object] | list[object], left: int) -> Iterator[int]:
+        if isinstance(node, list):
+            yield from (self._count(item, left) for item in node)
+            return
+        for word, child in node.items():
+            if word in _REFERENCES and isinstance(child, str):
+                yield self._count(_resolve(self._root, child), left)
+            elif word in _SAME_VALUE:
+                yield self._count(child, left)
+            elif word not in _NO_SCHEMAS and left > 0:
+                yield self._count(child, left - 1)
 
 
 def _resolve(root: object, reference: str) -> object:

@@ -86,7 +86,7 @@ def view_of(ask: Ask) -> View:
     return View(
         ask_id=ask.id,
         revision=ask.revision,
-        label=ask.request.prompt_label,
+        label=_label(ask),
         prompt=_prompt(ask),
         lines=_lines(ask),
         controls=_controls(ask),
@@ -95,6 +95,13 @@ def view_of(ask: Ask) -> View:
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
     )
+
+
+def can_remember(ask: Ask) -> bool:
+    """Whether an answer to the open question may be reused in the turn: offered, and the turn has a name."""
+    question = ask.question
+    named = ask.request.conversation is not None and ask.request.turn is not None
+    return question is not None and named and walker.offers_remembering(question)
 
 
 def text_of(question: Question, given: Given) -> str:
@@ -122,6 +129,11 @@ def as_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
+def _label(ask: Ask) -> str:
+    question_id = ask.question.id if ask.question else ""
+    return ask.request.prompt_labels.get(question_id, ask.request.prompt_label)
+
+
 def _prompt(ask: Ask) -> Prompt | None:
     question = ask.question
     if question is None or ask.walk.at is None:
@@ -133,7 +145,7 @@ def _prompt(ask: Ask) -> Prompt | None:
         total=len(ask.form.questions),
         prefill=again.value if again else question.default,
         prefill_other=again.other if again else False,
-        remember=walker.offers_remembering(question),
+        remember=can_remember(ask),
     )
 
 

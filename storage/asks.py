@@ -44,14 +44,16 @@ def insert(db: sqlite3.Connection, ask: Ask) -> None:
         "INSERT INTO requests (request) VALUES (?)", (rows.dump_model(request),)
     ).lastrowid
     named = (seq, ask.id, ask.created_at, request.conversation, request.agent)
-    db.execute(_INSERT, (*named, *rows.searched(ask), *_stepped(ask)))
+    db.execute(_INSERT, (*named, *rows.searched_columns(ask), *_stepped(ask)))
 
 
 def update(db: sqlite3.Connection, old: Ask, ask: Ask) -> None:
     """Stores what became of ``old``, which this transaction has read."""
-    moved, stood = rows.searched(ask), rows.searched(old)
-    statement, values = (_STEP, ()) if moved == stood else (_MOVE, moved)
-    written = db.execute(statement, (*values, *_stepped(ask), old.id, old.revision)).rowcount
+    step = (*_stepped(ask), old.id, old.revision)
+    if rows.searched(ask) == rows.searched(old):
+        written = db.execute(_STEP, step).rowcount
+    else:
+        written = db.execute(_MOVE, (*rows.searched_columns(ask), *step)).rowcount
     if written != 1 or ask.id != old.id:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
 
@@ -154,8 +156,8 @@ def due(db: sqlite3.Connection, now: float, limit: int) -> list[str]:
     return [ask_id for (ask_id,) in found]
 
 
-def next_due(db: sqlite3.Connection) -> float | None:
+def next_due(db: sqlite3.Connection, after: float) -> float | None:
     """When the clock has something to do next."""
     when: float | None
-    (when,) = db.execute("SELECT min(due) FROM asks WHERE due IS NOT NULL").fetchone()
+    (when,) = db.execute("SELECT min(due) FROM asks WHERE due > ?", (after,)).fetchone()
     return when

@@ -194,9 +194,9 @@ class SqliteStore:
         """Ids of asks for which the clock has something to do, earliest first."""
         return await self._read(lambda db: asks.due(db, now, limit))
 
-    async def next_due(self) -> float | None:
-        """When the clock has something to do next (seconds since the epoch), or None."""
-        return await self._read(asks.next_due)
+    async def next_due(self, after: float) -> float | None:
+        """When, later than ``after``, the clock has something to do next, or None."""
+        return await self._read(lambda db: asks.next_due(db, after))
 
     async def remembered(
         self, conversation: str, turn: str, tool: str, question_id: str

@@ -1,0 +1,55 @@
+"""The dialect `ask_user_form`: multiple-choice questions answered by position, or free text instead of answers."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from bot.ask import Ask, Status, ToolResult
+from bot.dialects import questions, results
+from bot.dialects.reading import Node
+from bot.form import MAX_QUESTIONS, AnswerType, Form, Question
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    if not call.is_object():
+        return None
+    read: list[Question] = []
+    for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
+        if not node.is_object():
+            continue
+        text = node.text("question")
+        multiple = node.flag("multiSelect", default=False)
+        options = questions.read_label_options(node, least=2)
+        if text is None or not options:
+            continue
+        question = Question(
+            id=f"q{i + 1}",
+            text=text,
+            answer_type=AnswerType.MULTI_SELECT if multiple else AnswerType.SELECT,
+            options=options,
+            other=True,
+        )
+        if not multiple:  # the first option of a single choice is the agent's recommendation
+            question = question.model_copy(
+                update={"default": options[0].value, "has_default": True}
+            )
+        read.append(question)
+    if call.problems.found:
+        return None
+    return Form(questions=tuple(read), reply_needs_text=True, reply_is_free_text=True)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    given = results.collected(ask)
+    answers: list[JsonValue] = [given.get(question.id) for question in ask.form.questions]
+    match ask.status:
+        case Status.ANSWERED:
+            return results.as_json({"answers": answers})
+        case Status.FAILED:
+            return results.failed(ask)
+        case Status.CANCELLED:
+            return results.as_json({"freeText": ask.walk.reply or ""})
+        case _:
+            return results.as_json({"cancelled": True, "answers": answers, **results.extras(ask)})

@@ -1,0 +1,190 @@
+"""A cursor over a tool call's arguments that notes every mistake and goes on.
+
+Owns the words and codes for mistakes of shape; what a question means is `bot.dialects.questions`'.
+Reading never raises: a part that cannot be read is None, and the problem is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic import JsonValue
+
+from bot import schemas
+from bot.answers import show
+from bot.errors import Problem
+from bot.form import MAX_LABEL, MAX_TEXT
+
+_JSON_NAMES: Final = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+
+
+@dataclass(slots=True)
+class Problems:
+    """The mistakes found in one call's arguments."""
+
+    arguments: JsonValue
+    found: list[Problem] = field(default_factory=list)
+
+    def in_document_order(self) -> tuple[Problem, ...]:
+        """All of them, in the order in which a reader of the arguments comes upon them."""
+        return tuple(sorted(self.found, key=lambda problem: self._place(problem.pointer)))
+
+    def _place(self, pointer: str) -> tuple[int, ...]:
+        """The position of each part of a pointer in its object or array; a missing key comes last."""
+        place = []
+        node = self.arguments
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, dict):
+                place.append(list(node).index(key) if key in node else len(node))
+                node = node.get(key)
+            elif isinstance(node, list):
+                place.append(int(key))
+                node = node[int(key)] if int(key) < len(node) else None
+        return tuple(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A part of the arguments and where it is."""
+
+    value: JsonValue
+    problems: Problems
+    path: tuple[str | int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The part as a person writes it: ``questions[1].when``."""
+        name = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path)
+        return name.lstrip(".") or "The arguments"
+
+    def fail(self, code: str, message: str, *below: str | int) -> None:
+        """Notes a mistake here, or at a place below."""
+        path = schemas.pointer([*self.path, *below])
+        self.problems.found.append(Problem(pointer=path, code=code, message=message))
+
+    def at(self, key: str | int) -> Node:
+        """The part below, null where there is none."""
+        value: JsonValue = None
+        if isinstance(self.value, dict) and isinstance(key, str):
+            value = self.value.get(key)
+        elif isinstance(self.value, list) and isinstance(key, int):
+            value = self.value[key]
+        return Node(value, self.problems, (*self.path, key))
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a part and it is not null (models send null for "not given")."""
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def is_object(self, known: Collection[str] | None = None) -> bool:
+        """Whether this is an object; with ``known``, keys that are not known are mistakes."""
+        if not isinstance(self.value, dict):
+            self.wrong_type("an object")
+            return False
+        for key in self.value:
+            if not schemas.is_text(key):
+                self.fail(
+                    "wrong_type",
+                    f"{self.name} has a key with half a surrogate pair, which is no text.",
+                )
+            elif known is not None and key not in known:
+                allowed = ", ".join(sorted(known))
+                message = f'{self._owner}has no field "{key[:100]}"; it may have: {allowed}.'
+                self.fail("unknown_value", message, key)
+        return True
+
+    def wrong_type(self, wanted: str) -> None:
+        """Notes that this is not what it must be."""
+        actual = _JSON_NAMES[type(self.value)]
+        self.fail("wrong_type", f"{self.name} must be {wanted}, not {actual}.")
+
+    def text(
+        self, key: str, *, most: int = MAX_TEXT, required: bool = True, blank: bool = False
+    ) -> str | None:
+        """A string below that is not blank; None, and a problem noted, where it is not one."""
+        child = self.at(key)
+        if not self.has(key):
+            if required:
+                child.fail("required", f"{child.name} is missing: it must be a string.")
+            return None
+        return child.string(most=most, blank=blank)
+
+    def string(self, *, most: int, blank: bool = False) -> str | None:
+        """This as a string of at most ``most`` characters."""
+        if not isinstance(self.value, str):
+            self.wrong_type("a string")
+        elif not schemas.is_text(self.value):
+            self.fail("wrong_type", f"{self.name} holds half a surrogate pair, which is no text.")
+        elif not blank and not self.value.strip():
+            self.fail("empty", f"{self.name} must not be blank.")
+        elif len(self.value) > most:
+            self.fail(
+                "too_long", f"{self.name} has {len(self.value)} characters; {most} are allowed."
+            )
+        else:
+            return self.value
+        return None
+
+    def label(self, key: str, *, required: bool = True, blank: bool = False) -> str | None:
+        """A string below, as long as a label may be."""
+        return self.text(key, most=MAX_LABEL, required=required, blank=blank)
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        """A boolean below."""
+        child = self.at(key)
+        if not self.has(key):
+            return default
+        if not isinstance(child.value, bool):
+            child.wrong_type("true or false")
+            return default
+        return child.value
+
+    def choice(self, key: str, known: Collection[str], default: str | None = None) -> str | None:
+        """One of some known words below."""
+        child = self.at(key)
+        allowed = ", ".join(f'"{word}"' for word in known)
+        if not self.has(key):
+            if default is None:
+                child.fail("required", f"{child.name} is missing: it must be one of {allowed}.")
+            return default
+        if not isinstance(child.value, str):
+            child.wrong_type(f"one of {allowed}")
+        elif child.value not in known:
+            child.fail(
+                "unknown_value",
+                f"{child.name} is {show(child.value)}; it must be one of {allowed}.",
+            )
+        else:
+            return child.value
+        return None
+
+    def items(self, key: str, *, least: int, most: int, of: str) -> list[Node]:
+        """The parts of an array below; empty where it is none. Too few or too many are noted."""
+        child = self.at(key)
+        if not self.has(key):
+            child.fail("required", f"{child.name} is missing: it must be an array of {of}.")
+            return []
+        if not isinstance(child.value, list):
+            child.wrong_type(f"an array of {of}")
+            return []
+        count = len(child.value)
+        if count < least:
+            child.fail("too_few", f"{child.name} has {count} {of}; at least {least} must be given.")
+        if count > most:
+            child.fail("too_many", f"{child.name} has {count} {of}; at most {most} are allowed.")
+            return []
+        return [child.at(i) for i in range(count)]
+
+    @property
+    def _owner(self) -> str:
+        return f"{self.name} " if self.path else "The call "

@@ -1,0 +1,106 @@
+"""Which dialect a tool call speaks, and its way there and back: arguments to form, ended ask to tool result."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from pydantic import JsonValue
+
+from bot.ask import Ask, Status, ToolResult
+from bot.dialects import (
+    ask_user,
+    ask_user_form,
+    claude,
+    elicitation,
+    question,
+    single,
+    tool_question,
+)
+from bot.dialects.reading import Node, Problems
+from bot.errors import InvalidCallError, Problem
+from bot.form import Form
+
+
+class Dialect(Protocol):
+    """What each dialect's module offers."""
+
+    def parse(self, call: Node) -> Form | None:
+        """The form of a call's arguments; None when mistakes were noted."""
+
+    def render(self, ask: Ask) -> ToolResult:
+        """The tool result of an ask that has ended otherwise than by End Turn."""
+
+
+DIALECTS: Final[dict[str, Dialect]] = {
+    "ask_user": ask_user,
+    "single": single,
+    "ask_user_form": ask_user_form,
+    "claude": claude,
+    "question": question,
+    "tool_question": tool_question,
+    "elicitation": elicitation,
+}
+NAMES: Final = {
+    "ask_user": "ask_user",
+    "AskUserQuestion": "claude",
+    "ask_user_question": "claude",
+    "question": "question",
+    "tool_question": "tool_question",
+    "elicitation/create": "elicitation",
+}
+"""Tool names and their dialects; `ask_user` is told apart further by shape."""
+
+
+def parse_call(
+    name: str, arguments: dict[str, JsonValue], override: str | None = None
+) -> tuple[str, Form]:
+    """The dialect of a tool call and the form it asks to be walked.
+
+    Args:
+        override: the dialect to use whatever the tool is called.
+
+    Raises:
+        InvalidCallError: with every mistake, in document order.
+    """
+    dialect = override or _dialect(name, arguments)
+    if dialect not in DIALECTS:
+        where, known = ("/dialect", DIALECTS) if override else ("/name", NAMES)
+        words = ", ".join(known)
+        message = f'{where[1:]} "{(override or name)[:100]}" is not known; known are: {words}.'
+        raise InvalidCallError(
+            name[:100], [Problem(pointer=where, code="unknown_value", message=message)]
+        )
+    problems = Problems(arguments)
+    form = DIALECTS[dialect].parse(Node(arguments, problems))
+    if form is None:
+        raise InvalidCallError(name[:100], problems.in_document_order(), dialect)
+    return dialect, form
+
+
+def result_of(ask: Ask) -> ToolResult | None:
+    """The tool result; None while the ask is open and when the person ended the turn."""
+    if ask.open or ask.status is Status.TURN_ENDED:
+        return None
+    return DIALECTS[ask.request.dialect].render(ask)
+
+
+def refusal(error: InvalidCallError) -> ToolResult:
+    """What the model gets for a call that was refused: every mistake in words, so that it can mend the call."""
+    if error.dialect == "question" and error.problems[0].pointer == "/questions":
+        return question.NO_QUESTIONS
+    content = "\n".join(problem.message for problem in error.problems)
+    errors: list[JsonValue] = [problem.model_dump() for problem in error.problems]
+    return ToolResult(content=content, structured={"errors": errors}, is_error=True)
+
+
+def _dialect(name: str, arguments: dict[str, JsonValue]) -> str:
+    dialect = NAMES.get(name, "")
+    if dialect != "ask_user":
+        return dialect
+    if "question" in arguments and "questions" not in arguments:
+        return "single"
+    questions = arguments.get("questions")
+    first = questions[0] if isinstance(questions, list) and questions else None
+    if isinstance(first, dict) and "question" in first and "answer_type" not in first:
+        return "ask_user_form"
+    return "ask_user"

@@ -1,0 +1,128 @@
+"""Who answers a question: the configuration, the inquiry backend, a person, or nobody. One decision table, pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from bot.answers import Unfit, check_answer
+from bot.ask import Ask, Reason
+from bot.form import Question
+
+
+class _Config(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class QuestionRule(_Config):
+    """``[tools.<name>.questions.<id>]``: what the operator says of one question."""
+
+    answer: JsonValue = None
+    """A fixed answer; nobody is asked."""
+    target: Literal["user", "assistant"] = "user"
+    """``assistant`` sends the question to the inquiry backend."""
+    prompt_label: str | None = None
+    """Who asks, as people see it."""
+
+
+class ToolRule(_Config):
+    """``[tools.<name>]``: what the operator says of one tool."""
+
+    enable: bool = True
+    questions: dict[str, QuestionRule] = {}
+
+
+class Rules(_Config):
+    """``[tools]``: by tool name; for `tool_question`, by the name of the tool that asks as well."""
+
+    tools: dict[str, ToolRule] = {}
+
+    def enabled(self, name: str) -> bool:
+        """Whether a tool may be called."""
+        return self.tools.get(name, ToolRule()).enable
+
+    def labels(self, name: str, tool: str | None) -> dict[str, str]:
+        """Who asks, by question id, where the operator says so."""
+        return {
+            question_id: rule.prompt_label
+            for rules in (self.tools.get(name), self.tools.get(tool or ""))
+            if rules is not None
+            for question_id, rule in rules.questions.items()
+            if rule.prompt_label is not None
+        }
+
+    def of(self, ask: Ask, question: Question) -> tuple[str, QuestionRule]:
+        """The rule for a question and the configuration key where it is (or would be) written."""
+        for name in (ask.form.tool, ask.request.name):
+            rules = self.tools.get(name or "")
+            if rules is not None and question.id in rules.questions:
+                return f"tools.{name}.questions.{question.id}", rules.questions[question.id]
+        return f"tools.{ask.request.name}.questions.{question.id}", QuestionRule()
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The configured answer, which fits."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Inquire:
+    """The inquiry backend is to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A person is to answer, on the surface."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Nobody can answer: the ask fails with these words for the model."""
+
+    reason: Reason
+    message: str
+
+
+Routing = Fixed | Inquire | Put | Fail
+
+
+def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry: bool) -> Routing:
+    """Decides who answers.
+
+    Args:
+        surface: whether the ask's surface is configured and connected.
+        inquiry: whether an inquiry backend is configured.
+    """
+    key, rule = rules.of(ask, question)
+    who = f'{ask.form.tool or ask.request.name} question "{question.id}"'
+    if rule.answer is not None:
+        checked = check_answer(question, rule.answer)
+        if isinstance(checked, Unfit):
+            message = (
+                f"{who}: the configured answer ({key}.answer) does not fit: {checked.problems[0].message} "
+                "Do not retry this tool call: the operator has to mend the configuration."
+            )
+            return Fail(Reason.INVALID_STATIC_ANSWER, message)
+        return Fixed(checked.value)
+    if rule.target == "assistant":
+        if question.exclusive:
+            message = (
+                f"{who} requires a human answer and cannot be routed to the assistant. "
+                "Do not retry this tool call in this turn."
+            )
+            return Fail(Reason.ASSISTANT_ROUTING_DENIED, message)
+        if inquiry:
+            return Inquire()
+    elif surface:
+        return Put()
+    elif inquiry and not question.exclusive:
+        return Inquire()
+    message = (
+        f"{who} cannot run because no chat surface is available. Do not retry this tool call in this turn; "
+        "continue without user input or explain what information is missing."
+    )
+    return Fail(Reason.NO_PROMPT_BACKEND, message)

@@ -1,0 +1,177 @@
+"""Keeps every live message at its ask's state: level-triggered, one show at a time an ask, nothing queued.
+
+Whoever finds an ask whose shown revision is behind calls `Shower.poke`; the shower then shows the
+latest state until the two agree. A platform that fails is tried again with growing pauses; what
+can never be shown ends the ask in words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import Final
+
+from bot.ask import Ask, Reason, Thread
+from bot.errors import (
+    GoneError,
+    PlatformError,
+    RateLimitedError,
+    RefusedError,
+    StoreError,
+    UnauthorizedError,
+)
+from bot.ports import Shown, Surface
+from bot.service import Service
+
+logger = logging.getLogger(__name__)
+
+SHOW_TIMEOUT: Final = 45.0
+"""Seconds after which a show that hangs is given up, and tried again."""
+_AT_ONCE: Final = 32
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 60.0
+
+
+class Shower:
+    """Shows asks on their surfaces, in the background."""
+
+    def __init__(self, service: Service, *, first_pause: float = _FIRST_PAUSE) -> None:
+        self._service = service
+        self._first_pause = first_pause
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self.outcomes: dict[tuple[str, str], int] = {}
+        """How often showing ended how, by surface: for the metrics."""
+
+    def poke(self, ask_id: str) -> None:
+        """Has an ask shown as it stands; does nothing more than note it when that is under way."""
+        if ask_id in self._tasks:
+            self._again.add(ask_id)
+            return
+        task = asyncio.create_task(self._keep_showing(ask_id), name=f"show {ask_id}")
+        self._tasks[ask_id] = task
+        task.add_done_callback(lambda _done: self._tasks.pop(ask_id, None))
+
+    async def idle(self) -> None:
+        """Returns once nothing is being shown."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+
+    async def stop(self) -> None:
+        """Gives up what is under way: the next start finds it behind, and shows it."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _keep_showing(self, ask_id: str) -> None:
+        pause = self._first_pause
+        while True:
+            self._again.discard(ask_id)
+            wait: float | None = None
+            try:
+                done = await self._show_latest(ask_id)
+                pause = self._first_pause
+            except RateLimitedError as error:
+                done, wait = False, error.retry_after
+            except (PlatformError, StoreError, TimeoutError) as error:
+                done, wait = False, pause * random.uniform(0.8, 1.2)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                self._warn(ask_id, error, wait)
+            except Exception:
+                # A defect in rendering must not take the other asks down with it; this one is tried again.
+                logger.exception(
+                    "Showing failed", extra={"action": "show_failed", "ask_id": ask_id}
+                )
+                done, wait = False, _LONGEST_PAUSE
+            if wait is not None:
+                await asyncio.sleep(wait)
+            elif done and ask_id not in self._again:
+                return
+
+    async def _show_latest(self, ask_id: str) -> bool:
+        """Shows the ask once; whether that was all there was to do."""
+        store = self._service.store
+        ask = await store.get(ask_id)
+        if ask is None:
+            return True
+        surface = self._service.surfaces.get(ask.destination.surface)
+        if surface is None:
+            return True  # configured no more: the ask waits until it is again
+        if ask.left is not None:
+            await self._leave(ask, surface)
+        if ask.shown_revision >= ask.revision:
+            return True
+        if ask.message is None and (not ask.open or ask.inquiring):
+            # Nobody was ever shown it, and nobody has to be.
+            await store.shown(ask_id, Shown(ask.revision, {}, ask.thread or Thread()))
+            return True
+        return await self._show(ask, surface)
+
+    async def _show(self, ask: Ask, surface: Surface) -> bool:
+        store = self._service.store
+
+        async def save(shown: Shown) -> None:
+            await store.shown(ask.id, shown)
+
+        try:
+            async with self._room, asyncio.timeout(SHOW_TIMEOUT):
+                shown = await surface.show(ask, save)
+        except (GoneError, RefusedError) as error:
+            self._count(surface, "gone" if isinstance(error, GoneError) else "refused")
+            await self._give_up(ask, error)
+            return False
+        except UnauthorizedError as error:
+            self._count(surface, "unauthorized")
+            if ask.message is not None:
+                raise  # the operator can mend the credentials; who sees the message waits for that
+            await self._give_up(ask, error)
+            return False
+        except (PlatformError, TimeoutError) as error:
+            self._count(
+                surface, "limited" if isinstance(error, RateLimitedError) else "unavailable"
+            )
+            raise
+        self._count(surface, "shown")
+        await store.shown(ask.id, shown)
+        return False  # look again: it may have moved on meanwhile
+
+    async def _give_up(self, ask: Ask, error: PlatformError) -> None:
+        """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
+        extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
+        logger.error("An ask cannot be shown: %s", error, extra=extra)
+        if ask.open:
+            message = (
+                f"{ask.request.name} could not be put to anybody on {ask.destination.surface}: {error} "
+                "Do not retry this tool call in this turn; continue without user input or explain what is missing."
+            )
+            await self._service.fail(ask.id, Reason.BACKEND_ERROR, message)
+            ask = await self._service.store.get(ask.id) or ask
+        await self._service.store.shown(
+            ask.id, Shown(ask.revision, ask.message or {}, ask.thread or Thread())
+        )
+
+    async def _leave(self, ask: Ask, surface: Surface) -> None:
+        """Turns the message at a place that the ask has left into a note, as well as that can be done."""
+        left = ask.left
+        old = self._service.surfaces.get(left.destination.surface) if left else None
+        if left is not None and old is not None:
+            try:
+                await old.moved(ask, left.message, ask.destination)
+            except (GoneError, RefusedError, UnauthorizedError) as error:
+                extra = {"action": "note_given_up", "ask_id": ask.id, "code": error.code}
+                logger.warning(
+                    "The message that an ask left behind stays as it is: %s", error, extra=extra
+                )
+        await self._service.left(ask.id)
+
+    def _count(self, surface: Surface, how: str) -> None:
+        key = (surface.name, how)
+        self.outcomes[key] = self.outcomes.get(key, 0) + 1
+
+    def _warn(self, ask_id: str, error: Exception, wait: float) -> None:
+        extra = {"action": "show_again", "ask_id": ask_id, "code": getattr(error, "code", None)}
+        logger.warning(
+            "Showing is tried again in %.1f s: %s", wait, str(error) or "it hung", extra=extra
+        )

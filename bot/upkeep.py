@@ -1,0 +1,213 @@
+"""What the clock asks for: expiry, reminders, escalation, inquiries, and asks whose message is behind.
+
+One loop sleeps until the earliest deadline in the store, or until a commit brings an earlier one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from bot.ask import Ask, Change, Entry, Left, Reason
+from bot.errors import (
+    GoneError,
+    InquiryError,
+    PlatformError,
+    RefusedError,
+    StoreError,
+    UnauthorizedError,
+)
+from bot.ports import Inquiry
+from bot.service import Service
+from bot.showing import Shower
+
+logger = logging.getLogger(__name__)
+
+_BATCH: Final = 100
+_SWEEP: Final = 60.0
+"""Seconds between two looks for messages that are behind although nobody is showing them."""
+_PRUNE: Final = 3_600.0
+_KEEP: Final = 7 * 86_400.0
+"""Seconds for which delivery ids, idempotency keys, remembered answers and drafts are kept."""
+_TRY_AGAIN: Final = 30.0
+_DO_NOT_RETRY: Final = "Do not retry this tool call in this turn."
+
+
+class Upkeep:
+    """Does in the background what no person and no agent asks for."""
+
+    def __init__(self, service: Service, shower: Shower, inquiry: Inquiry | None = None) -> None:
+        self._service = service
+        self._shower = shower
+        self._inquiry = inquiry
+        self._wake = asyncio.Event()
+        self._sleeping_until: float | None = None
+        self._swept = self._pruned = float("-inf")
+        self._inquiries: dict[str, asyncio.Task[None]] = {}
+        self._postponed: dict[str, float] = {}
+
+    def due(self, at: float) -> None:
+        """Notes that a commit brought something to do at ``at`` (seconds since the epoch)."""
+        if self._sleeping_until is None or at < self._sleeping_until:
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            self._wake.clear()
+            now = self._service.clock.now()
+            try:
+                await self._sweep_and_prune(now)
+                if await self.once():
+                    continue
+                due = await self._service.store.next_due(now)
+            except StoreError as error:
+                logger.warning(
+                    "Upkeep waits for the database: %s", error, extra={"action": "upkeep_failed"}
+                )
+                due = now + 1.0
+            self._sleeping_until = min(
+                [now + _SWEEP, *self._postponed.values(), *([due] if due else [])]
+            )
+            await self._sleep(self._sleeping_until)
+
+    async def _sweep_and_prune(self, now: float) -> None:
+        if now - self._swept >= _SWEEP:
+            await self.sweep()
+            self._swept = now
+        if now - self._pruned >= _PRUNE:
+            await self._service.store.prune(now - _KEEP)
+            self._pruned = now
+
+    async def _sleep(self, until: float) -> None:
+        sleeping = asyncio.create_task(self._service.clock.sleep_until(until))
+        waking = asyncio.create_task(self._wake.wait())
+        try:
+            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            waking.cancel()
+
+    async def sweep(self) -> None:
+        """Has every ask shown whose message is behind: after a start, all that the last process left."""
+        for ask_id in await self._service.store.behind(_BATCH * 10):
+            self._shower.poke(ask_id)
+
+    async def once(self) -> bool:
+        """Does what is due now, a batch at a time; whether there was anything."""
+        now = self._service.clock.now()
+        self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
+        waiting = self._postponed.keys() | self._inquiries.keys()
+        found = await self._service.store.due(now, _BATCH + len(waiting))
+        attended = [ask_id for ask_id in found if ask_id not in waiting]
+        for ask_id in attended:
+            ask = await self._service.get(ask_id)
+            if ask is not None and ask.open:
+                await self._attend(ask, now)
+        return bool(attended)
+
+    async def _attend(self, ask: Ask, now: float) -> None:
+        request = ask.request
+        if ask.expires_at is not None and ask.expires_at <= now:
+            await self._service.expire(ask.id)
+        elif ask.inquiring:
+            self._inquire(ask)
+        elif (
+            request.escalation
+            and not ask.escalated
+            and ask.created_at + request.escalation.after <= now
+        ):
+            await self._service.update(ask.id, _escalated)
+        elif (
+            ask.reminded < len(request.remind_after)
+            and ask.created_at + request.remind_after[ask.reminded] <= now
+        ):
+            await self._remind(ask, now)
+
+    async def _remind(self, ask: Ask, now: float) -> None:
+        """Pings the responders once for the latest entry that is due: what a stop of ours missed is not made up for."""
+        past = sum(1 for after in ask.request.remind_after if ask.created_at + after <= now)
+        surface = self._service.surfaces.get(ask.destination.surface)
+        extra = {"action": "remind", "ask_id": ask.id}
+        if surface is None or (surface.live and ask.message is None):
+            self._postponed[ask.id] = now + _TRY_AGAIN
+            return
+        try:
+            await surface.remind(ask, past - 1)
+        except (GoneError, RefusedError, UnauthorizedError) as error:
+            logger.warning("A reminder was given up: %s", error, extra=extra)
+        except PlatformError as error:
+            logger.warning("A reminder is tried again: %s", error, extra=extra)
+            self._postponed[ask.id] = now + getattr(error, "retry_after", _TRY_AGAIN)
+            return
+
+        def reminded(latest: Ask, at: float) -> Change | None:
+            entry = Entry(at=at, kind="note", body={"reminded": past})
+            return Change(
+                latest.model_copy(update={"reminded": max(past, latest.reminded)}), (entry,)
+            )
+
+        await self._service.update(ask.id, reminded)
+
+    def _inquire(self, ask: Ask) -> None:
+        task = asyncio.create_task(self._ask_backend(ask), name=f"inquire {ask.id}")
+        self._inquiries[ask.id] = task
+        task.add_done_callback(lambda _done: self._inquiries.pop(ask.id, None))
+
+    async def _ask_backend(self, ask: Ask) -> None:
+        question = ask.question
+        if question is None:
+            return
+        if self._inquiry is None:
+            words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url). {_DO_NOT_RETRY}"
+            await self._service.fail(ask.id, Reason.BACKEND_ERROR, words)
+            return
+        try:
+            value = await self._inquiry.answer(ask, question)
+            await self._service.answer_by_inquiry(ask.id, value)
+        except InquiryError as error:
+            await self._service.fail(
+                ask.id, Reason.BACKEND_ERROR, f"{ask.request.name}: {error} {_DO_NOT_RETRY}"
+            )
+        except StoreError as error:
+            logger.warning(
+                "An inquiry is put again: %s", error, extra={"action": "inquire", "ask_id": ask.id}
+            )
+            self._postponed[ask.id] = self._service.clock.now() + _TRY_AGAIN
+
+    async def stop(self) -> None:
+        """Gives up the inquiries under way: the next start puts them again."""
+        for task in self._inquiries.values():
+            task.cancel()
+        await asyncio.gather(*self._inquiries.values(), return_exceptions=True)
+
+
+def _escalated(ask: Ask, at: float) -> Change | None:
+    """The ask handed on: to another place, to more people, or both. Its old message becomes a note."""
+    escalation = ask.request.escalation
+    if escalation is None or ask.escalated:
+        return None
+    responders = tuple(dict.fromkeys((*ask.responders, *escalation.responders)))
+    update: dict[str, object] = {
+        "responders": responders,
+        "escalated": True,
+        "revision": ask.revision + 1,
+        "updated_at": at,
+    }
+    if escalation.to is not None and escalation.to != ask.destination:
+        left = Left(destination=ask.destination, message=ask.message) if ask.message else None
+        update |= {
+            "destination": escalation.to,
+            "message": None,
+            "thread": None,
+            "shown_revision": 0,
+            "left": left,
+            "responders": escalation.responders or responders,
+        }
+    entry = Entry(
+        at=at,
+        kind="note",
+        body={"escalated": escalation.model_dump(mode="json", exclude_none=True)},
+    )
+    return Change(ask.model_copy(update=update), (entry,))
