@@ -4,6 +4,7 @@ Routes, gateway and simulated people all act through this object. It keeps every
 adapter that talks to it, so an adapter process can be killed and started again against it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nacl.signing import SigningKey
@@ -192,7 +193,12 @@ class Discord:
 
     def change(self, message: Message, body: Payload) -> None:
         """Apply the fields of an accepted edit."""
-        for key in ("content", "embeds", "components", "attachments"):
+        if "attachments" in body:
+            named = {str(each.get("id")) for each in body["attachments"] or []}
+            new = [each for each in body["attachments"] or [] if "url" in each]
+            kept = [each for each in message.attachments if each["id"] in named]
+            message.attachments = [each for each in kept if each not in new] + new
+        for key in ("content", "embeds", "components"):
             if key in body:
                 empty = "" if key == "content" else []
                 setattr(message, key, body[key] if body[key] is not None else empty)
@@ -292,3 +298,12 @@ class Discord:
             self._intent(channel),
             channel.guild_id,
         )
+
+
+def with_files(message: Message, body: Payload, files: Sequence[Payload]) -> Payload:
+    """The attachments of an edit that brings files: what it names or leaves alone, and the new ones."""
+    return (
+        {"attachments": [*(body.get("attachments", message.attachments) or []), *files]}
+        if files
+        else {}
+    )

@@ -5,6 +5,7 @@ https://docs.discord.com/developers/reference#uploading-files.
 
 import json
 import re
+import secrets
 from dataclasses import dataclass, field
 
 from aiohttp import BodyPartReader, web
@@ -73,7 +74,7 @@ async def _read_multipart(request: web.Request) -> Incoming:
                 raise RefusalError(40005)
             incoming.attachments.append(
                 {
-                    "id": part.name[6:-1],
+                    "id": f"{part.name[6:-1]}{secrets.randbits(40)}",
                     "filename": part.filename or "file",
                     "size": len(raw),
                     "url": "",

@@ -14,7 +14,7 @@ from typing import Literal
 import aiohttp
 from nacl.signing import SigningKey
 
-from tests.fakes.discord.core import Discord
+from tests.fakes.discord.core import Discord, with_files
 from tests.fakes.discord.problems import Payload, RefusalError, error_tree, invalid
 from tests.fakes.discord.rules import EPHEMERAL, check_callback, check_message
 from tests.fakes.discord.shapes import channel_json, member_json, message_json, user_json
@@ -71,6 +71,7 @@ class Interactions:
     def __init__(self, discord: Discord) -> None:
         self._discord = discord
         self.all: dict[int, Interaction] = {}
+        self._by_token: dict[str, Interaction] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(
@@ -88,7 +89,7 @@ class Interactions:
             now,
             message,
         )
-        self.all[made.id] = made
+        self.all[made.id] = self._by_token[made.token] = made
         made.body = self._envelope(made)
         self._spawn(self._expire(made))
         if self._discord.application.interactions_endpoint_url:
@@ -96,6 +97,7 @@ class Interactions:
             self._spawn(self._post_out(made))
         else:
             made.delivered_to = self.redeliver(made)
+        self._discord.bell.ring()
         return made
 
     def redeliver(self, interaction: Interaction) -> int:
@@ -239,12 +241,12 @@ class Interactions:
 
     def by_token(self, token: str) -> Interaction:
         """The answered interaction that a webhook route names; its token lives 15 minutes."""
-        for each in self.all.values():
-            if each.token == token and each.answered:
-                if self._discord.clock.now() > each.at + TOKEN_LIFE:
-                    raise RefusalError(50027)
-                return each
-        raise RefusalError(10015)
+        found = self._by_token.get(token)
+        if found is None or not found.answered:
+            raise RefusalError(10015)
+        if self._discord.clock.now() > found.at + TOKEN_LIFE:
+            raise RefusalError(50027)
+        return found
 
     def answer(
         self, interaction_id: int, token: str, body: Payload, files: Sequence[Payload] = ()
@@ -328,7 +330,7 @@ class Interactions:
         if problems:
             raise RefusalError(50035, problems)
         message.flags &= ~LOADING
-        self._discord.change(message, {**data, **({"attachments": list(files)} if files else {})})
+        self._discord.change(message, {**data, **with_files(message, data, files)})
         self._discord.record_pings(
             message, data.get("allowed_mentions"), edit=True, interaction=True
         )

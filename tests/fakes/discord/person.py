@@ -10,21 +10,22 @@ from dataclasses import replace
 from tests.fakes.discord.core import Discord
 from tests.fakes.discord.interactions import COMPONENT, MODAL_SUBMIT, Interaction, Interactions
 from tests.fakes.discord.problems import Payload, RefusalError
-from tests.fakes.discord.rules import CHECKBOX, RADIO, ROW, STRING_SELECT, TEXT, TEXT_INPUT
-from tests.fakes.discord.shapes import channel_json, member_json, numbered, role_json, user_json
+from tests.fakes.discord.rules import CHECKBOX, RADIO, STRING_SELECT, TEXT_INPUT
+from tests.fakes.discord.sends import resolved, submitted, values_of
+from tests.fakes.discord.shapes import numbered
 from tests.fakes.discord.sight import (
     Control,
-    Field,
     Modal,
     NotPossibleError,
     Sight,
     modal_of,
-    options_of,
     sight_of,
 )
 from tests.fakes.discord.world import Can, Channel, Message, User
 
 WAIT = 5.0
+# How far back a person looks: enough for every test, and quick with very many messages.
+SCREENFUL = 100
 
 
 class Person:
@@ -52,7 +53,7 @@ class Person:
         return sight_of(current)
 
     def visible(self, channel: Channel | None = None) -> list[Sight]:
-        """All messages of the bot that this person can see, newest first."""
+        """The bot's messages that this person can see, newest first, as far as they scroll."""
         world = self._discord.world
         channels = [channel] if channel else list(world.channels.values())
         found = [
@@ -62,7 +63,8 @@ class Person:
             for message in place.messages.values()
             if message.author_id == self._discord.bot.id and self._stored(message) is not None
         ]
-        return [sight_of(each) for each in sorted(found, key=lambda each: each.id, reverse=True)]
+        newest = sorted(found, key=lambda each: each.id, reverse=True)
+        return [sight_of(each) for each in newest[:SCREENFUL]]
 
     def notes(self) -> list[Sight]:
         """The ephemeral messages this person got, newest first."""
@@ -204,7 +206,7 @@ class Person:
             self._pick(message, control, values)
             data["values"] = values
             if control.component["type"] != STRING_SELECT:
-                data["resolved"] = self._resolved(values, channel)
+                data["resolved"] = resolved(self._discord.world, values, channel)
         made = self._interactions.start(COMPONENT, self.user, channel, data, replace(message))
         return await self._ended(made) if wait else made
 
@@ -276,9 +278,7 @@ class Person:
             raise NotPossibleError(f"the modal cannot be sent: {'; '.join(wrong)}")
         data: Payload = {
             "custom_id": modal.data["custom_id"],
-            "components": [
-                self._submitted(each, modal.fields) for each in modal.data["components"]
-            ],
+            "components": [submitted(each, modal.fields) for each in modal.data["components"]],
         }
         made = self._interactions.start(
             MODAL_SUBMIT, self.user, opened.channel, data, opened.message
@@ -295,39 +295,6 @@ class Person:
         if self.modal is None:
             raise NotPossibleError(f"no modal is open in front of {self.user.name}")
         return self.modal
-
-    def _submitted(self, component: Payload, fields: list[Field]) -> Payload:
-        kind, number = component["type"], component["id"]
-        if kind == TEXT:
-            return {"type": TEXT, "id": number}
-        inner = component["components"][0] if kind == ROW else component["component"]
-        entry = next(each for each in fields if each.component is inner)
-        key = "value" if inner["type"] in {TEXT_INPUT, RADIO, CHECKBOX} else "values"
-        sent = {
-            "type": inner["type"],
-            "id": inner["id"],
-            "custom_id": inner["custom_id"],
-            key: entry.value,
-        }
-        return {
-            "type": kind,
-            "id": number,
-            **({"components": [sent]} if kind == ROW else {"component": sent}),
-        }
-
-    def _resolved(self, values: list[str], channel: Channel) -> Payload:
-        world, guild = self._discord.world, self._discord.world.guilds.get(channel.guild_id or 0)
-        found: Payload = {"users": {}, "members": {}, "roles": {}, "channels": {}}
-        for value in values:
-            if int(value) in world.users:
-                found["users"][value] = user_json(world.users[int(value)])
-                if guild:
-                    found["members"][value] = member_json(world, guild, int(value), with_user=False)
-            elif guild and int(value) in guild.roles:
-                found["roles"][value] = role_json(guild.roles[int(value)])
-            elif int(value) in world.channels:
-                found["channels"][value] = channel_json(world, world.channels[int(value)])
-        return {key: each for key, each in found.items() if each}
 
     # ---- typing ----
 
@@ -387,17 +354,3 @@ class Person:
     def rewrites(self, message: Message, text: str) -> None:
         """Edit a message of their own."""
         self._discord.change(message, {"content": text})
-
-
-def values_of(component: Payload, labels: list[str]) -> list[str]:
-    """The values behind labels; a select that Discord fills takes ids instead of labels."""
-    options = options_of(component)
-    if not options:
-        return labels
-    by_label = {each.label: each.value for each in options}
-    unknown = [label for label in labels if label not in by_label]
-    if unknown:
-        raise NotPossibleError(f"no option {unknown}; there are {list(by_label)}")
-    if component["type"] in {STRING_SELECT} or len(labels) > 1:
-        return [each.value for each in options if each.label in labels]
-    return [by_label[label] for label in labels]

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from tests.fakes.discord.core import Discord
+from tests.fakes.discord.core import Discord, with_files
 from tests.fakes.discord.incoming import Incoming, ids, read
 from tests.fakes.discord.problems import Payload, RefusalError, invalid
 from tests.fakes.discord.rules import EDIT_REQUEST, EPHEMERAL, MESSAGE_REQUEST, check_message
@@ -140,7 +140,7 @@ class Messages:
             message.old_edits += 1
             if message.old_edits > OLD_EDITS_MAX:
                 raise RefusalError(30046)
-        files = {"attachments": incoming.attachments} if incoming.attachments else {}
+        files = with_files(message, incoming.body, incoming.attachments)
         self._discord.change(message, {**incoming.body, **files})
         self._discord.record_pings(
             message, incoming.body.get("allowed_mentions"), edit=True, interaction=False
