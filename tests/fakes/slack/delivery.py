@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlencode
@@ -145,6 +145,7 @@ class Event:
 
     envelope: Json
     attempts: list[Ack] = field(default_factory=list)
+    started: int = 0
 
     @property
     def acked(self) -> bool:
@@ -158,6 +159,7 @@ class EventQueue:
     def __init__(self, delays: Sequence[float] = (0.05, 0.3, 1.0)) -> None:
         self.delays = tuple(delays)
         self.events: list[Event] = []
+        self.on_change: Callable[[], None] = lambda: None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def put(self, envelope: Json, way: Delivery) -> Event:
@@ -209,7 +211,9 @@ class EventQueue:
 
     async def _attempt(self, event: Event, way: Delivery) -> None:
         retry = None
-        if event.attempts:
-            reason = event.attempts[-1].error or "http_error"
-            retry = Retry(len(event.attempts), reason.split(":", maxsplit=1)[0])
+        if event.started:
+            reason = (event.attempts[-1].error if event.attempts else None) or "timeout"
+            retry = Retry(event.started, reason.split(":", maxsplit=1)[0])
+        event.started += 1
         event.attempts.append(await way.send("events_api", event.envelope, retry))
+        self.on_change()

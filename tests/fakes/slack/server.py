@@ -63,6 +63,7 @@ class FakeSlack:
         self.socket = SocketMode()
         self.queue = EventQueue(tuple(retry_delays))
         self.socket.on_connect = lambda: self.queue.redeliver_soon(self.socket)
+        self.queue.on_change = self.changed
         self.methods: Methods = {}
         for module in (methods_chat, methods_views, methods_directory):
             self.methods |= module.METHODS
@@ -136,7 +137,7 @@ class FakeSlack:
         return self.queue.put(self.interactivity.event(event), self.way)
 
     async def until(self, condition: Callable[[], object], timeout: float = 5.0) -> None:
-        """Waits until something the fake can see is so; looked at after every change.
+        """Waits until something is so; looked at after every call, acknowledgement and change.
 
         Raises:
             TimeoutError: with the last calls, when it did not come about.

@@ -42,7 +42,8 @@ class SocketMode:
         self.opened = 0
         self.late_acks: list[str] = []
         self.wire: list[Json] = []
-        self.acks_on_any_connection = True  # whether Slack takes them is unconfirmed
+        # whether Slack takes an ack that comes over a later socket is unconfirmed: by default not
+        self.acks_on_any_connection = False
         self.on_connect: Callable[[], None] = lambda: None
         self._tickets: set[str] = set()
         self._awaited: dict[str, _Awaited] = {}
@@ -80,6 +81,7 @@ class SocketMode:
             await self._read(connection)
         finally:
             self.connections = [c for c in self.connections if c is not connection]
+            self._give_up(connection)
             self._notify()
         return socket
 
@@ -172,6 +174,13 @@ class SocketMode:
                 awaited.future.set_result(answer)
             else:
                 self.late_acks.append(id)
+
+    def _give_up(self, connection: Connection) -> None:
+        """What went over a connection that is gone can no longer be acknowledged over it."""
+        for awaited in self._awaited.values():
+            lost = awaited.connection is connection and not self.acks_on_any_connection
+            if lost and not awaited.future.done():
+                awaited.future.set_exception(ConnectionResetError("the socket closed"))
 
     def _notify(self) -> None:
         self._changed.set()

@@ -1,0 +1,423 @@
+"""The fake driven by a real slack-bolt app, over Socket Mode and over signed HTTP."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+import aiohttp
+import pytest
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from tests.fakes.slack.schema import Json
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.state import ClientRefusalError
+from tests.fakes.slack.workspace import Message
+from tests.unit.fakes.slack_parts import actions, button, entry, modal, option, plain, section
+
+CONFIRM: Json = {
+    "title": plain("End?"), "text": plain("Sure?"), "confirm": plain("End"), "deny": plain("No"),
+}  # fmt: skip
+
+
+@dataclass
+class World:
+    """The fake, an app on it, and what the app got."""
+
+    slack: FakeSlack
+    client: AsyncWebClient
+    app: AsyncApp
+    got: list[Json] = field(default_factory=list)
+    handler: AsyncSocketModeHandler | None = None
+    answer: Json = field(default_factory=dict)
+
+    async def ask(self, *blocks: Json, channel: str = "C1") -> Message:
+        """Posts blocks and gives the stored message."""
+        posted = await self.client.chat_postMessage(
+            channel=channel, text="t", blocks=list(blocks), unfurl_links=False
+        )
+        return self.slack.workspace.messages[posted["channel"]][posted["ts"]]
+
+
+def listen(world: World) -> None:
+    """Takes everything; answers suggestions and submits with `world.answer`."""
+
+    async def take(ack: object, body: Json) -> None:
+        world.got.append(body)
+        await ack(**world.answer)  # type: ignore[operator]
+
+    async def hear(event: Json) -> None:
+        world.got.append(event)
+
+    world.app.action({"action_id": "press"})(take)
+    for action_id in ("menu", "many", "value", "end"):
+        world.app.action(action_id)(take)
+    world.app.options("find")(take)
+    world.app.action("find")(take)
+    world.app.view("form")(take)
+    world.app.view_closed("form")(take)
+    world.app.event("message")(hear)
+    world.app.event("app_mention")(hear)
+
+
+@asynccontextmanager
+async def running(mode: str) -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack:
+        slack = await stack.enter_async_context(FakeSlack())
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        slack.workspace.add_channel("C1", "U1", "U2")
+        slack.person("U1", "Ada")
+        slack.person("U2", "Bo")
+        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
+        app = AsyncApp(
+            client=client, signing_secret=slack.signing_secret, process_before_response=True
+        )
+        world = World(slack, client, app)
+        listen(world)
+        if mode == "socket":
+            world.handler = AsyncSocketModeHandler(app, slack.app_token)
+            await world.handler.connect_async()
+            stack.push_async_callback(world.handler.close_async)
+            await slack.socket.connected()
+        else:
+
+            async def serve(request: web.Request) -> web.StreamResponse:
+                return await to_aiohttp_response(
+                    await app.async_dispatch(await to_bolt_request(request))
+                )
+
+            server = web.Application()
+            server.router.add_post("/slack/events", serve)
+            runner = web.AppRunner(server)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            slack.deliver_to(f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events")
+        yield world
+
+
+@pytest.fixture(params=["socket", "http"])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with running(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+async def socket_world() -> AsyncIterator[World]:
+    async with running("socket") as made:
+        yield made
+
+
+@pytest.fixture
+async def http_world() -> AsyncIterator[World]:
+    async with running("http") as made:
+        yield made
+
+
+async def test_a_click_reaches_the_app_in_slacks_shape_and_may_be_answered_privately(
+    world: World,
+) -> None:
+    ada = world.slack.person("U1")
+    message = await world.ask(section("Deploy?"), actions(button("Yes", value="v1")))
+    assert ada.sees(message).texts == ("Deploy?",)
+    ack = await ada.click(message, "Yes")
+    assert ack is not None
+    assert ack.ok
+    [body] = world.got
+    assert body["container"] == {
+        "type": "message", "message_ts": message.ts, "channel_id": "C1", "is_ephemeral": False,
+    }  # fmt: skip
+    assert body["message"]["blocks"] == message.blocks
+    assert (body["actions"][0]["action_id"], body["actions"][0]["value"]) == ("press", "v1")
+    assert body["user"]["id"] == "U1"
+    async with aiohttp.ClientSession() as session:
+        for status in (200, 200, 200, 200, 200, 404):
+            posted = await session.post(body["response_url"], json={"text": "too late"})
+            assert posted.status == status
+    assert ada.private_notes("C1") == ["too late"] * 5
+    assert world.slack.person("U2").private_notes("C1") == []
+
+
+async def test_a_response_url_changes_the_message_and_dies_after_half_an_hour(
+    world: World,
+) -> None:
+    ada = world.slack.person("U1")
+    message = await world.ask(actions(button("Yes")))
+    await ada.click(message, "Yes")
+    url = world.got[0]["response_url"]
+    async with aiohttp.ClientSession() as session:
+        bad = {"blocks": [section("x" * 3001)], "replace_original": True}
+        refused = await session.post(url, json=bad)
+        assert (refused.status, await refused.json()) == (
+            400, {"ok": False, "error": "invalid_blocks"},
+        )  # fmt: skip
+        await session.post(url, json={"text": "done", "replace_original": True})
+        assert ada.sees(message).texts == ("done",)
+        world.slack.clock.advance(1801)
+        assert (await session.post(url, json={"text": "late"})).status == 404
+
+
+async def test_a_control_that_is_gone_is_only_clicked_on_an_older_copy(world: World) -> None:
+    ada = world.slack.person("U1")
+    message = await world.ask(actions(button("Yes")))
+    copy = message.snapshot()
+    await world.client.chat_update(channel="C1", ts=message.ts, text="done", blocks=[])
+    with pytest.raises(ClientRefusalError):
+        await ada.click(message, "Yes")
+    ack = await ada.click_on(copy, "Yes")
+    assert ack is not None
+    assert ack.ok
+    assert world.got[0]["message"]["ts"] == message.ts
+
+
+async def test_a_dialog_that_is_declined_sends_nothing(world: World) -> None:
+    ada = world.slack.person("U1")
+    message = await world.ask(actions(button("End Turn", "end", confirm=CONFIRM)))
+    dialog = ada.sees(message).control("End Turn").dialog
+    assert dialog is not None
+    assert (dialog.title, dialog.confirm) == ("End?", "End")
+    assert await ada.click(message, "End Turn", confirm=False) is None
+    assert world.got == []
+    assert await ada.click(message, "End Turn") is not None
+    assert len(world.got) == 1
+
+
+async def test_choices_travel_in_the_action_and_in_the_state(world: World) -> None:
+    ada = world.slack.person("U1")
+    options = [option("Staging", "0"), option("Production", "1")]
+    message = await world.ask(
+        actions(
+            {"type": "static_select", "action_id": "menu", "options": options},
+            {"type": "checkboxes", "action_id": "many", "options": options,
+             "initial_options": [options[0]]},
+            button("Submit"),
+        ),
+        entry("Why"),
+    )  # fmt: skip
+    await ada.choose(message, "Production")
+    await ada.check(message, ["Production"])
+    assert await ada.fill(message, "Why", "because") is None
+    with pytest.raises(ClientRefusalError):
+        await ada.choose(message, "Moon")
+    await ada.click(message, "Submit")
+    menu, many, submit = world.got
+    assert menu["actions"][0]["selected_option"]["value"] == "1"
+    assert menu["state"]["values"]["controls"]["many"]["selected_options"] == [options[0]]
+    assert [o["value"] for o in many["actions"][0]["selected_options"]] == ["1"]
+    assert submit["state"]["values"]["controls"]["menu"]["selected_option"] == options[1]
+    assert submit["state"]["values"]["Why"]["value"] == {
+        "type": "plain_text_input", "value": "because",
+    }  # fmt: skip
+
+
+async def test_an_external_select_asks_the_app_while_a_person_types(world: World) -> None:
+    ada = world.slack.person("U1")
+    world.answer = {"options": [option("Berlin", "7")]}
+    menu = {"type": "external_select", "action_id": "find", "min_query_length": 1}
+    message = await world.ask(actions(menu))
+    assert await ada.search(message, "ber") == ["Berlin"]
+    world.answer = {}
+    await ada.choose(message, "Berlin")
+    assert world.got[0]["value"] == "ber"
+    assert world.got[1]["actions"][0]["selected_option"]["value"] == "7"
+
+
+async def test_a_modal_is_filled_refused_mended_and_closed(world: World) -> None:
+    ada = world.slack.person("U1")
+    message = await world.ask(actions(button("Answer")))
+    await ada.click(message, "Answer")
+    view = modal(entry("Reason", min_length=2), entry("Age", "number_input", optional=True,
+                 is_decimal_allowed=False, min_value="1"), notify_on_close=True)  # fmt: skip
+    await world.client.views_open(trigger_id=world.got[0]["trigger_id"], view=view)
+    shown = await ada.sees_modal()
+    assert [c.label for c in ada.sees(shown).controls] == ["Reason", "Age"]
+    for wrong in ({}, {"Reason": "x"}, {"Reason": "fine", "Age": "0"}, {"Age": "many"}):
+        with pytest.raises(ClientRefusalError):
+            await ada.submit(dict(wrong))
+    assert len(world.got) == 1
+    world.answer = {"response_action": "errors", "errors": {"Reason": "Too dull."}}
+    await ada.submit({"Reason": "dull", "Age": "3"})
+    assert shown.errors == {"Reason": "Too dull."}
+    world.answer = {}
+    await ada.submit({"Reason": "better"})
+    assert ada.modal is None
+    values = world.got[2]["view"]["state"]["values"]
+    assert values["Reason"]["value"]["value"] == "better"
+    assert values["Age"]["value"]["value"] == "3"
+
+
+async def test_a_response_action_that_slack_would_refuse_leaves_the_modal_with_a_notice(
+    world: World,
+) -> None:
+    ada = world.slack.person("U1")
+    await world.client.views_open(
+        trigger_id=world.slack.interactivity.trigger("U1"), view=modal(entry("Reason"))
+    )
+    world.answer = {"response_action": "errors", "errors": {"elsewhere": "?"}}
+    ack = await ada.submit({"Reason": "x"})
+    assert not ack.ok
+    assert ada.notices == ["We had some trouble connecting. Try again?"]
+    assert ada.modal is not None
+    world.answer = {"response_action": "update", "view": modal(entry("Reason"), section("again"))}
+    assert (await ada.submit()).ok
+    assert ada.sees(ada.modal).texts == ("Title", "again")
+    assert ada.modal.values["Reason"]["value"]["value"] == "x"
+    assert await ada.close_modal() is None
+
+
+async def test_closing_a_modal_is_told_when_the_view_asks_for_it(world: World) -> None:
+    ada = world.slack.person("U1")
+    view = modal(section("x"), notify_on_close=True)
+    for clear in (True, False):
+        trigger = world.slack.interactivity.trigger("U1")
+        await world.client.views_open(trigger_id=trigger, view=view)
+        await (ada.close_modal() if clear else ada.cancel_modal())
+    assert [(b["type"], b["is_cleared"]) for b in world.got] == [
+        ("view_closed", True), ("view_closed", False),
+    ]  # fmt: skip
+
+
+async def test_typed_messages_arrive_escaped_with_thread_and_mention(world: World) -> None:
+    ada = world.slack.person("U1")
+    parent = await world.ask(section("Name?"))
+    await ada.type_in_thread(parent, "a <b> & c")
+    await world.slack.until(lambda: len(world.got) == 1)
+    await ada.type_dm("direct")
+    await world.slack.until(lambda: len(world.got) == 2)
+    await ada.mention_bot("C1", "hello")
+    await world.slack.until(lambda: len(world.got) == 4)
+    thread, direct, *mention = world.got
+    assert (thread["text"], thread["thread_ts"]) == ("a &lt;b&gt; &amp; c", parent.ts)
+    assert thread["parent_user_id"] == "U0BOT"
+    assert (direct["channel"], direct["channel_type"]) == ("D1", "im")
+    assert {event["type"] for event in mention} == {"message", "app_mention"}
+    assert mention[0]["text"] == "<@U0BOT> hello"
+
+
+async def test_edits_and_deletions_arrive_as_subtypes_and_other_rooms_stay_silent(
+    world: World,
+) -> None:
+    world.slack.workspace.add_channel("C2", "U1", bot=False)
+    ada = world.slack.person("U1")
+    await ada.post("C2", "not for the bot")
+    message = await ada.post("C1", "fist")
+    await ada.edit(message, "first")
+    await ada.delete(message)
+    await world.slack.queue.settle()
+    assert sorted(str(event.get("subtype")) for event in world.got) == [
+        "None", "message_changed", "message_deleted",
+    ]  # fmt: skip
+
+
+async def test_a_forged_or_old_request_is_refused_by_the_app_and_a_replay_can_be_sent(
+    http_world: World,
+) -> None:
+    slack = http_world.slack
+    message = await http_world.ask(actions(button("Yes")))
+    await slack.person("U1").click(message, "Yes")
+    payload = http_world.got[0]
+    forged = slack.http.request("interactive", payload, secret="wrong")
+    old = slack.http.request("interactive", payload, timestamp=int(time.time()) - 301)
+    assert (await slack.http.post(forged)).status == 401
+    assert (await slack.http.post(old)).status == 401
+    click = next(sent for sent in slack.http.sent if sent.body.startswith(b"payload="))
+    assert (await slack.http.post(click)).status == 200
+    assert len(http_world.got) == 2
+
+
+async def test_an_unacknowledged_event_comes_back_with_retry_fields(world: World) -> None:
+    failing = 1
+    tries: list[dict[str, str]] = []
+    heard = asyncio.Event()
+
+    async def hear(event: Json, request: object) -> None:
+        nonlocal failing
+        tries.append({k: v[0] for k, v in request.headers.items()})  # type: ignore[attr-defined]
+        heard.set()
+        if failing:
+            failing -= 1
+            raise RuntimeError("the store is away")
+
+    world.app._async_listeners.clear()
+    world.app.event("message")(hear)
+    world.app.logger.disabled = True
+    if world.handler is not None:
+        # over a socket, silence is only noticed after three seconds: the reconnect brings it back
+        await world.slack.person("U1").post("C1", "x")
+        await asyncio.wait_for(heard.wait(), 5)
+        opened = world.slack.socket.opened
+        await world.slack.socket.disconnect()
+        await world.slack.socket.reconnected(opened)
+    else:
+        await world.slack.person("U1").post("C1", "x")
+    await world.slack.queue.settle()
+    assert world.slack.queue.unacked == []
+    assert tries[1].get("x-slack-retry-num") == "1"
+
+
+async def test_the_app_comes_back_after_a_disconnect_and_a_click_while_it_is_away_is_lost(
+    socket_world: World,
+) -> None:
+    slack, ada = socket_world.slack, socket_world.slack.person("U1")
+    message = await socket_world.ask(actions(button("Yes")))
+    opened = slack.socket.opened
+    await slack.socket.disconnect("warning")
+    await slack.socket.reconnected(opened)
+    first = await ada.click(message, "Yes")
+    assert first is not None
+    assert first.ok
+    assert socket_world.handler is not None
+    await socket_world.handler.close_async()
+    await slack.socket.connected(0)
+    lost = await ada.click(message, "Yes")
+    assert lost is not None
+    assert lost.error == "no_connection"
+    assert ada.notices == ["We had some trouble connecting. Try again?"]
+
+
+async def test_what_was_written_while_the_app_was_away_is_delivered_when_it_is_back(
+    socket_world: World,
+) -> None:
+    slack = socket_world.slack
+    assert socket_world.handler is not None
+    await socket_world.handler.close_async()
+    await slack.socket.connected(0)
+    await slack.person("U1").post("C1", "hello?")
+    again = AsyncSocketModeHandler(socket_world.app, slack.app_token)
+    await again.connect_async()
+    await slack.until(lambda: [e["text"] for e in socket_world.got] == ["hello?"])
+    await again.close_async()
+
+
+async def test_a_duplicate_envelope_and_a_ticket_used_twice_are_possible_to_stage(
+    socket_world: World,
+) -> None:
+    slack = socket_world.slack
+    message = await socket_world.ask(actions(button("Yes")))
+    await slack.person("U1").click(message, "Yes")
+    envelope = next(e for e in slack.socket.wire if e["type"] == "interactive")
+    assert (await slack.socket.deliver(envelope)).ok
+    assert len(socket_world.got) == 2
+    url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
+    async with aiohttp.ClientSession() as session:
+        async with session.ws_connect(url) as first:
+            assert (await first.receive_json())["type"] == "hello"
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await session.ws_connect(url)
+
+
+async def test_an_eleventh_connection_is_turned_away() -> None:
+    async with FakeSlack() as slack, aiohttp.ClientSession() as session:
+        sockets = []
+        for _ in range(11):
+            url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
+            sockets.append(await session.ws_connect(url))
+        last = await asyncio.wait_for(sockets[-1].receive_json(), 5)
+        assert last == {"type": "disconnect", "reason": "too_many_websockets"}
+        for socket in sockets:
+            await socket.close()
