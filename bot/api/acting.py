@@ -1,0 +1,95 @@
+"""Acting on an ask through the API: for custom front ends, and without tokens for the local web asks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aiohttp import web
+from pydantic import JsonValue, ValidationError
+
+from bot.api.asks import ended
+from bot.api.bodies import read_json
+from bot.api.calls import Call, ask_response
+from bot.api.problems import problem
+from bot.api.wire import ACTIONS, ActionModel, ActorBody
+from bot.ask import Ask
+from bot.errors import Problem, ProblemError
+from bot.ports import Acted, Actor, Rejected, Why
+from bot.submission import problems_of
+from bot.walker import Person
+
+LOCAL_SURFACE: Final = "web"
+"""The surface whose asks a local caller may act on, as through its page."""
+LOCAL_USER: Final = "local"
+_INVALID: Final = "Invalid action"
+
+
+async def act(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/actions``."""
+    if call.agent is not None and call.agent.role != "surface":
+        raise ProblemError(
+            403,
+            "An agent may not act",
+            "Acting is a person's right; a custom front end needs a token with the role surface.",
+        )
+    ask = await call.ask()
+    body = _read_action(await read_json(call.request))
+    actor = _actor(call, ask, body.actor)
+    done = await call.api.finish(call.service.act(ask.id, body, actor, revision=body.revision))
+    return ask_response(done.ask) if isinstance(done, Acted) else _refused(done)
+
+
+def _read_action(body: JsonValue) -> ActionModel:
+    name = body.get("action") if isinstance(body, dict) else None
+    model = ACTIONS.get(name) if isinstance(name, str) else None
+    if model is None:
+        message = f"An action is an object whose `action` is one of {', '.join(ACTIONS)}."
+        code = "unknown_value" if isinstance(name, str) else "required"
+        raise ProblemError(
+            422, _INVALID, None, [Problem(pointer="/action", code=code, message=message)]
+        )
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise ProblemError(422, _INVALID, None, problems_of(error)) from error
+
+
+def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
+    if call.agent is None:
+        if ask.destination.surface != LOCAL_SURFACE:
+            raise ProblemError(
+                403,
+                "Not a web ask",
+                "Without tokens only asks on the web surface can be acted on by this call; "
+                "`answerback token create NAME --role surface` makes a token for a front end.",
+            )
+        person = Person(
+            surface=LOCAL_SURFACE,
+            user_id=named.user_id if named else LOCAL_USER,
+            name=named.name if named else None,
+        )
+        return Actor(person)
+    if named is None:
+        raise ProblemError(
+            422, _INVALID, "Say who acts: actor with user_id, and name and groups if known."
+        )
+    person = Person(surface=call.agent.name, user_id=named.user_id, name=named.name)
+    groups = frozenset(group.removeprefix("@") for group in named.groups)
+    # The front end vouches for the person: a group that it does not name is one they are not in.
+    known = frozenset(one.removeprefix("@") for one in ask.responders if one.startswith("@"))
+    return Actor(person, groups, groups | known)
+
+
+def _refused(done: Rejected) -> web.Response:
+    if done.ask is None:
+        return problem(404, "Not found", "There is no such ask.")
+    match done.why:
+        case Why.STALE:
+            return ask_response(done.ask, 409)
+        case Why.ENDED:
+            return ended(done.ask)
+        case Why.NOT_ALLOWED:
+            return problem(403, "Not a responder", "This person may not act on this ask.")
+        case Why.INVALID | Why.NOT_FOUND:
+            errors: list[JsonValue] = [one.model_dump() for one in done.problems]
+            return problem(422, "Not an answer to this question", more={"errors": errors})

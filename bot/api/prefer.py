@@ -1,0 +1,40 @@
+"""``Prefer: wait=N`` (RFC 7240): how long a caller wants its answer to be held."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from aiohttp import web
+
+MAX_WAIT: Final = 300
+"""Seconds; whoever wants to wait longer calls again."""
+
+# preference = token [ "=" word ] *( ";" [ parameter ] ), https://www.rfc-editor.org/rfc/rfc7240#section-2
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
+_WAIT: Final = re.compile(
+    rf"\s*({_TOKEN})\s*(?:=\s*({_TOKEN}|{_QUOTED}))?\s*((?:;(?:[^,\"]|{_QUOTED})*)?)(?:,|$)"
+)
+
+
+def wait_of(request: web.Request) -> int | None:
+    """The seconds to hold the answer for, capped; None when the caller did not ask for it.
+
+    The first ``wait`` counts; a preference that is not understood is ignored, as the RFC has it.
+    """
+    for line in request.headers.getall("Prefer", []):
+        at = 0
+        while found := _WAIT.match(line, at):
+            name, value = found[1].lower(), (found[2] or "").strip('"')
+            if name == "wait" and re.fullmatch(r"[0-9]+", value):
+                return min(int(value[:10]), MAX_WAIT) if len(value) <= 10 else MAX_WAIT
+            at = found.end()
+            if at >= len(line):
+                break
+    return None
+
+
+def applied(wait: int) -> dict[str, str]:
+    """The header that tells the caller its preference was followed, and for how long at the most."""
+    return {"Preference-Applied": f"wait={wait}"}

@@ -1,0 +1,90 @@
+"""The agents' API as an aiohttp application: the table's routes, the guard, the tokens, the problem documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+from aiohttp.web_routedef import AbstractRouteDef
+
+from bot.api import openapi
+from bot.api.bodies import MAX_BODY
+from bot.api.calls import Api, Call, Operation
+from bot.api.docs_page import DESCRIBED, described
+from bot.api.guard import guarded, only_local
+from bot.api.problems import problems
+from bot.api.routes import OPERATIONS
+from bot.errors import ProblemError
+
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+
+
+def application(
+    api: Api,
+    *,
+    routes: Iterable[AbstractRouteDef] = (),
+    pages: Iterable[AbstractRouteDef] = (),
+) -> web.Application:
+    """The local listener.
+
+    Args:
+        routes: more that agents may call; they ask for tokens themselves.
+        pages: what a browser on this machine may open, whether there are tokens or not.
+    """
+    middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
+    app = web.Application(middlewares=middlewares, client_max_size=MAX_BODY)
+    app[DESCRIBED] = described(
+        openapi.document(OPERATIONS, version("answerback"), tokens=api.tokens.required)
+    )
+    app.add_routes([_route(api, operation) for operation in OPERATIONS])
+    app.add_routes(routes)
+    app.add_routes([guarded(page) for page in pages])
+    return app
+
+
+def public_application(api: Api, routes: Iterable[AbstractRouteDef]) -> web.Application:
+    """The public listener: what platforms and people far away call, and nothing of the agents'."""
+    app = web.Application(middlewares=[_finishing(api), problems], client_max_size=MAX_BODY * 4)
+    app.add_routes(routes)
+    return app
+
+
+def _route(api: Api, operation: Operation) -> web.RouteDef:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        agent = None
+        if operation.roles is not None and api.tokens.required:
+            agent = api.tokens.agent_of(request)
+            if agent is not None and agent.role not in operation.roles:
+                raise _wrong_role(agent.role, operation)
+        return await operation.handle(Call(api, request, agent))
+
+    return web.route(operation.method, operation.path, handle)
+
+
+def _wrong_role(role: str, operation: Operation) -> ProblemError:
+    if role == "agent":
+        words = (
+            "Acting is a person's right; a custom front end needs a token with the role surface."
+        )
+    else:
+        words = "This token acts for people (role surface); agents' calls need a token with the role agent."
+    return ProblemError(403, f"Not for {role} tokens", words)
+
+
+def _finishing(api: Api) -> Middleware:
+    """Counts requests and adds the headers that every answer has; outside of all else."""
+
+    @web.middleware
+    async def finishing(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        resource = request.match_info.route.resource
+        route = resource.canonical if resource else "none"
+        api.metrics.requests.labels(route, str(response.status)).inc()
+        if not response.prepared:
+            response.headers.update(_HEADERS)
+        return response
+
+    return finishing
