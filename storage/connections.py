@@ -18,12 +18,17 @@ from sqlite_utils import Database
 
 from bot.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
 from storage.migrations import APPLICATION_ID, migrations
+from storage.rows import no_text
 from storage.worker import Job
 
 logger = logging.getLogger(__name__)
 
-_WAL_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes the write-ahead log is cut back to after a burst."""
+_PRAGMAS: Final = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "recursive_triggers = ON",  # else INSERT OR REPLACE deletes behind a trigger's back
+    f"journal_size_limit = {64 * 1024 * 1024}",  # bytes the log is cut back to after a burst
+)
 
 _WORDS: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit. Free some space;"
@@ -46,9 +51,16 @@ _WORDS: Final = {
 
 def in_words(path: Path, error: sqlite3.Error) -> str:
     """What went wrong with the database, and what to do."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    why = _WORDS.get(code, "SQLite refused what was asked; this is a defect of Answerback's")
+    why = _WORDS.get(
+        _code(error), "SQLite refused what was asked; this is a defect of Answerback's"
+    )
     return f"The database {path}: {why} ({getattr(error, 'sqlite_errorname', '?')}: {error})."
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; 0 when the error is not SQLite's own."""
+    extended: int = getattr(error, "sqlite_errorcode", 0)
+    return extended & 0xFF
 
 
 class Connections:
@@ -92,17 +104,19 @@ class Connections:
     def close(self) -> None:
         """Closes both; the last one to close tidies up the log."""
         with self._reading:
-            for connection in (self._reader, self._writer):
-                if connection is not None:
-                    connection.close()
+            connections = [c for c in (self._reader, self._writer) if c is not None]
             self._reader = self._writer = None
+            for connection in connections:
+                connection.close()
 
     def write(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
         """Runs jobs in one durable transaction. One that fails leaves the others as they would be without it."""
         try:
             connection = self._begin()
         except sqlite3.Error as error:
-            _fail(jobs, StoreError(in_words(self.path, error)))
+            self._fail(jobs, error)
+            if _code(error) != sqlite3.SQLITE_BUSY:
+                self._forget()
             return
         for job in jobs:
             before = connection.total_changes
@@ -129,7 +143,7 @@ class Connections:
                     self._reader = self._connect()
                     self._reader.execute("PRAGMA query_only = ON")
             except sqlite3.Error as error:
-                _fail(jobs, StoreError(in_words(self.path, error)))
+                self._fail(jobs, error)
                 return
             for job in jobs:
                 self._attempt(job, self._reader)
@@ -150,9 +164,20 @@ class Connections:
     def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
         job.attempt(connection)
         if isinstance(job.error, sqlite3.Error):
-            error = StoreError(in_words(self.path, job.error))
-            error.__cause__ = job.error
-            job.error = error
+            self._fail([job], job.error)
+        elif isinstance(job.error, UnicodeEncodeError):
+            job.error = no_text(job.error)
+
+    def _fail(
+        self,
+        jobs: Sequence[Job[sqlite3.Connection, Any]],
+        error: sqlite3.Error,
+        kind: type[StoreError] = StoreError,
+        more: str = "",
+    ) -> None:
+        for job in jobs:
+            job.error = kind(in_words(self.path, error) + more)
+            job.error.__cause__ = error
 
     def _begin(self) -> sqlite3.Connection:
         if self._writer is None:
@@ -164,15 +189,20 @@ class Connections:
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], error: sqlite3.Error
     ) -> None:
         """A COMMIT failed: SQLite's recovery at the next open settles whether it is on disk."""
-        words = in_words(self.path, error)
-        logger.error("commit failed", extra={"action": "commit", "error": words})
-        _fail(jobs, OutcomeUnknownError(f"{words} Whether the last change is stored is unknown."))
+        logger.error(
+            "commit failed", extra={"action": "commit", "error": in_words(self.path, error)}
+        )
+        unknown = " Whether the last change is stored is not known: read again before trying again."
+        self._fail(jobs, error, OutcomeUnknownError, unknown)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Leaves both connections, to be opened anew: only the last one to leave makes SQLite recover its log."""
         try:
-            # Both connections: only the last one to leave makes the next one recover the log.
             self.close()
-        except sqlite3.Error as closing:
+        except sqlite3.Error as error:
             logger.warning(
-                "closing failed", extra={"action": "reopen", "error": in_words(self.path, closing)}
+                "closing failed", extra={"action": "close", "error": in_words(self.path, error)}
             )
 
     def _make(self) -> None:
@@ -194,16 +224,13 @@ class Connections:
 
     def _connect_writer(self) -> sqlite3.Connection:
         connection = self._connect()
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA recursive_triggers = ON")
-        connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
-
-
-def _fail(jobs: Sequence[Job[sqlite3.Connection, Any]], error: StoreError) -> None:
-    for job in jobs:
-        job.error = error
 
 
 def _why_not(path: Path, error: OSError) -> str:
@@ -234,7 +261,8 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
                 " `storage.url` to a file of Answerback's own."
             )
         return
-    ours = {step.name for step in migrations.pending(Database(memory=True, execute_plugins=False))}
+    with Database(memory=True, execute_plugins=False) as empty:
+        ours = {step.name for step in migrations.pending(empty)}
     if newer := sorted({step.name for step in migrations.applied(db)} - ours):
         raise DatabaseTooNewError(
             f"The database {path} was written by a newer Answerback than this one (it knows"

@@ -43,7 +43,7 @@ def dump(value: JsonValue) -> str:
     try:
         return to_json(value, inf_nan_mode="constants").decode()
     except ValueError as error:
-        raise _no_text(error) from error
+        raise no_text(error) from error
 
 
 def load(text: str) -> JsonValue:
@@ -56,10 +56,11 @@ def dump_model(model: BaseModel, exclude: set[str] | None = None) -> str:
     try:
         return model.model_dump_json(exclude=exclude)
     except ValueError as error:
-        raise _no_text(error) from error
+        raise no_text(error) from error
 
 
-def _no_text(error: ValueError) -> StoreError:
+def no_text(error: ValueError) -> StoreError:
+    """The error for text that is none."""
     return StoreError(
         f"This cannot be stored, it holds something that is no text, such as half a surrogate pair:"
         f" {error}"
@@ -75,13 +76,17 @@ def placed(ask: Ask) -> tuple[str, str | None, str | None]:
 
 
 def searched(ask: Ask) -> Row:
-    """The columns that only some changes touch: status, place, deadline, message, thread."""
+    """What only some changes touch: status, place, deadline, message, thread."""
+    return ask.status, placed(ask), ask.next_due(), ask.message, ask.thread
+
+
+def searched_columns(ask: Ask) -> Row:
+    """`searched`, as columns."""
+    status, place, due, message, thread = searched(ask)
     return (
-        ask.status.value,
-        *placed(ask),
-        ask.next_due(),
-        None if ask.message is None else dump(ask.message),
-        None if ask.thread is None else dump_model(ask.thread),
+        *(status.value, *place, due),
+        None if message is None else dump(message),
+        None if thread is None else dump_model(thread),
     )
 
 

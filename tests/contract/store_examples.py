@@ -1,0 +1,130 @@
+"""Asks, decisions and deliveries that the tests of a store write and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pydantic import JsonValue
+
+from bot import ask as asks
+from bot import walker
+from bot.ask import Ask, Destination, Entry, Reason, Request, Status
+from bot.form import AnswerType, Form, Option, Question, When
+from bot.ports import Decision, Delivery, DeliveryState, StoredDelivery, Write
+from bot.walker import Answer, Person
+
+ANN = Person(surface="slack", user_id="U1", name="Ann")
+
+FORM = Form(
+    questions=(
+        Question(id="apply", text="Apply the migration?", answer_type=AnswerType.BOOLEAN),
+        Question(
+            id="env",
+            text="Which environment?",
+            answer_type=AnswerType.SELECT,
+            options=(Option(value="staging", label="staging"), Option(value="prod", label="prod")),
+            default="staging",
+            has_default=True,
+            when=When(question_id="apply", equals=True),
+        ),
+        Question(id="why", text="Why?", answer_type=AnswerType.TEXT),
+    )
+)
+
+
+def new_ask(
+    number: int | str = 1,
+    *,
+    to: Destination | None = None,
+    at: float = 1_000.0,
+    form: Form = FORM,
+    request: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Ask:
+    """An open ask at its first question, in ``#C1`` on Slack when nothing else is said."""
+    asked = Request(
+        name="ask_user",
+        dialect="ask_user",
+        arguments={"questions": []},
+        form=form,
+        **(request or {}),
+    )
+    values: dict[str, Any] = {
+        "id": f"ask_{number}",
+        "created_at": at,
+        "updated_at": at,
+        "request": asked,
+        "destination": to or Destination(surface="slack", channel="C1"),
+        "responders": ("U1", "@S9"),
+        "walk": walker.start(form),
+    }
+    return Ask(**(values | fields))
+
+
+def new_delivery(number: int = 1, *, ask: str = "ask_1", at: float = 1_000.0) -> Delivery:
+    """A webhook that tells of an ask's end."""
+    return Delivery(
+        id=f"msg_{number}",
+        ask_id=ask,
+        type="ask.answered",
+        url="https://agent.example/hooks",
+        agent="coder",
+        body='{"type":"ask.answered"}',
+        created_at=at,
+    )
+
+
+def answering(
+    value: JsonValue = True, *, at: float = 2_000.0, deliveries: tuple[Delivery, ...] = ()
+) -> Callable[[Ask | None], Decision[Ask]]:
+    """Answers the prompted question; the result is the ask afterwards."""
+
+    def decide(ask: Ask | None) -> Decision[Ask]:
+        assert ask is not None
+        change = asks.acted(ask, Answer(value=value), at=at, by=ANN)
+        assert isinstance(change, asks.Change)
+        return Decision(Write(change.ask, change.entries, deliveries), change.ask)
+
+    return decide
+
+
+def ending(
+    status: Status = Status.WITHDRAWN, *, at: float = 2_000.0
+) -> Callable[[Ask | None], Decision[Ask]]:
+    """Ends the ask; the result is the ask afterwards."""
+
+    def decide(ask: Ask | None) -> Decision[Ask]:
+        assert ask is not None
+        change = asks.ended(ask, status, at=at, reason=Reason.WITHDRAWN)
+        return Decision(Write(change.ask, change.entries), change.ask)
+
+    return decide
+
+
+def at_revision(revision: int) -> Callable[[Ask | None], Decision[bool]]:
+    """Answers "Why?" when the ask is at this revision, else refuses: what two people who race do."""
+
+    def decide(ask: Ask | None) -> Decision[bool]:
+        assert ask is not None
+        if ask.revision != revision:
+            return Decision(None, False)
+        moved = ask.model_copy(update={"revision": revision + 1})
+        return Decision(Write(moved, (Entry(at=2_000.0, kind="note"),)), True)
+
+    return decide
+
+
+def looking(ask: Ask | None) -> Decision[Ask | None]:
+    """Changes nothing and tells what is stored."""
+    return Decision(None, ask)
+
+
+def result(
+    delivery: Delivery, state: DeliveryState, *, next_at: float | None = None, tries: int = 1
+) -> StoredDelivery:
+    """What became of a delivery."""
+    return replace(
+        StoredDelivery(delivery, state, tries, next_at, 503, "Service Unavailable", 3_000.0)
+    )
