@@ -1,45 +1,13 @@
-"""Making texts fit and harmless, as every surface needs it. Owns counting, cutting and odd characters; no markup.
-
-Markup differs from platform to platform: each surface neutralises its own.
-"""
+"""Making texts fit: counting them as the strictest platform may, and cutting them where it hurts least. Pure."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
 
 ELLIPSIS: Final = "…"
-_NAMES: Final = {
-    "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO",
-    "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI",
-}  # fmt: skip
-_ODD: Final = re.compile(
-    "\r\n?|[\u2028\u2029]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff"
-    "\ud800-\udfff]"
-)
 _LOOK_BACK: Final = 40
 """How many characters from the end a cut may move to reach a space or the start of a cluster."""
-
-
-def visible(text: str) -> str:
-    """The text with what could hide, reorder or break made visible: controls, bidirectional overrides, half characters.
-
-    Line ends of every kind become a newline; tabs and newlines stay.
-    """
-    return _ODD.sub(_shown, text)
-
-
-def _shown(match: re.Match[str]) -> str:
-    char = match[0]
-    if char in {"\r", "\r\n", "\u2028", "\u2029"}:
-        return "\n"
-    if char in _NAMES:
-        return f"⟨{_NAMES[char]}⟩"
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
 def units(text: str) -> int:
@@ -64,13 +32,8 @@ def chunks(text: str, limit: int) -> list[str]:
     return [*pieces, text] if text else pieces
 
 
-def one_line(text: str) -> str:
-    """The text with every run of white space made one space."""
-    return " ".join(text.split())
-
-
 def _cut(text: str, limit: int) -> int:
-    """Where to cut so that the beginning has at most ``limit`` units: after a space if one is near, else between characters."""
+    """Where to cut to leave at most ``limit`` units: after a space if one is near, else between characters."""
     at = end = _index(text, limit)
     while at > max(1, end - _LOOK_BACK):
         if text[at - 1].isspace():

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from adapters import texts
+from adapters.plain import visible
 from adapters.slack import limits
 
 Block = dict[str, object]
@@ -18,7 +19,7 @@ Block = dict[str, object]
 
 def plain(text: str, limit: int = limits.SECTION_TEXT) -> Block:
     """A text object that shows exactly these characters, shortened to the limit; never empty, as Slack refuses that."""
-    shown = texts.shorten(texts.visible(text), limit)
+    shown = texts.shorten(visible(text), limit)
     return {"type": "plain_text", "text": shown if shown.strip() else "–", "emoji": False}
 
 
@@ -29,9 +30,7 @@ def mrkdwn(text: str) -> Block:
 
 def escape(text: str) -> str:
     """A text as it has to stand in mrkdwn and in a message's ``text``: no mention, link or date can be made of it."""
-    return (
-        texts.visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    )
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def section(text: str, accessory: Block | None = None) -> Block:
@@ -42,13 +41,13 @@ def section(text: str, accessory: Block | None = None) -> Block:
 
 def sections(text: str) -> list[Block]:
     """A text of any length, in as many paragraphs as it takes."""
-    pieces = texts.chunks(texts.visible(text), limits.SECTION_TEXT)
+    pieces = texts.chunks(visible(text), limits.SECTION_TEXT)
     return [section(piece) for piece in pieces if piece.strip()]
 
 
 def headline(text: str) -> list[Block]:
     """A text as a heading where it is one short line, else as paragraphs."""
-    if "\n" not in texts.visible(text) and texts.units(texts.visible(text)) <= limits.HEADER_TEXT:
+    if "\n" not in visible(text) and texts.units(visible(text)) <= limits.HEADER_TEXT:
         return [{"type": "header", "text": plain(text, limits.HEADER_TEXT)}]
     return sections(text)
 

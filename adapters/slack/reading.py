@@ -1,0 +1,103 @@
+"""What does not fit a message, to be read in a modal: everything in full, and an option's preview. Pure.
+
+Owns the pages of such a modal; a page has as much text as Slack takes in one view.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adapters import texts, words
+from adapters.controls import Control, Verb
+from adapters.plain import visible
+from adapters.slack import choices, limits
+from adapters.slack.blocks import Block, actions, button, modal, section, size, small
+from bot.form import AnswerType, Question
+from bot.labels import Labels
+from bot.view import View, as_json, texts_of
+
+_PAGE_BLOCKS: Final = limits.BLOCKS_PER_MODAL - 10
+_PAGE_BYTES: Final = limits.MODAL_BYTES // 2
+
+
+def full(view: View, labels: Labels, page: int, metadata: str) -> Block:
+    """One page of everything there is to read about an ask as it stands; a page too far is the last one."""
+    found = pages(full_text(view, labels))
+    page = min(page, len(found) - 1)
+    blocks: list[Block] = [section(piece) for piece in found[page]]
+    if len(found) > 1:
+        blocks.append(small(labels.page_of.format(page=page + 1, pages=len(found))))
+        blocks.append(_turn(view, labels, page, len(found)))
+    callback = Control(view.ask_id, view.revision, Verb.FULL).encode()
+    return modal(labels.details, callback, metadata, blocks, close=labels.close)
+
+
+def preview(view: View, labels: Labels, index: int, metadata: str) -> Block | None:
+    """An option's preview, or None where there is none of this index."""
+    options = view.prompt.question.options if view.prompt else ()
+    text = options[index].preview if index < len(options) else None
+    if not text:
+        return None
+    pieces = texts.chunks(visible(f"{options[index].label}\n\n{text}"), limits.SECTION_TEXT)
+    callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
+    blocks = [section(piece) for piece in pieces if piece.strip()]
+    return modal(labels.preview, callback, metadata, blocks, close=labels.close)
+
+
+def pages(text: str) -> list[list[str]]:
+    """A text in pages of paragraphs; together they are the text."""
+    found: list[list[str]] = [[]]
+    room = _PAGE_BYTES
+    for piece in texts.chunks(visible(text), limits.SECTION_TEXT):
+        if not piece.strip():
+            continue
+        if found[-1] and (len(found[-1]) >= _PAGE_BLOCKS or size(piece) > room):
+            found.append([])
+            room = _PAGE_BYTES
+        found[-1].append(piece)
+        room -= size(piece)
+    return found
+
+
+def full_text(view: View, labels: Labels) -> str:
+    """Everything that a person may read of an ask: the question, its options, what was answered, how it ended."""
+    parts = [words.asks_line(view, labels)]
+    if view.prompt is not None:
+        parts += question_parts(view.prompt.question, labels)
+        prefill = view.prompt.prefill
+        if prefill is not None:
+            text = prefill if isinstance(prefill, str) else as_json(prefill)
+            parts.append(labels.prefilled.format(text=text))
+    if view.prompt is not None and view.lines:
+        parts.append(f"{labels.answered_so_far}:")
+    for line in view.lines:
+        answer = [labels.not_answered]
+        if line.given is not None:
+            answer = texts_of(line.question, line.given)
+            note = words.source_note(line.given.source, labels)
+            answer += [f"({note})"] if note else []
+        parts.append("\n".join([line.question.text, *(f"➜ {each}" for each in answer)]))
+    if view.reply is not None:
+        parts.append(f"“{view.reply}”")
+    parts.append(words.ending(view, labels))
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def question_parts(question: Question, labels: Labels) -> list[str]:
+    """All of a question: header, context, text, options with descriptions and previews, or its schema."""
+    parts = [question.header or "", question.context or "", question.text]
+    for each, text in zip(question.options, choices.listed(question), strict=True):
+        parts.append(f"{text}\n{labels.preview}:\n{each.preview}" if each.preview else text)
+    if question.answer_type is AnswerType.SCHEMA:
+        parts.append(as_json(question.json_schema))
+    return parts
+
+
+def _turn(view: View, labels: Labels, page: int, pages: int) -> Block:
+    def to(label: str, target: int) -> Block:
+        control = Control(view.ask_id, view.revision, Verb.PAGE, str(target))
+        return button(label, f"{Verb.PAGE}.{target}", control.encode())
+
+    turns = [to(labels.previous, page - 1)] if page > 0 else []
+    turns += [to(labels.next, page + 1)] if page + 1 < pages else []
+    return actions(f"page.{page}", turns)
