@@ -42,6 +42,7 @@ class Connection:
     """One open websocket and what is on its way to it."""
 
     socket: web.WebSocketResponse
+    transport: asyncio.Transport | None
     outgoing: asyncio.Queue[Payload] = field(default_factory=asyncio.Queue)
     session: "Session | None" = None
     sent: deque[float] = field(default_factory=deque)
@@ -141,9 +142,8 @@ class Gateway:
     def abort(self) -> None:
         """Cut every connection without a closing frame."""
         for connection in list(self.connections):
-            transport = connection.socket._req.transport if connection.socket._req else None
-            if transport:
-                transport.abort()
+            if connection.transport:
+                connection.transport.abort()
 
     def forget_sessions(self) -> None:
         """From now on no earlier session can be resumed."""
@@ -154,7 +154,7 @@ class Gateway:
         """Serve one websocket."""
         socket = web.WebSocketResponse(max_msg_size=0)
         await socket.prepare(request)
-        connection = Connection(socket)
+        connection = Connection(socket, request.transport)
         self.connections.add(connection)
         writer = asyncio.create_task(self._write(connection))
         connection.send(HELLO, {"heartbeat_interval": self.heartbeat_interval})

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 
 from aiohttp import BodyPartReader, web
 
+from tests.fakes.discord.faults import Call
 from tests.fakes.discord.problems import Payload, RefusalError, invalid
 
 # https://docs.discord.com/developers/reference#user-agent
 USER_AGENT = re.compile(r"^DiscordBot \(https?://[^\s,()]+,? [^\s()]+\)")
+LOGGED = web.RequestKey("logged", Call)
 FILE_MAX, REQUEST_MAX, FILES_MAX = 10 * 1024 * 1024, 25 * 1024 * 1024, 10
 
 
@@ -82,6 +84,7 @@ async def _read_multipart(request: web.Request) -> Incoming:
                     "text": bytes(raw).decode("utf-8", "replace"),
                 }
             )
+    request[LOGGED].body = incoming.body
     if len(incoming.attachments) > FILES_MAX:
         raise invalid(
             ("attachments",), "BASE_TYPE_MAX_LENGTH", f"Must be {FILES_MAX} or fewer in length."

@@ -88,7 +88,7 @@ def document(channel: Channel, body: str, modal: str, who: int | None, notice: s
         if who
         else ""
     )
-    mark = "🧵" if channel.is_thread else "#"
+    mark = "↳ #" if channel.is_thread else "#"
     state = f" <small>{'archived ' * channel.archived}{'locked' * channel.locked}</small>"
     name = escape(channel.name or "Direct message")
     return _page(
@@ -117,11 +117,11 @@ def message_html(world: World, message: Message, channel: Channel, who: int | No
         for e in message.embeds
     )
     parts = "".join(_component(each, message, channel, who) for each in message.components)
-    files = "".join(f"<div class=box>📄 {escape(e['filename'])}</div>" for e in message.attachments)
+    files = "".join(f"<div class=box>{escape(e['filename'])}</div>" for e in message.attachments)
     marks = "".join(
         f"<span class=reaction>{escape(e)} {len(w)}</span>" for e, w in message.reactions.items()
     )
-    only = "<div class=only>👁 Only you can see this</div>" if message.ephemeral else ""
+    only = "<div class=only>Only you can see this</div>" if message.ephemeral else ""
     return (
         f'<article id="m{message.id}"><div class=face>{escape(author.name[:1].upper())}</div><div>'
         f"<span class=who>{escape(author.name)}</span>{app}{edited}"

@@ -15,6 +15,7 @@ from tests.fakes.discord.shapes import message_json, readable
 from tests.fakes.discord.world import Can, Channel, Message
 
 NONCE_LIFE = 300.0
+# How many edits of a message older than an hour go through in an hour is not published.
 OLD_AFTER, OLD_EDITS_MAX = 3600.0, 5
 
 
@@ -137,9 +138,10 @@ class Messages:
         if incoming.attachments:
             self._discord.world.demand(channel, self._discord.bot.id, Can.ATTACH_FILES)
         if now - message.at > OLD_AFTER:
-            message.old_edits += 1
-            if message.old_edits > OLD_EDITS_MAX:
+            message.old_edits = [each for each in message.old_edits if each > now - OLD_AFTER]
+            if len(message.old_edits) >= OLD_EDITS_MAX:
                 raise RefusalError(30046)
+            message.old_edits.append(now)
         files = with_files(message, incoming.body, incoming.attachments)
         self._discord.change(message, {**incoming.body, **files})
         self._discord.record_pings(

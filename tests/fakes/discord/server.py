@@ -15,7 +15,7 @@ from aiohttp.typedefs import Handler
 
 from tests.fakes.discord.core import Discord
 from tests.fakes.discord.faults import Call, Fault, LineCutError
-from tests.fakes.discord.incoming import USER_AGENT
+from tests.fakes.discord.incoming import LOGGED, USER_AGENT
 from tests.fakes.discord.interactions import Interactions
 from tests.fakes.discord.page import Page
 from tests.fakes.discord.person import Person
@@ -146,7 +146,8 @@ class FakeDiscord(Discord):
         return response
 
     async def _log(self, request: web.Request) -> Call:
-        raw = await request.read()
+        # A multipart body is a stream that only its route may read: it adds its JSON to the log.
+        raw = b"" if request.content_type == "multipart/form-data" else await request.read()
         body: Payload = {}
         if request.content_type == "application/json" and raw:
             try:
@@ -162,6 +163,7 @@ class FakeDiscord(Discord):
             query=dict(request.query),
         )
         self.faults.log.append(call)
+        request[LOGGED] = call
         return call
 
     async def _serve(

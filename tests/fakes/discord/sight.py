@@ -98,6 +98,15 @@ class Sight:
         return "\n".join(self.texts)
 
     @property
+    def everything(self) -> str:
+        """Every word that is shown or one opening of a menu away: texts, labels, options, descriptions."""
+        words = list(self.texts)
+        for control in self.controls:
+            words.append(control.label)
+            words += [part for each in control.options for part in (each.label, each.description)]
+        return "\n".join(word for word in words if word)
+
+    @property
     def labels(self) -> list[str]:
         """The labels of the buttons that can be clicked."""
         return [each.label for each in self.controls if not each.is_select and not each.disabled]
@@ -200,6 +209,16 @@ class Modal:
     def title(self) -> str:
         """The heading."""
         return str(self.data["title"])
+
+    @property
+    def everything(self) -> str:
+        """Every word in it: title, texts, labels, descriptions, options, and what is entered."""
+        words = [self.title, *self.texts]
+        for each in self.fields:
+            words += [each.label, each.description, str(each.component.get("placeholder") or "")]
+            words += [part for o in options_of(each.component) for part in (o.label, o.description)]
+            words += [each.value] if isinstance(each.value, str) else []
+        return "\n".join(word for word in words if word)
 
     def field(self, label: str) -> Field:
         """The field under this Label."""

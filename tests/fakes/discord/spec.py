@@ -70,8 +70,9 @@ def _check(
 ) -> Iterator[Problem]:
     if "$ref" in schema:
         name, schema = _named(schema)
-        text = name.startswith("TextDisplay") or not COUNTED_IN_UTF16.search(name)
-        count = len if text else utf16_units
+        count = _counting(name)
+    if name == "SnowflakeType" and JSON_TYPES["integer"](value):
+        return  # Discord takes ids as numbers, too, and discord.py sends some so.
     kinds = schema.get("type")
     allowed = [kinds] if isinstance(kinds, str) else kinds
     if allowed and not any(JSON_TYPES[kind](value) for kind in allowed):
@@ -87,6 +88,12 @@ def _check(
     members = schema.get("oneOf") or schema.get("anyOf")
     if members:
         yield from _check_union(members, value, path, count)
+    yield from _check_value(schema, value, path, count, name)
+
+
+def _check_value(
+    schema: Payload, value: object, path: Path, count: Callable[[str], int], name: str
+) -> Iterator[Problem]:
     if isinstance(value, str):
         yield from _check_text(schema, value, path, count)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -95,6 +102,12 @@ def _check(
         yield from _check_list(schema, value, path, count)
     elif isinstance(value, dict) and ("properties" in schema or "additionalProperties" in schema):
         yield from _check_object(schema, value, path, count, name)
+
+
+def _counting(name: str) -> Callable[[str], int]:
+    """How the texts directly in this schema are counted."""
+    prose = name.startswith("TextDisplay") or not COUNTED_IN_UTF16.search(name)
+    return len if prose else utf16_units
 
 
 def _check_union(

@@ -102,7 +102,7 @@ class Message:
     only_for: int | None = None
     interaction: Payload | None = None
     edited_at: float | None = None
-    old_edits: int = 0
+    old_edits: list[float] = field(default_factory=list)
     deleted: bool = False
     version: int = 0
 

@@ -177,3 +177,35 @@ async def test_a_thread_reply_reaches_a_session_without_content_only_when_it_is_
             if frame["t"] == "MESSAGE_CREATE":
                 texts.append(frame["d"]["content"])
     assert texts == ["", "a reply", "", f"<@{fake.bot.id}> a mention", "direct"]
+
+
+async def test_a_forgotten_session_cannot_be_resumed(fake: FakeDiscord) -> None:
+    identify = {"op": 2, "d": {"token": fake.application.token, "intents": 1}}
+    async with aiohttp.ClientSession() as session:
+        async with session.ws_connect(fake.gateway.url) as socket:
+            await socket.send_json(identify)
+            await fake.gateway.connected()
+        (known,) = fake.gateway.sessions
+        fake.gateway.forget_sessions()
+        async with session.ws_connect(fake.gateway.url) as socket:
+            data = {"token": fake.application.token, "session_id": known, "seq": 1}
+            await socket.send_json({"op": 6, "d": data})
+            frames = [await socket.receive_json(timeout=5) for _ in range(2)]
+            assert (frames[1]["op"], frames[1]["d"]) == (9, False)
+            await socket.send_json(identify)
+            ready = await socket.receive_json(timeout=5)
+    assert ready["t"] == "READY"
+    assert ready["d"]["session_id"] != known
+
+
+async def test_a_wrong_token_and_an_early_frame_close_the_gateway(fake: FakeDiscord) -> None:
+    frames = [{"op": 2, "d": {"token": "x", "intents": 1}}, {"op": 3, "d": {}}, {"op": 99}, {}]
+    codes = []
+    async with aiohttp.ClientSession() as session:
+        for frame in frames:
+            async with session.ws_connect(fake.gateway.url) as socket:
+                await socket.receive_json(timeout=5)
+                await socket.send_json(frame)
+                await socket.receive(timeout=5)
+                codes.append(socket.close_code)
+    assert codes == [4004, 4003, 4003, 4002]

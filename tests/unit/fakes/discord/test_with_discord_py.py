@@ -1,6 +1,7 @@
 """The fake under the real discord.py client, over real sockets."""
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -281,3 +282,54 @@ async def test_an_intent_that_is_not_granted_closes_with_4014(
     with pytest.raises(discord.PrivilegedIntentsRequired):
         async with running(fake, Bot(fake.bell)):
             pass
+
+
+async def test_a_connection_cut_without_a_closing_frame_is_resumed(
+    fake: FakeDiscord, channel: Channel
+) -> None:
+    ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
+    async with running(fake, Bot(fake.bell)) as bot:
+        fake.gateway.abort()
+        await fake.bell.until(lambda: fake.gateway.resumes == 1)
+        ada.types(channel, "here")
+        await fake.bell.until(lambda: [each.content for each in bot.heard] == ["here"])
+
+
+async def test_a_direct_message_and_a_click_in_it_carry_the_user(fake: FakeDiscord) -> None:
+    async def acknowledge(interaction: discord.Interaction) -> None:
+        await interaction.response.defer()
+
+    ada = fake.person("ada")
+    async with running(fake, Bot(fake.bell, acknowledge)) as bot:
+        user = await bot.fetch_user(ada.id)
+        await user.send(view=view("Yes"))
+        assert (await ada.click("Yes")).answered
+        ada.dm("hello")
+        await fake.bell.until(lambda: any(each.content == "hello" for each in bot.heard))
+        assert bot.clicks[0].user.id == ada.id
+        assert bot.clicks[0].guild_id is None
+
+
+async def test_two_people_click_at_once_and_each_is_an_interaction_of_its_own(
+    fake: FakeDiscord, channel: Channel
+) -> None:
+    async def note(interaction: discord.Interaction) -> None:
+        await interaction.response.send_message(f"for {interaction.user.id}", ephemeral=True)
+
+    guild = fake.world.guilds[channel.guild_id or 0]
+    ada, ben = fake.person("ada", guild), fake.person("ben", guild)
+    async with running(fake, Bot(fake.bell, note)) as bot:
+        await place(bot, channel).send(view=view("Yes"))
+        clicks = await asyncio.gather(ada.click("Yes"), ben.click("Yes"))
+    assert [click.answered for click in clicks] == [True, True]
+    assert [each.text for each in ada.notes()] == [f"for {ada.id}"]
+    assert [each.text for each in ben.notes()] == [f"for {ben.id}"]
+
+
+async def test_a_file_is_uploaded_and_its_text_is_read(fake: FakeDiscord, channel: Channel) -> None:
+    ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
+    async with running(fake, Bot(fake.bell)) as bot:
+        sent = await place(bot, channel).send(file=discord.File(io.BytesIO(b"whole text"), "a.txt"))
+        assert ada.latest().text == "whole text"
+        await sent.edit(content="short", attachments=[])
+    assert ada.latest().text == "short"
