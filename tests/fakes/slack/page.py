@@ -7,6 +7,7 @@ people act through `Person`, not through the page.
 
 from html import escape
 from importlib.resources import files
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -20,7 +21,7 @@ from tests.fakes.slack.workspace import Message, View
 if TYPE_CHECKING:
     from tests.fakes.slack.server import FakeSlack
 
-_TAGS = {"bold": "b", "italic": "i", "strike": "s", "code": "code", "pre": "pre", "quote": "q"}
+_TAGS = {"bold": "b", "italic": "i", "strike": "s", "code": "code", "pre": "pre"}
 
 
 def add_routes(app: web.Application, slack: "FakeSlack") -> None:
@@ -85,7 +86,7 @@ def _messages(slack: "FakeSlack", messages: list[Message], *, replies: bool) -> 
 def _message(slack: "FakeSlack", message: Message, *, replies: bool) -> str:
     user = slack.workspace.users[message.user]
     tag = "<span class=app>APP</span>" if message.bot else ""
-    private = "<p class=private>👁 Only visible to you</p>" if message.ephemeral_to else ""
+    private = "<p class=private>Only visible to you</p>" if message.ephemeral_to else ""
     edited = " <small>(edited)</small>" if message.edited else ""
     if message.blocks:
         body = "".join(_block(block, {}) for block in message.blocks)
@@ -122,7 +123,11 @@ def _modal(view: View) -> str:
 
 
 def _runs(runs: list[Run]) -> str:
-    return "".join(_run(run) for run in runs)
+    made = []
+    for quoted, group in groupby(runs, key=lambda run: "quote" in run.styles):
+        html = "".join(_run(run) for run in group)
+        made.append(f"<q>{html.removesuffix('<br>')}</q>" if quoted else html)
+    return "".join(made)
 
 
 def _run(run: Run) -> str:
@@ -164,13 +169,17 @@ def _control(control: Control, value: object) -> str:
     if control.kind in ("radio_buttons", "checkboxes"):
         return _choices(control, value)
     if "select" in control.kind or control.kind == "overflow":
-        return f"<span class=select>{_chosen(control, value) or label or '…'}<i>▾</i></span>"
+        return f"<span class=select>{_chosen(control, value) or _holder(control) or '…'}<i>▾</i></span>"
     shown = value if value is not None else element.get("initial_value") or ""
     if element.get("multiline"):
         return f"<textarea rows=4>{escape(str(shown))}</textarea>"
-    holder = escape((element.get("placeholder") or {}).get("text", ""))
+    holder = _holder(control)
     initial = element.get("initial_date") or element.get("initial_time") or shown
     return f'<input value="{escape(str(initial))}" placeholder="{holder}">'
+
+
+def _holder(control: Control) -> str:
+    return escape((control.element.get("placeholder") or {}).get("text", ""))
 
 
 def _options(control: Control, value: object) -> list[Json]:

@@ -49,8 +49,19 @@ def runs(text: str, *, verbatim: bool = False) -> list[Run]:
             code = part.strip("\n")
             shown.append(Run(unescape(_ENTITY.sub(_label_only, code)), styles=frozenset({"pre"})))
         else:
-            shown += _inline(part, verbatim=verbatim)
+            for line in part.splitlines(keepends=True):
+                shown += _line(line, verbatim=verbatim)
     return shown
+
+
+def _line(line: str, *, verbatim: bool) -> Iterator[Run]:
+    """A line; one that begins with ">", escaped or not, is a quotation and loses the sign."""
+    quoted = re.match(r"(?:&gt;|>) ?", line)
+    if quoted is None:
+        yield from _inline(line, verbatim=verbatim)
+        return
+    for run in _inline(line[quoted.end() :], verbatim=verbatim):
+        yield replace(run, styles=run.styles | {"quote"})
 
 
 def visible(text: str, *, verbatim: bool = False) -> str:
@@ -131,10 +142,8 @@ def _auto(text: str, *, verbatim: bool) -> Iterator[Run]:
 
 
 def _text(text: str) -> Iterator[Run]:
-    # a line that begins with an escaped ">" is shown as a quotation, the sign itself is not seen
-    quoted = re.sub(r"(?m)^(?:&gt;|>) ?", "", text)
-    if quoted:
-        yield Run(_EMOJI.sub(_emoji_char, unescape(quoted)))
+    if text:
+        yield Run(_EMOJI.sub(_emoji_char, unescape(text)))
 
 
 _BLOCKS = {"rich_text_section", "rich_text_list", "rich_text_preformatted", "rich_text_quote"}

@@ -63,7 +63,7 @@ class FakeSlack:
         self.socket = SocketMode()
         self.queue = EventQueue(tuple(retry_delays))
         self.socket.on_connect = lambda: self.queue.redeliver_soon(self.socket)
-        self.queue.on_change = self.changed
+        self.queue.on_change = self.socket.on_send = self.changed
         self.methods: Methods = {}
         for module in (methods_chat, methods_views, methods_directory):
             self.methods |= module.METHODS

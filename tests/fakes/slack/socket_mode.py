@@ -45,6 +45,7 @@ class SocketMode:
         # whether Slack takes an ack that comes over a later socket is unconfirmed: by default not
         self.acks_on_any_connection = False
         self.on_connect: Callable[[], None] = lambda: None
+        self.on_send: Callable[[], None] = lambda: None
         self._tickets: set[str] = set()
         self._awaited: dict[str, _Awaited] = {}
         self._turn = 0
@@ -122,6 +123,7 @@ class SocketMode:
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._awaited[id] = _Awaited(future, chosen)
         self.wire.append(envelope)
+        self.on_send()
         started = time.perf_counter()
         try:
             await chosen.socket.send_str(json.dumps(envelope))

@@ -1,6 +1,7 @@
 """The fake's Web API, called by the real slack-sdk client."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -274,3 +275,69 @@ async def test_the_page_shows_threads_with_real_buttons_and_no_markup_of_the_tex
             assert response.status == 404
     assert "<b>Deploy</b> &lt;b&gt; now?" in html
     assert '<button class="primary">Yes</button>' in html
+
+
+async def test_mrkdwn_is_read_as_the_client_shows_it(
+    slack: FakeSlack, client: AsyncWebClient
+) -> None:
+    text = "&gt; *bold* <https://evil.example|good.example> <!here> <@U1>\n2*3*4 `a &amp; b` :eyes:"
+    await client.chat_postMessage(channel="C1", text="t", blocks=[section(text)])
+    sight = slack.person("U1").sees(slack.messages("C1")[0])
+    assert sight.text == "bold good.example @here @U1\n2*3*4 a & b 👀"
+    assert sight.mentions == ["here", "U1"]
+    assert sight.links == [("good.example", "https://evil.example")]
+    await client.chat_postMessage(channel="C1", text="t", blocks=[section("see @channel")])
+    assert slack.person("U1").sees(slack.messages("C1")[1]).mentions == ["channel"]
+
+
+APP = """
+import asyncio, sys
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+async def main(api_url, token, app_token):
+    client = AsyncWebClient(token=token, base_url=api_url)
+    app = AsyncApp(client=client, process_before_response=True)
+
+    @app.event("message")
+    async def hear(event):
+        if event.get("text") == "die":
+            await asyncio.sleep(60)
+        await client.reactions_add(channel=event["channel"], timestamp=event["ts"], name="eyes")
+
+    await AsyncSocketModeHandler(app, app_token).start_async()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_the_fake_keeps_its_state_while_an_app_in_another_process_is_killed(
+    slack: FakeSlack,
+) -> None:
+    async def start() -> asyncio.subprocess.Process:
+        opened = slack.socket.opened
+        arguments = (slack.api_url, slack.bot_token, slack.app_token)
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", APP, *arguments)
+        await slack.socket.reconnected(opened)
+        return process
+
+    ada = slack.person("U1")
+    first = await start()
+    seen = await ada.post("C1", "hello")
+    await slack.until(lambda: seen.reactions)
+    lost = await ada.post("C1", "die")
+    await slack.until(
+        lambda: [e for e in slack.socket.wire if e["payload"]["event"]["ts"] == lost.ts]
+    )
+    first.kill()
+    await first.wait()
+    await slack.socket.connected(0)
+    lost.text = "die no more"
+    slack.queue.events[-1].envelope["event"]["text"] = "again"
+    second = await start()
+    await slack.until(lambda: lost.reactions)
+    retried = slack.socket.wire[-1]
+    second.kill()
+    await second.wait()
+    assert (retried["retry_attempt"], retried["payload"]["event"]["ts"]) == (1, lost.ts)

@@ -1,121 +1,23 @@
-"""The fake driven by a real slack-bolt app, over Socket Mode and over signed HTTP."""
+"""What a person does at the fake reaches a real slack-bolt app in Slack's shape, in both modes."""
 
-import asyncio
-import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 
 import aiohttp
 import pytest
-from aiohttp import web
-from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
-from slack_bolt.async_app import AsyncApp
-from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.fakes.slack.schema import Json
-from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.state import ClientRefusalError
-from tests.fakes.slack.workspace import Message
 from tests.unit.fakes.slack_parts import actions, button, entry, modal, option, plain, section
+from tests.unit.fakes.slack_world import World, running
 
 CONFIRM: Json = {
     "title": plain("End?"), "text": plain("Sure?"), "confirm": plain("End"), "deny": plain("No"),
 }  # fmt: skip
 
 
-@dataclass
-class World:
-    """The fake, an app on it, and what the app got."""
-
-    slack: FakeSlack
-    client: AsyncWebClient
-    app: AsyncApp
-    got: list[Json] = field(default_factory=list)
-    handler: AsyncSocketModeHandler | None = None
-    answer: Json = field(default_factory=dict)
-
-    async def ask(self, *blocks: Json, channel: str = "C1") -> Message:
-        """Posts blocks and gives the stored message."""
-        posted = await self.client.chat_postMessage(
-            channel=channel, text="t", blocks=list(blocks), unfurl_links=False
-        )
-        return self.slack.workspace.messages[posted["channel"]][posted["ts"]]
-
-
-def listen(world: World) -> None:
-    """Takes everything; answers suggestions and submits with `world.answer`."""
-
-    async def take(ack: object, body: Json) -> None:
-        world.got.append(body)
-        await ack(**world.answer)  # type: ignore[operator]
-
-    async def hear(event: Json) -> None:
-        world.got.append(event)
-
-    world.app.action({"action_id": "press"})(take)
-    for action_id in ("menu", "many", "value", "end"):
-        world.app.action(action_id)(take)
-    world.app.options("find")(take)
-    world.app.action("find")(take)
-    world.app.view("form")(take)
-    world.app.view_closed("form")(take)
-    world.app.event("message")(hear)
-    world.app.event("app_mention")(hear)
-
-
-@asynccontextmanager
-async def running(mode: str) -> AsyncIterator[World]:
-    async with AsyncExitStack() as stack:
-        slack = await stack.enter_async_context(FakeSlack())
-        session = await stack.enter_async_context(aiohttp.ClientSession())
-        slack.workspace.add_channel("C1", "U1", "U2")
-        slack.person("U1", "Ada")
-        slack.person("U2", "Bo")
-        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
-        app = AsyncApp(
-            client=client, signing_secret=slack.signing_secret, process_before_response=True
-        )
-        world = World(slack, client, app)
-        listen(world)
-        if mode == "socket":
-            world.handler = AsyncSocketModeHandler(app, slack.app_token)
-            await world.handler.connect_async()
-            stack.push_async_callback(world.handler.close_async)
-            await slack.socket.connected()
-        else:
-
-            async def serve(request: web.Request) -> web.StreamResponse:
-                return await to_aiohttp_response(
-                    await app.async_dispatch(await to_bolt_request(request))
-                )
-
-            server = web.Application()
-            server.router.add_post("/slack/events", serve)
-            runner = web.AppRunner(server)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            slack.deliver_to(f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events")
-        yield world
-
-
 @pytest.fixture(params=["socket", "http"])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     async with running(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-async def socket_world() -> AsyncIterator[World]:
-    async with running("socket") as made:
-        yield made
-
-
-@pytest.fixture
-async def http_world() -> AsyncIterator[World]:
-    async with running("http") as made:
         yield made
 
 
@@ -312,112 +214,3 @@ async def test_edits_and_deletions_arrive_as_subtypes_and_other_rooms_stay_silen
     assert sorted(str(event.get("subtype")) for event in world.got) == [
         "None", "message_changed", "message_deleted",
     ]  # fmt: skip
-
-
-async def test_a_forged_or_old_request_is_refused_by_the_app_and_a_replay_can_be_sent(
-    http_world: World,
-) -> None:
-    slack = http_world.slack
-    message = await http_world.ask(actions(button("Yes")))
-    await slack.person("U1").click(message, "Yes")
-    payload = http_world.got[0]
-    forged = slack.http.request("interactive", payload, secret="wrong")
-    old = slack.http.request("interactive", payload, timestamp=int(time.time()) - 301)
-    assert (await slack.http.post(forged)).status == 401
-    assert (await slack.http.post(old)).status == 401
-    click = next(sent for sent in slack.http.sent if sent.body.startswith(b"payload="))
-    assert (await slack.http.post(click)).status == 200
-    assert len(http_world.got) == 2
-
-
-async def test_an_unacknowledged_event_comes_back_with_retry_fields(world: World) -> None:
-    failing = 1
-    tries: list[dict[str, str]] = []
-    heard = asyncio.Event()
-
-    async def hear(event: Json, request: object) -> None:
-        nonlocal failing
-        tries.append({k: v[0] for k, v in request.headers.items()})  # type: ignore[attr-defined]
-        heard.set()
-        if failing:
-            failing -= 1
-            raise RuntimeError("the store is away")
-
-    world.app._async_listeners.clear()
-    world.app.event("message")(hear)
-    world.app.logger.disabled = True
-    if world.handler is not None:
-        # over a socket, silence is only noticed after three seconds: the reconnect brings it back
-        await world.slack.person("U1").post("C1", "x")
-        await asyncio.wait_for(heard.wait(), 5)
-        opened = world.slack.socket.opened
-        await world.slack.socket.disconnect()
-        await world.slack.socket.reconnected(opened)
-    else:
-        await world.slack.person("U1").post("C1", "x")
-    await world.slack.queue.settle()
-    assert world.slack.queue.unacked == []
-    assert tries[1].get("x-slack-retry-num") == "1"
-
-
-async def test_the_app_comes_back_after_a_disconnect_and_a_click_while_it_is_away_is_lost(
-    socket_world: World,
-) -> None:
-    slack, ada = socket_world.slack, socket_world.slack.person("U1")
-    message = await socket_world.ask(actions(button("Yes")))
-    opened = slack.socket.opened
-    await slack.socket.disconnect("warning")
-    await slack.socket.reconnected(opened)
-    first = await ada.click(message, "Yes")
-    assert first is not None
-    assert first.ok
-    assert socket_world.handler is not None
-    await socket_world.handler.close_async()
-    await slack.socket.connected(0)
-    lost = await ada.click(message, "Yes")
-    assert lost is not None
-    assert lost.error == "no_connection"
-    assert ada.notices == ["We had some trouble connecting. Try again?"]
-
-
-async def test_what_was_written_while_the_app_was_away_is_delivered_when_it_is_back(
-    socket_world: World,
-) -> None:
-    slack = socket_world.slack
-    assert socket_world.handler is not None
-    await socket_world.handler.close_async()
-    await slack.socket.connected(0)
-    await slack.person("U1").post("C1", "hello?")
-    again = AsyncSocketModeHandler(socket_world.app, slack.app_token)
-    await again.connect_async()
-    await slack.until(lambda: [e["text"] for e in socket_world.got] == ["hello?"])
-    await again.close_async()
-
-
-async def test_a_duplicate_envelope_and_a_ticket_used_twice_are_possible_to_stage(
-    socket_world: World,
-) -> None:
-    slack = socket_world.slack
-    message = await socket_world.ask(actions(button("Yes")))
-    await slack.person("U1").click(message, "Yes")
-    envelope = next(e for e in slack.socket.wire if e["type"] == "interactive")
-    assert (await slack.socket.deliver(envelope)).ok
-    assert len(socket_world.got) == 2
-    url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
-    async with aiohttp.ClientSession() as session:
-        async with session.ws_connect(url) as first:
-            assert (await first.receive_json())["type"] == "hello"
-        with pytest.raises(aiohttp.WSServerHandshakeError):
-            await session.ws_connect(url)
-
-
-async def test_an_eleventh_connection_is_turned_away() -> None:
-    async with FakeSlack() as slack, aiohttp.ClientSession() as session:
-        sockets = []
-        for _ in range(11):
-            url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
-            sockets.append(await session.ws_connect(url))
-        last = await asyncio.wait_for(sockets[-1].receive_json(), 5)
-        assert last == {"type": "disconnect", "reason": "too_many_websockets"}
-        for socket in sockets:
-            await socket.close()
