@@ -30,6 +30,8 @@ def check_message(payload: Json, *, update: bool = False, foreign: bool = True) 
     if update and units(text) > rules.UPDATE_TEXT:
         problems.append(Problem("/text", "msg_too_long"))
     problems += check_blocks(blocks, "message", "/blocks", foreign=foreign)
+    if problems:
+        return problems  # what is malformed cannot be added up
     if sum(units(string) for string in texts_of(blocks)) > rules.BLOCKS_TEXT_SUM:
         problems.append(Problem("/blocks", "msg_blocks_too_long"))
     metadata = payload.get("metadata")

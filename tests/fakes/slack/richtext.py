@@ -169,7 +169,8 @@ def check_rich_text(block: Json, pointer: str) -> Iterator[Problem]:
         elif element["type"] == "rich_text_list":
             if element.get("style") not in ("bullet", "ordered"):
                 yield Problem(f"{here}/style", "must be one of bullet, ordered")
-            for place, section in enumerate(element.get("elements", [])):
+            sections = element.get("elements")
+            for place, section in enumerate(sections if isinstance(sections, list) else [None]):
                 yield from _check_runs(section, f"{here}/elements/{place}")
         else:
             yield from _check_runs(element, here)
