@@ -1,0 +1,233 @@
+"""Every change of a decision in the walker is noticed: mutants of its source replay walks and must differ.
+
+The walks are random but always the same; what they must lead to is what the walker does, which
+`tests/unit/bot/test_walker_model.py` compares with an independent model. A mutant that no walk
+tells from the original would mean a transition that the tests do not see.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bot import walker
+from bot.form import AnswerType, Form, Option, Persistence, Question, When
+
+_OPTIONS = (Option(value="x", label="X"), Option(value="y", label="Y"))
+_VALUES: dict[AnswerType, list[Any]] = {
+    AnswerType.BOOLEAN: [True, False, "true"],
+    AnswerType.TEXT: ["", "words", 3],
+    AnswerType.SELECT: ["x", "y", "z"],
+    AnswerType.MULTI_SELECT: [[], ["x"], ["y", "x"], "x"],
+}
+_SOMEBODY = walker.Person(surface="web", user_id="u")
+_REPLIES = [None, " ", "words", "\ud800"]
+_WALKS = 400
+_STEPS = 12
+
+
+def _form(rng: random.Random) -> Form:
+    made: list[Question] = []
+    for i in range(rng.randint(1, 5)):
+        kind = rng.choice(list(_VALUES))
+        chosen = kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}
+        when = None
+        if made and rng.random() < 0.6:
+            parent = rng.choice(made)
+            equals = (
+                None
+                if parent.when and rng.random() < 0.4
+                else rng.choice(_VALUES[parent.answer_type][:2])
+            )
+            when = When(question_id=parent.id, equals=equals)
+        made.append(
+            Question(
+                id=f"q{i}",
+                text="?",
+                answer_type=kind,
+                options=_OPTIONS if chosen else (),
+                other=chosen and rng.random() < 0.5,
+                when=when,
+                persistence=rng.choice(list(Persistence)),
+            )
+        )
+    return Form(
+        questions=tuple(made), review=rng.random() < 0.6, reply_needs_text=rng.random() < 0.5
+    )
+
+
+def _action(rng: random.Random, form: Form, walk: Any) -> dict[str, Any]:
+    kind = rng.choices(
+        ["answer", "other", "back", "edit", "submit", "reply", "end_turn"], [60, 8, 20, 20, 8, 3, 1]
+    )[0]
+    match kind:
+        case "answer":
+            question = form.questions[walk.at if walk.at is not None else 0]
+            return {
+                "value": rng.choice(_VALUES[question.answer_type]),
+                "remember": rng.random() < 0.2,
+            }
+        case "other":
+            return {"text": rng.choice(["mine", "  "])}
+        case "edit":
+            return {"question_id": rng.choice([*(q.id for q in form.questions), "none"])}
+        case "reply":
+            return {"text": rng.choice(_REPLIES)}
+        case _:
+            return {"kind": kind}
+
+
+def _replay(module: ModuleType | Any) -> Iterator[str]:
+    """What a walker makes of the walks, line by line; a mutant may fail in any way, which is a difference."""
+    rng = random.Random(8420)
+    for _ in range(_WALKS):
+        try:
+            yield from _walk(module, rng)
+        except Exception as error:  # noqa: BLE001
+            yield f"failed: {type(error)}"
+            return
+
+
+def _walk(module: ModuleType | Any, rng: random.Random) -> Iterator[str]:
+    sources = list(walker.Source)
+    form = _form(rng)
+    walk = module.start(form)
+    yield repr(walk)
+    for _ in range(_STEPS):
+        arguments = _action(rng, form, walk)
+        source = rng.choice([sources[0], sources[0], sources[0], rng.choice(sources)])
+        result = module.step(form, walk, _made(module, arguments), source=source, by=_SOMEBODY)
+        where = [p.pointer + p.code + p.message for p in getattr(result, "problems", ())]
+        yield f"{arguments} {module.can_go_back(form, walk)} {where or result!r}"
+        if not where:
+            walk = result
+        yield repr(module.prompted(form, walk))
+
+
+def _made(module: Any, arguments: dict[str, Any]) -> Any:
+    if "value" in arguments:
+        return module.Answer(**arguments)
+    if "question_id" in arguments:
+        return module.Edit(**arguments)
+    if "kind" in arguments:
+        return {"back": module.Back, "submit": module.Submit, "end_turn": module.EndTurn}[
+            arguments["kind"]
+        ]()
+    return module.Reply(**arguments) if arguments["text"] in _REPLIES else module.Other(**arguments)
+
+
+class _Mutate(ast.NodeTransformer):
+    """Makes the mutation number ``wanted``; counts all there could be."""
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+        self.seen = 0
+        self.made = ""
+
+    def _here(self, what: str) -> bool:
+        self.seen += 1
+        if self.seen - 1 == self.wanted:
+            self.made = what
+            return True
+        return False
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        flipped = {
+            ast.Is: ast.IsNot,
+            ast.IsNot: ast.Is,
+            ast.Eq: ast.NotEq,
+            ast.NotEq: ast.Eq,
+            ast.In: ast.NotIn,
+        }
+        kind = type(node.ops[0])
+        if kind in flipped and self._here(f"line {node.lineno}: {ast.unparse(node)} flipped"):
+            node.ops = [flipped[kind]()]
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        if self._here(f"line {node.lineno}: and/or swapped in {ast.unparse(node)}"):
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) and self._here(
+            f"line {node.lineno}: {ast.unparse(node)} without not"
+        ):
+            return node.operand
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        names = [phase.name for phase in walker.Phase]
+        if isinstance(node.value, ast.Name) and node.value.id == "Phase" and node.attr in names:
+            other = names[(names.index(node.attr) + 1) % len(names)]
+            if self._here(f"line {node.lineno}: Phase.{node.attr} becomes Phase.{other}"):
+                node.attr = other
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
+        self.generic_visit(node)
+        left_out = node.arg in {"at", "answers", "again", "other", "source", "by", "remembered"}
+        if left_out and self._here(f"line {node.value.lineno}: argument {node.arg} left out"):
+            return None
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        if self._here(f"line {node.lineno}: if {ast.unparse(node.test)} always taken"):
+            node.test = ast.Constant(True)
+        elif self._here(f"line {node.lineno}: if {ast.unparse(node.test)} never taken"):
+            node.test = ast.Constant(False)
+        return node
+
+
+def _functions_only(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _mutant(wanted: int) -> tuple[str, Any] | None:
+    """The walker with one decision changed, and which; None when there are no more."""
+    tree = ast.parse(inspect.getsource(walker))
+    mutate = _Mutate(wanted)
+    tree.body = [
+        mutate.visit(node) if isinstance(node, ast.FunctionDef) else node for node in tree.body
+    ]
+    if not mutate.made:
+        return None
+    # the models stay the original's, so that only decisions differ
+    module = ModuleType("mutant")
+    vars(module).update(vars(walker))
+    functions = ast.Module(
+        body=list(_functions_only(ast.fix_missing_locations(tree))), type_ignores=[]
+    )
+    future = ast.parse("from __future__ import annotations").body
+    functions.body = [*future, *functions.body]
+    exec(compile(ast.fix_missing_locations(functions), "mutant", "exec"), vars(module))
+    return mutate.made, module
+
+
+@pytest.mark.timeout(180)
+def test_every_mutant_of_a_transition_is_told_from_the_walker() -> None:
+    expected = list(_replay(walker))
+    assert expected == list(_replay(walker)), "the walks are not repeatable"
+    survivors = []
+    for wanted in range(1_000):
+        mutant = _mutant(wanted)
+        if mutant is None:
+            break
+        what, module = mutant
+        told = any(a != b for a, b in zip(expected, _replay(module), strict=False))
+        if not told:
+            survivors.append(what)
+    assert wanted > 60, (
+        "there are fewer mutants than decisions: the mutator does not see the walker"
+    )
+    assert survivors == []

@@ -1,0 +1,143 @@
+"""What tests of the service share: a clock that they move, a surface that they can make fail, submissions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from pydantic import JsonValue
+
+from bot.ask import Ask, Destination, Thread
+from bot.errors import PlatformError
+from bot.ports import Actor, Asks, Shown
+from bot.submission import Submission, read_submission
+from bot.walker import Person
+
+WAIT = 5.0
+"""Seconds after which a test gives up waiting for an event."""
+
+
+class ManualClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self, start: float = 1_800_000_000.0) -> None:
+        self._now = start
+        self._moved = asyncio.Condition()
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep_until(self, when: float) -> None:
+        async with self._moved:
+            await self._moved.wait_for(lambda: self._now >= when)
+
+    async def advance(self, seconds: float) -> None:
+        """Moves the time on, and wakes who sleeps."""
+        async with self._moved:
+            self._now += seconds
+            self._moved.notify_all()
+
+
+class FakeSurface:
+    """A surface with one message an ask, kept in memory; ``failures`` are raised by the next shows, in order."""
+
+    live = True
+
+    def __init__(self, name: str = "chat", responders: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.messages: dict[str, Ask] = {}
+        self.shows = 0
+        self.posts = 0
+        self.reminders: list[tuple[str, int]] = []
+        self.notes: list[tuple[str, Destination]] = []
+        self.groups: dict[str, frozenset[str]] = {}
+        self.failures: list[PlatformError] = []
+        self.not_ready: str | None = None
+        self.changed = asyncio.Condition()
+        self.hold: asyncio.Event | None = None
+        """While set and not triggered, shows do not return."""
+        self._responders = responders
+
+    async def start(self, asks: Asks) -> None:
+        pass
+
+    async def stop(self) -> None:
+        pass
+
+    def ready(self) -> str | None:
+        return self.not_ready
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        self.shows += 1
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        self.posts += ask.message is None
+        async with self.changed:
+            self.messages[ask.id] = ask
+            self.changed.notify_all()
+        channel = ask.destination.channel or f"D{ask.destination.user}"
+        return Shown(ask.revision, {"ts": "1.1"}, Thread(channel=channel, id="1.1", url="https://chat.example/1"))
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        async with self.changed:
+            self.reminders.append((ask.id, number))
+            self.changed.notify_all()
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        async with self.changed:
+            self.notes.append((ask.id, to))
+            self.changed.notify_all()
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        if self.failures:
+            raise self.failures.pop(0)
+        return groups & self.groups.get(person.user_id, frozenset())
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        return self._responders
+
+    def check(self, destination: Destination) -> str | None:
+        return None if destination.channel or destination.user else f"{self.name} needs a channel."
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Returns once ``holds``; looked at after every change."""
+        async with asyncio.timeout(WAIT), self.changed:
+            await self.changed.wait_for(holds)
+
+
+class FakePage(FakeSurface):
+    """A surface without live messages, as the web page is."""
+
+    live = False
+
+    def check(self, destination: Destination) -> str | None:
+        return None
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        return Shown(ask.revision, {}, Thread(url=f"http://127.0.0.1/asks/{ask.id}"))
+
+
+def actor(user_id: str = "U1", surface: str = "chat") -> Actor:
+    """Somebody who acts."""
+    return Actor(Person(surface=surface, user_id=user_id, name=user_id.lower()))
+
+
+def boolean(question_id: str = "go", **more: JsonValue) -> dict[str, JsonValue]:
+    """A yes-or-no question of an `ask_user` call."""
+    return {"id": question_id, "text": f"{question_id}?", "answer_type": "boolean", **more}
+
+
+def ask_user(*questions: dict[str, JsonValue], **envelope: JsonValue) -> Submission:
+    """A submission of an `ask_user` call, by default to a channel where anyone may answer."""
+    body: dict[str, JsonValue] = {
+        "name": "ask_user",
+        "arguments": {"questions": list(questions or (boolean(),))},
+        "to": "chat:C1",
+        "responders": "anyone",
+        **envelope,
+    }
+    return read_submission({key: value for key, value in body.items() if value is not None})

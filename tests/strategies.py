@@ -1,0 +1,94 @@
+"""Hypothesis strategies for forms and their answers, shared by the tests of every room."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from bot.form import AnswerType, Form, Option, Question, When
+
+_ALPHABET = st.characters(codec="utf-8")
+"""Any character that UTF-8 carries: controls, bidirectional overrides and emoji too."""
+
+SCHEMAS: tuple[dict[str, JsonValue], ...] = (
+    {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]},
+    {"type": "array", "items": {"type": "string"}},
+    {"type": ["number", "null"]},
+)
+_SCHEMA_VALUES: tuple[tuple[JsonValue, ...], ...] = (
+    ({"n": 1}, {"n": 7, "more": True}),
+    ([], ["a", "b"]),
+    (None, 1, 1.0, 2.5),
+)
+
+
+def texts(most: int = 40) -> st.SearchStrategy[str]:
+    """Texts that are not blank, in any script."""
+    return st.text(_ALPHABET, min_size=1, max_size=most).filter(lambda text: bool(text.strip()))
+
+
+@st.composite
+def questions(
+    draw: st.DrawFn, question_id: str, earlier: tuple[Question, ...] = (), text_size: int = 40
+) -> Question:
+    """One question, perhaps gated by an earlier one."""
+    kind = draw(st.sampled_from(list(AnswerType)))
+    choice = kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}
+    labels = draw(st.lists(texts(text_size), min_size=1, max_size=6, unique=True)) if choice else []
+    described = st.none() | texts(text_size)
+    schema = draw(st.sampled_from(SCHEMAS)) if kind is AnswerType.SCHEMA else None
+    question = Question(
+        id=question_id,
+        text=draw(texts(text_size)),
+        context=draw(described),
+        answer_type=kind,
+        options=tuple(
+            Option(
+                value=f"v{i}" if draw(st.booleans()) else label,
+                label=label,
+                description=draw(described),
+            )
+            for i, label in enumerate(labels)
+        ),
+        json_schema=schema,
+        other=choice and draw(st.booleans()),
+    )
+    if len({option.value for option in question.options}) < len(question.options):
+        fixed = tuple(o.model_copy(update={"value": o.label}) for o in question.options)
+        question = question.model_copy(update={"options": fixed})
+    if draw(st.booleans()):
+        question = question.model_copy(
+            update={"default": draw(values(question)), "has_default": True}
+        )
+    if earlier and draw(st.booleans()):
+        parent = draw(st.sampled_from(earlier))
+        equals = draw(st.one_of(st.none(), values(parent)) if parent.when else values(parent))
+        question = question.model_copy(update={"when": When(question_id=parent.id, equals=equals)})
+    return question
+
+
+@st.composite
+def forms(draw: st.DrawFn, most: int = 6, text_size: int = 40) -> Form:
+    """A valid form, perhaps with a review."""
+    made: tuple[Question, ...] = ()
+    for i in range(draw(st.integers(1, most))):
+        made = (*made, draw(questions(f"q{i}", made, text_size)))
+    return Form(questions=made, review=draw(st.booleans()))
+
+
+def values(question: Question) -> st.SearchStrategy[JsonValue]:
+    """Values that answer a question, in their normal form."""
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return st.booleans()
+        case AnswerType.TEXT:
+            return st.just("") | texts()
+        case AnswerType.SELECT:
+            return st.sampled_from([option.value for option in question.options])
+        case AnswerType.MULTI_SELECT:
+            order = [option.value for option in question.options]
+            return st.sets(st.sampled_from(order)).map(
+                lambda chosen: [v for v in order if v in chosen]
+            )
+        case AnswerType.SCHEMA:
+            return st.sampled_from(_SCHEMA_VALUES[SCHEMAS.index(question.json_schema)])

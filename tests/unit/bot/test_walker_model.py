@@ -1,0 +1,118 @@
+"""The walker against a naive model of the same rules, over random forms and random actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from pydantic import JsonValue
+
+from bot import walker
+from bot.answers import json_equal
+from bot.form import Form
+from bot.walker import Refused, Walk
+from tests.naive_walk import NaiveWalk
+from tests.strategies import forms, texts, values
+
+
+class WalkedForms(RuleBasedStateMachine):
+    """Acts on the walker and on the model alike; after every action both must be at the same place."""
+
+    form: Form
+    walk: Walk
+    model: NaiveWalk
+
+    @initialize(form=forms())
+    def begin(self, form: Form) -> None:
+        self.form, self.walk, self.model = form, walker.start(form), NaiveWalk(form)
+
+    def act(self, action: walker.Action) -> bool:
+        """Whether the walker took the action; a refusal must leave it as it was."""
+        before = self.walk.model_dump_json()
+        moved = walker.step(self.form, self.walk, action)
+        assert self.walk.model_dump_json() == before
+        if isinstance(moved, Refused):
+            assert moved.problems
+            return False
+        self.walk = moved
+        return True
+
+    @precondition(lambda self: self.walk.phase == "question")
+    @rule(data=st.data())
+    def answer(self, data: Any) -> None:
+        question = walker.prompted(self.form, self.walk)
+        assert question is not None
+        value = data.draw(values(question))
+        assert self.act(walker.Answer(value=value))
+        self.model.answer(value)
+
+    @precondition(lambda self: self.walk.phase == "question")
+    @rule(text=texts())
+    def other(self, text: str) -> None:
+        question = walker.prompted(self.form, self.walk)
+        assert question is not None
+        if self.act(walker.Other(text=text)):
+            assert question.other
+            self.model.answer(text)
+        else:
+            assert not question.other
+
+    @rule()
+    def back(self) -> None:
+        assert self.act(walker.Back()) == (self.walk.open and self.model.back())
+
+    @rule(data=st.data())
+    def edit(self, data: Any) -> None:
+        question_id = data.draw(st.sampled_from([q.id for q in self.form.questions]))
+        expected = self.model.edit(question_id)
+        assert self.act(walker.Edit(question_id=question_id)) == expected
+
+    @rule()
+    def submit(self) -> None:
+        expected = self.model.phase() == "review"
+        assert self.act(walker.Submit()) == expected
+        if expected:
+            self.model.end("answered")
+
+    @precondition(lambda self: self.walk.open)
+    @rule(text=st.none() | texts(), turn=st.booleans(), surely=st.integers(0, 5))
+    def end(self, text: str | None, turn: bool, surely: int) -> None:
+        if surely:  # most walks go on
+            return
+        assert self.act(walker.EndTurn() if turn else walker.Reply(text=text))
+        self.model.end("turn_ended" if turn else "cancelled", None if turn else text)
+
+    @invariant()
+    def same_place(self) -> None:
+        assert self.walk.phase == self.model.phase()
+        question = walker.prompted(self.form, self.walk)
+        current = self.model.current() if self.walk.open else None
+        assert (question and question.id) == (current and current.id)
+        assert self.walk.reply == self.model.reply
+        assert walker.can_go_back(self.form, self.walk) == (
+            self.walk.open and bool(self.model.before())
+        )
+        if question is not None:
+            shown: JsonValue = self.walk.again.value if self.walk.again else question.default
+            assert json_equal(shown, self.model.prefill)
+
+    @invariant()
+    def same_answers(self) -> None:
+        order = [q.id for q in self.form.questions]
+        ids = [given.question_id for given in self.walk.answers]
+        assert ids == sorted(ids, key=order.index)
+        assert set(ids) == set(self.model.given)
+        assert all(
+            json_equal(given.value, self.model.given[given.question_id])
+            for given in self.walk.answers
+        )
+
+    @invariant()
+    def survives_storage(self) -> None:
+        assert Walk.model_validate_json(self.walk.model_dump_json()) == self.walk
+
+
+TestWalkedForms = WalkedForms.TestCase
+TestWalkedForms.settings = settings(max_examples=2_000, stateful_step_count=15, deadline=None)
