@@ -72,7 +72,8 @@ def judge_view(view: Json) -> list[Problem]:
     problems = [
         p for i, b in enumerate(view["blocks"]) for p in _judge_block(b, f"/view/blocks/{i}")
     ]
-    rest = {key: value for key, value in view.items() if key not in ("type", "blocks")}
+    # Slack takes an empty private_metadata or callback_id; blockkit does not
+    rest = {k: v for k, v in view.items() if k not in ("type", "blocks") and v != ""}
     problems += _attempt("slack_sdk", "/view", lambda: SdkView(**view).to_dict())
     if problems:
         return problems
