@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import Metric
 
 from bot.api.metrics import Metrics
+from bot.api.routes import OPERATIONS
 from bot.ask import Reason, Status
 from bot.config_file import CUSTOMARY, keys
 from bot.dialects.registry import DIALECTS, NAMES
@@ -49,6 +50,20 @@ def test_every_metric_is_documented(operations: str) -> None:
 def test_every_status_source_and_reason_is_documented() -> None:
     api = _page("api")
     assert _unnamed([str(word) for word in (*Status, *Source, *Reason)], api) == []
+
+
+def test_every_call_is_documented() -> None:
+    page = _page("api") + _page("operations")
+    served = {f"{operation.method} {operation.path}" for operation in OPERATIONS}
+    assert [call for call in sorted(served) if f"`{call}`" not in page] == []
+
+
+def test_every_room_is_in_the_architecture() -> None:
+    page = _page("architecture")
+    rooms = {path.relative_to(ROOT / "bot").parts[0] for path in sources("bot")}
+    modules = sorted(room for room in rooms if room != "__init__.py")
+    named = [f"bot/{room}" if room.endswith(".py") else f"bot/{room}/" for room in modules]
+    assert _unnamed(named, page) == []
 
 
 def test_every_dialect_and_tool_name_is_documented() -> None:
