@@ -6,6 +6,7 @@ method blocks: none may be called on the event loop.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -102,7 +103,7 @@ class Connections:
         self._inode = (stat.st_dev, stat.st_ino)
 
     def close(self) -> None:
-        """Closes both; the last one to close tidies up the log."""
+        """Closes both; each is opened anew when it is needed. The last one to close tidies up the log."""
         with self._reading:
             connections = [c for c in (self._reader, self._writer) if c is not None]
             self._reader = self._writer = None
@@ -113,27 +114,34 @@ class Connections:
         """Runs jobs in one durable transaction. One that fails leaves the others as they would be without it."""
         try:
             connection = self._begin()
+            if not self._attempt_all(jobs, connection):
+                connection.rollback()
+                # Nobody of this batch is stored: each is run again on its own.
+                for one in jobs if len(jobs) > 1 else ():
+                    self.write([one])
+                return
         except sqlite3.Error as error:
             self._fail(jobs, error)
             if _code(error) != sqlite3.SQLITE_BUSY:
-                self._forget()
+                self.close()
             return
-        for job in jobs:
-            before = connection.total_changes
-            self._attempt(job, connection)
-            lost = not connection.in_transaction
-            if lost or (job.error is not None and connection.total_changes != before):
-                # It stopped half-way, or SQLite rolled everything back (a full disk): nobody of
-                # this batch is stored yet, so each is run again on its own.
-                connection.rollback()
-                if len(jobs) > 1:
-                    for one in jobs:
-                        self.write([one])
-                return
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._outcome_unknown(jobs, error)
+
+    def _attempt_all(
+        self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
+    ) -> bool:
+        """Whether all of them did their writing, or none of it: else the transaction is spoilt."""
+        for job in jobs:
+            before = connection.total_changes
+            self._attempt(job, connection)
+            half_done = job.error is not None and connection.total_changes != before
+            # Where the disk is full, SQLite rolls everything back by itself.
+            if half_done or not connection.in_transaction:
+                return False
+        return True
 
     def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
         """Runs jobs that only read; each sees everything that was committed before it was handed in."""
@@ -188,29 +196,40 @@ class Connections:
     def _outcome_unknown(
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], error: sqlite3.Error
     ) -> None:
-        """A COMMIT failed: SQLite's recovery at the next open settles whether it is on disk."""
+        """A COMMIT failed: SQLite's recovery settles whether it is on disk.
+
+        It runs at the next open, if nobody has the file open: so both connections are closed.
+        """
         logger.error(
             "commit failed", extra={"action": "commit", "error": in_words(self.path, error)}
         )
         unknown = " Whether the last change is stored is not known: read again before trying again."
         self._fail(jobs, error, OutcomeUnknownError, unknown)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Leaves both connections, to be opened anew: only the last one to leave makes SQLite recover its log."""
-        try:
-            self.close()
-        except sqlite3.Error as error:
-            logger.warning(
-                "closing failed", extra={"action": "close", "error": in_words(self.path, error)}
-            )
+        self.close()
 
     def _make(self) -> None:
         """Makes the file, readable by its owner only; SQLite's two files beside it take after it."""
-        try:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        except OSError as error:
-            raise StoreError(_why_not(self.path, error)) from error
+        directory = self.path.parent
+        if not directory.is_dir():
+            raise StoreError(
+                f"The database {self.path} cannot be made: there is no directory {directory}. Make"
+                " it, or set `storage.url` to a file in a directory that exists."
+            )
+        if self.path.is_dir():
+            raise StoreError(
+                f"The database {self.path} is a directory: set `storage.url` to a file in it."
+            )
+        # A file that exists is not opened here: closing it would drop the locks that another
+        # connection of this process holds on it.
+        with contextlib.suppress(FileExistsError, PermissionError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        for needed in (directory, self.path):
+            if not os.access(needed, os.R_OK | os.W_OK):
+                raise StoreError(
+                    f"The database {self.path} cannot be used: {needed} may not be read and"
+                    " written. Give the user that Answerback runs as both permissions on the file"
+                    " and on its directory, or set `storage.url` to another place."
+                )
 
     def _connect(self) -> sqlite3.Connection:
         # A connection is used by one thread at a time, but closed and reopened by the writer's.
@@ -231,21 +250,6 @@ class Connections:
             connection.close()
             raise
         return connection
-
-
-def _why_not(path: Path, error: OSError) -> str:
-    if not path.parent.is_dir():
-        return (
-            f"The database {path} cannot be made: there is no directory {path.parent}. Make it, or"
-            " set `storage.url` to a file in a directory that exists."
-        )
-    if path.is_dir():
-        return f"The database {path} is a directory: set `storage.url` to a file in it."
-    return (
-        f"The database {path} cannot be opened for writing ({error.strerror}). Give the user that"
-        " Answerback runs as write permission on the file and on its directory, or set"
-        " `storage.url` to another place."
-    )
 
 
 def _recognise(connection: sqlite3.Connection, path: Path) -> None:

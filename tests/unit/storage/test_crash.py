@@ -1,0 +1,60 @@
+"""A process killed at any moment loses nothing that it acknowledged, and does nothing twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import looking
+from tests.unit.storage.crash_writer import CLIENTS
+
+KILLS = int(os.environ.get("STORE_KILLS", "6"))
+
+
+def kill_after(path: Path, start: int, lines: int) -> list[str]:
+    """Starts the writer, kills it -9 once it acknowledged so many changes; all that it acknowledged."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.unit.storage.crash_writer", str(path), str(start)],
+        stdout=subprocess.PIPE,
+    ) as writer:
+        assert writer.stdout is not None
+        said = [writer.stdout.readline() for _ in range(lines)]
+        writer.kill()
+        said += writer.stdout.readlines()
+    return [line.decode().strip() for line in said if line.endswith(b"\n")]
+
+
+async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "answerback.db"
+    chance = random.Random(7)
+    acknowledged: list[str] = []
+    for start in range(KILLS):
+        said = kill_after(path, start, chance.randrange(1, 400))
+        assert said
+        acknowledged += said
+        check = sqlite3.connect(path)
+        assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        check.close()
+        store = SqliteStore(path)
+        await store.open()
+        for line in said:
+            ask_id, delivery = line.split()
+            assert (await store.change(ask_id, looking, delivery=delivery))[1], line
+        for number in range(CLIENTS):
+            ask = await store.get(f"ask_{number}")
+            if ask is None:
+                continue
+            record = await store.record(ask.id, limit=1_000_000)
+            assert len(record) == ask.revision - 1
+            mine = sum(line.startswith(f"{ask.id} ") for line in acknowledged)
+            # Each kill may leave one change of each client on disk that was not yet acknowledged.
+            assert mine <= ask.revision - 1 <= mine + start + 1
+        await store.close()
+    assert len(acknowledged) == len(set(acknowledged))

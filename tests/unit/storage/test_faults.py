@@ -1,0 +1,251 @@
+"""What the SQLite store does when the disk, the file or another process is in its way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.errors import OutcomeUnknownError, StoreError
+from bot.ports import Write
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import answering, new_ask, new_delivery
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "answerback.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path, busy_timeout=0.2)
+    await store.open()
+    yield store
+    await store.close()
+
+
+async def limit_pages(store: SqliteStore, more: int) -> None:
+    """Lets the file grow by so many pages only: what a full disk is to SQLite."""
+
+    def run(db: sqlite3.Connection) -> None:
+        (now,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {now + more}").fetchone()
+
+    await store._write(run)
+
+
+async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.create(Write(new_ask()), None)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    writes = [asyncio.ensure_future(store.change("ask_1", answering())) for _ in range(3)]
+    assert await store.get("ask_1") == new_ask()
+    assert not any(write.done() for write in writes)
+    for write in writes:
+        with pytest.raises(StoreError, match="another process holds it locked"):
+            await write
+    other.execute("ROLLBACK")
+    other.close()
+    moved, _ = await store.change("ask_1", answering())
+    assert await store.get("ask_1") == moved
+
+
+async def test_a_lock_that_is_let_go_in_time_fails_nothing(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout=5.0)
+    await store.open()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    write = asyncio.ensure_future(store.create(Write(new_ask()), None))
+    assert await store.get("ask_1") is None
+    other.execute("ROLLBACK")
+    other.close()
+    await write
+    assert await store.get("ask_1") == new_ask()
+    await store.close()
+
+
+async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.create(Write(new_ask()), None)
+    await limit_pages(store, 3)
+    big = "x" * 20_000
+    for _ in range(3):
+        with pytest.raises(StoreError, match=r"disk is full.*Free some space"):
+            await store.save_draft("k", big, 1.0)
+    assert await store.get("ask_1") == new_ask()
+    assert await store.draft("k") is None
+    await limit_pages(store, 1_000)
+    await store.save_draft("k", big, 1.0)
+    assert await store.draft("k") == big
+
+
+async def test_what_finds_no_room_takes_nobody_else_of_its_batch_down(store: SqliteStore) -> None:
+    for number in range(10):
+        await store.create(Write(new_ask(number)), None)
+    await limit_pages(store, 8)
+    big = "x" * 200_000
+    results = await asyncio.gather(
+        *(
+            store.save_draft("k", big, 1.0)
+            if number == 5
+            else store.change(f"ask_{number}", answering(), delivery=f"Ev{number}")
+            for number in range(10)
+        ),
+        return_exceptions=True,
+    )
+    assert [n for n, r in enumerate(results) if isinstance(r, BaseException)] == [5]
+    assert isinstance(results[5], StoreError)
+    for number in range(10):
+        stored = await store.get(f"ask_{number}")
+        assert stored is not None
+        assert stored.revision == (1 if number == 5 else 2)
+
+
+async def test_a_doubled_delivery_id_fails_its_own_change_only(store: SqliteStore) -> None:
+    for number in range(6):
+        await store.create(Write(new_ask(number)), None)
+    told = new_delivery(1)
+    results = await asyncio.gather(
+        *(store.change(f"ask_{n}", answering(deliveries=(told,))) for n in range(2)),
+        *(store.change(f"ask_{n}", answering()) for n in range(2, 6)),
+        return_exceptions=True,
+    )
+    failed = [r for r in results if isinstance(r, BaseException)]
+    assert len(failed) == 1
+    assert isinstance(failed[0], StoreError)
+    assert (await store.counts())["pending"] == 1
+    assert len(await store.behind(10)) == 6
+
+
+IO_ERROR = """
+import asyncio, json, os, resource, sys
+from bot.errors import OutcomeUnknownError
+from bot.ports import Write
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import answering, looking, new_ask
+
+async def main(path):
+    store = SqliteStore(path)
+    await store.open()
+    for number in range(5):
+        await store.create(Write(new_ask(number)), None)
+    free = resource.getrlimit(resource.RLIMIT_FSIZE)
+    await store.get("ask_0")  # the reading connection is open, too
+    resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path + "-wal") + 5_000, free[1]))
+    changes = [store.change(f"ask_{n}", answering(), delivery=f"Ev{n}") for n in range(5)]
+    errors = await asyncio.gather(*changes, return_exceptions=True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, free)
+    revisions = [(await store.get(f"ask_{n}")).revision for n in range(5)]
+    repeats = [(await store.change(f"ask_{n}", looking, delivery=f"Ev{n}"))[1] for n in range(5)]
+    moved = [(await store.change("ask_0", answering()))[0].revision]
+    await store.check()
+    print(json.dumps({
+        "errors": [type(error).__name__ for error in errors],
+        "words": str(errors[0]),
+        "revisions": revisions,
+        "repeats": repeats,
+        "moved": moved,
+    }))
+    sys.stdout.flush()
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(path: Path) -> None:
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", IO_ERROR, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    said = json.loads(done.stdout or done.stderr)
+    assert said["errors"] == [OutcomeUnknownError.__name__] * 5
+    assert "failed to read or write" in said["words"]
+    assert "is not known" in said["words"]
+    # What it is then, it is as a whole: all of the batch, or nothing of it.
+    assert len(set(said["revisions"])) == 1
+    assert said["repeats"] == [revision == 2 for revision in said["revisions"]]
+    assert said["moved"] == [said["revisions"][0] + 1]
+    store = SqliteStore(path)
+    await store.open()
+    ask = await store.get("ask_0")
+    assert ask is not None
+    assert ask.revision == said["moved"][0]
+    await store.close()
+    check = sqlite3.connect(path)
+    assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    check.close()
+
+
+async def test_a_database_that_was_removed_fails_the_check(store: SqliteStore, path: Path) -> None:
+    await store.check()
+    path.unlink()
+    with pytest.raises(StoreError, match="removed or replaced"):
+        await store.check()
+    path.touch()
+    with pytest.raises(StoreError, match="removed or replaced"):
+        await store.check()
+
+
+async def test_a_page_that_was_damaged_fails_in_words_and_takes_nobody_else_down(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.create(Write(new_ask(1, request={"metadata": {"a": "x" * 50_000}})), None)
+    await store.close()
+    whole = path.read_bytes()
+    at = whole.index(b"x" * 4_000) - 4
+    path.write_bytes(whole[:at] + b"\\xff" * 4 + whole[at + 4 :])
+    await store.open()
+    with pytest.raises(StoreError, match="damaged"):
+        await store.get("ask_1")
+    with pytest.raises(StoreError, match="damaged"):
+        await store.change("ask_1", answering())
+    await store.create(Write(new_ask(2)), None)
+    assert await store.get("ask_2") == new_ask(2)
+
+
+async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -> None:
+    await store.create(Write(new_ask()), None)
+    await store.change("ask_1", answering())
+    other = sqlite3.connect(path)
+    for statement in ("DELETE FROM record", "UPDATE record SET at = 0.0"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            other.execute(statement)
+    other.execute("PRAGMA recursive_triggers = ON")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        other.execute("REPLACE INTO record SELECT * FROM record")
+    other.close()
+
+
+def test_a_program_that_ends_without_closing_keeps_what_it_handed_in(path: Path) -> None:
+    store = SqliteStore(path)
+
+    async def leave() -> None:
+        await store.open()
+        left = asyncio.ensure_future(store.create(Write(new_ask()), None))
+        await asyncio.sleep(0)
+        left.cancel()
+
+    other = sqlite3.connect(path, isolation_level=None)
+    asyncio.run(leave())
+    worker = store._writer
+    assert worker is not None
+    worker._queue.put(None)
+    worker._thread.join(5)
+    assert other.execute("SELECT id FROM asks").fetchall() == [("ask_1",)]
+    other.close()
+    store._connections.close()

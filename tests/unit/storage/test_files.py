@@ -1,0 +1,269 @@
+"""Which files the SQLite store makes, takes and refuses, and what it says when it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.ask import Status
+from bot.errors import DatabaseTooNewError, StoreError
+from bot.ports import Write
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import answering, new_ask
+
+NOBODY = 65534
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Somebody whom permissions bind: root they do not."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "answerback.db"
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A directory that others can enter, which pytest's own they cannot."""
+    directory = Path(tempfile.mkdtemp())
+    directory.chmod(0o755)
+    yield directory
+    directory.chmod(0o755)
+    shutil.rmtree(directory)
+
+
+async def refusal(path: Path) -> str:
+    """What the store says when it is opened, which fails."""
+    store = SqliteStore(path)
+    with pytest.raises(StoreError) as refused:
+        await store.open()
+    await store.close()
+    return str(refused.value)
+
+
+async def test_only_the_owner_may_read_what_is_stored(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+    names = ("answerback.db", "answerback.db-shm", "answerback.db-wal")
+    assert modes == dict.fromkeys(names, 0o600)
+    await store.close()
+    assert [file.name for file in path.parent.iterdir()] == ["answerback.db"]
+
+
+async def test_an_empty_file_is_taken(path: Path) -> None:
+    path.touch()
+    store = SqliteStore(path)
+    await store.open()
+    await store.check()
+    await store.close()
+
+
+async def test_a_store_can_be_opened_again_after_it_was_closed(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    await store.close()
+    with pytest.raises(StoreError, match="not open"):
+        await store.get("ask_1")
+    await store.open()
+    assert await store.get("ask_1") == new_ask()
+    await store.close()
+
+
+async def test_what_is_handed_in_while_closing_is_refused(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    closing = asyncio.ensure_future(store.close())
+    await asyncio.sleep(0)
+    with pytest.raises(StoreError, match="closed"):
+        await store.check()
+    await closing
+
+
+async def test_two_that_open_a_new_file_at_once_both_succeed(path: Path) -> None:
+    stores = [SqliteStore(path) for _ in range(5)]
+    await asyncio.gather(*(store.open() for store in stores))
+    await stores[0].create(Write(new_ask()), None)
+    assert await stores[4].get("ask_1") == new_ask()
+    await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    said = await refusal(tmp_path / "none" / "answerback.db")
+    assert f"there is no directory {tmp_path / 'none'}. Make it" in said
+
+
+async def test_a_directory_is_no_database(tmp_path: Path) -> None:
+    assert "is a directory" in await refusal(tmp_path)
+
+
+@pytest.mark.parametrize("locked", ["directory", "file"])
+async def test_what_may_not_be_written_is_named(open_to_all: Path, locked: str) -> None:
+    path = open_to_all / "answerback.db"
+    if locked == "file":
+        store = SqliteStore(path)
+        await store.open()
+        await store.close()
+        path.chmod(0o444)
+        open_to_all.chmod(0o777)
+    else:
+        open_to_all.chmod(0o555)
+    with without_rights():
+        said = await refusal(path)
+    assert (
+        f"{path if locked == 'file' else open_to_all} may not be read and written. Give the user"
+        in said
+    )
+
+
+async def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE songs (title TEXT)")
+    other.close()
+    before = path.read_bytes()
+    assert "belongs to another program (it has the tables songs)" in await refusal(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["answerback.db"]
+
+
+async def test_another_programs_empty_database_is_refused(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA application_id = 1")
+    other.close()
+    assert "belongs to another program" in await refusal(path)
+
+
+async def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(path: Path) -> None:
+    path.write_text("# answerback.toml, named as the database by mistake\n" * 100)
+    before = path.read_bytes()
+    assert "not an SQLite database" in await refusal(path)
+    assert path.read_bytes() == before
+
+
+async def test_a_half_written_file_is_refused(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    await store.close()
+    whole = path.read_bytes()
+    for length in (50, 1_000, 4_096, len(whole) // 2, len(whole) - 4_096):
+        path.write_bytes(whole[:length])
+        assert "damaged" in await refusal(path)
+
+
+async def test_a_start_that_was_killed_before_its_first_migration_is_made_up_for(
+    path: Path,
+) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.close()
+    other = sqlite3.connect(path)
+    (table,) = other.execute(
+        "SELECT sql FROM sqlite_master WHERE name = '_sqlite_migrations'"
+    ).fetchone()
+    other.close()
+    path.unlink()
+    other = sqlite3.connect(path)
+    other.execute(table)
+    other.close()
+    await store.open()
+    await store.check()
+    await store.close()
+
+
+async def test_a_newer_database_is_refused_in_words_and_left_as_it_was(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.close()
+    other = sqlite3.connect(path)
+    other.execute(
+        "INSERT INTO _sqlite_migrations (migration_set, name, applied_at)"
+        " VALUES ('answerback', 'teleportation', '')"
+    )
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseTooNewError, match=r"newer Answerback.*teleportation.*Install"):
+        await store.open()
+    assert path.read_bytes() == before
+    await store.close()
+
+
+async def test_every_commit_is_durable(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+
+    def pragmas(db: sqlite3.Connection) -> tuple[object, ...]:
+        asked = ("synchronous", "journal_mode")
+        return tuple(db.execute(f"PRAGMA {name}").fetchone()[0] for name in asked)
+
+    full = 2
+    assert await store._write(pragmas) == (full, "wal")
+    await store.close()
+
+
+async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    statements: set[str] = set()
+    for run in (store._write, store._read):
+        await run(lambda db: db.set_trace_callback(statements.add))
+    await store.change("ask_1", answering(), delivery="Ev1")
+    await store.find("slack", "C1", None, 5)
+    await store.find("slack", "C1", "1.0", 5)
+    for filters in (
+        {},
+        {"status": Status.OPEN},
+        {"surface": "web"},
+        {"agent": "a"},
+        {"conversation": "c"},
+    ):
+        await store.page(**filters)
+        await store.page(**{"status": Status.OPEN, "surface": "web"} | filters)  # type: ignore[arg-type] # the same
+        await store.deliveries(state=None, agent=filters.get("agent"), after=None, limit=5)
+    await store.record("ask_1")
+    await store.behind(5)
+    await store.due(1.0, 5)
+    await store.next_due(1.0)
+    await store.due_deliveries(1.0, 5)
+    await store.next_delivery()
+    await store.counts()
+    await store.prune(1.0)
+    await store.remembered("c", "t", "bash", "q")
+    await store.draft("k")
+    await store.delivery("msg_1")
+    await store.close()
+    # A partial index holds the open or pending rows only, in the order that is asked for.
+    allowed = ("counters", "asks USING INDEX asks_behind", "deliveries USING INDEX deliveries_due")
+    plan = sqlite3.connect(path)
+    selected = [
+        s for s in statements if s.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE"))
+    ]
+    assert len(selected) > 25
+    for statement in selected:
+        for *_, step in plan.execute(f"EXPLAIN QUERY PLAN {statement}"):
+            scan = step.removeprefix("SCAN ")
+            assert scan == step or scan.startswith(allowed), (statement, step)
+            assert "TEMP B-TREE" not in step, (statement, step)
+    plan.close()
