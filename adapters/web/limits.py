@@ -1,0 +1,24 @@
+"""The bounds of the web page: nobody imposes them on us, so each says why it is what it is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INBOX_PAGE: Final = 30
+"""Asks a page of the inbox: a screen or two."""
+FIRST_WORDS: Final = 160
+"""UTF-16 units of a question that the inbox shows: two lines."""
+MAX_POST: Final = 1024 * 1024
+"""Bytes of a form post: 20,000 characters in any field of a large form, percent-encoded."""
+MAX_POST_FIELDS: Final = 5_000
+"""Fields of a form post: every option of the largest question chosen, with room to spare."""
+FILTER_FROM: Final = 12
+"""Options from which a box to filter them is offered."""
+RADIOS_UP_TO: Final = 8
+"""Choices of a form's field that are shown all at once; more are a menu."""
+ONE_LINE: Final = 200
+"""Characters up to which a field that bounds its length is one line."""
+KEYED: Final = 9
+"""Options that have a number key."""
+PING_SECONDS: Final = 15.0
+"""Between two signs of life on an event stream: under the 30 s after which common proxies hang up."""

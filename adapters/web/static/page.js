@@ -1,0 +1,213 @@
+// What the page can do beyond plain forms: it follows its ask, never losing what is being entered,
+// and takes keys. Without this file every control works all the same.
+"use strict";
+
+(() => {
+  const live = document.getElementById("live");
+  let source = null;
+  let sending = false;
+  let shownAt = 0; // when the page was last fetched: a busy inbox is fetched once a second at the most
+
+  const form = () => document.querySelector("main form");
+  const inText = (node) => node instanceof HTMLElement && node.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
+
+  function entered() {
+    const now = form();
+    if (!now) return false;
+    return Array.from(now.elements).some((e) => {
+      if (e.matches("input[type=radio], input[type=checkbox]")) return e.checked !== e.defaultChecked;
+      if (e.matches("input[type=search]")) return false;
+      if (e.matches("textarea, input")) return e.value !== e.defaultValue;
+      return e.matches("select") && Array.from(e.options).some((o) => o.selected !== o.defaultSelected && o.value !== "");
+    });
+  }
+
+  // --- following the ask -------------------------------------------------------------------------
+
+  function follow() {
+    const path = document.body.dataset.events;
+    if (!path || source || document.hidden) return;
+    source = new EventSource(path);
+    source.addEventListener("moved", moved);
+    source.addEventListener("gone", stop);
+  }
+
+  function stop() {
+    if (source) source.close();
+    source = null;
+  }
+
+  async function moved() {
+    stop();
+    if (sending) return;
+    const soon = shownAt + 1000 - Date.now();
+    if (soon > 0) await new Promise((done) => setTimeout(done, soon));
+    shownAt = Date.now();
+    const asking = document.querySelector("dialog[open], main .summary");
+    if (entered() || asking) {
+      tell();
+      return;
+    }
+    await refresh();
+  }
+
+  function tell() {
+    const text = document.body.dataset.moved;
+    if (!text) return;
+    const words = document.createElement("span");
+    words.textContent = text;
+    const show = document.createElement("a");
+    show.href = location.href;
+    show.textContent = document.body.dataset.show;
+    live.replaceChildren(words, show);
+  }
+
+  async function refresh() {
+    let answer;
+    try {
+      answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    } catch {
+      setTimeout(follow, 2000);
+      return;
+    }
+    const html = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const main = html.getElementById("main");
+    if (!main || entered()) return main ? tell() : undefined;
+    const focused = document.activeElement;
+    const hadFocus = focused !== document.body && focused !== null;
+    const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
+    document.getElementById("main").replaceWith(main);
+    document.title = html.title;
+    for (const name of ["events", "moved", "show"]) {
+      if (html.body.dataset[name] === undefined) delete document.body.dataset[name];
+      else document.body.dataset[name] = html.body.dataset[name];
+    }
+    live.replaceChildren();
+    prepare();
+    const same = link && Array.from(main.querySelectorAll("a")).find((a) => a.getAttribute("href") === link);
+    if (same) same.focus({ preventScroll: true });
+    else if (hadFocus) focusFirst();
+    announce();
+    follow();
+  }
+
+  function announce() {
+    const heading = document.querySelector("main h1");
+    if (!heading) return;
+    const words = document.createElement("span");
+    words.className = "hidden";
+    words.textContent = heading.textContent;
+    live.replaceChildren();
+    heading.after(words);
+    words.setAttribute("role", "status");
+  }
+
+  function focusFirst() {
+    const first = document.querySelector("main [autofocus]") || document.querySelector("main a[href]");
+    if (first) first.focus({ preventScroll: true });
+  }
+
+  // --- what the controls do ----------------------------------------------------------------------
+
+  function prepare() {
+    const filter = document.querySelector(".filter");
+    if (filter) {
+      filter.hidden = false;
+      filter.addEventListener("input", () => narrow(filter.value));
+    }
+    const other = document.getElementById("other");
+    if (other) {
+      other.addEventListener("input", () => {
+        if (other.value.trim()) document.querySelector("input[name=choice][value=other]").checked = true;
+      });
+    }
+  }
+
+  function narrow(text) {
+    const wanted = text.trim().toLowerCase();
+    for (const option of document.querySelectorAll(".choices .option:not(.other)")) {
+      const chosen = option.querySelector("input").checked;
+      option.hidden = !chosen && !option.textContent.toLowerCase().includes(wanted);
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    if (!target) return;
+    const dialog = document.getElementById("confirm");
+    if (dialog && target.closest("button[value=end_turn]")) {
+      event.preventDefault();
+      dialog.showModal();
+    } else if (dialog && target.closest("button.close")) {
+      dialog.close();
+    }
+    const link = target.closest(".summary a[href^='#']");
+    if (link) {
+      const box = document.getElementById(link.hash.slice(1));
+      if (box) {
+        event.preventDefault();
+        const input = box.matches("fieldset") ? box.querySelector("input") : box;
+        (input || box).focus();
+      }
+    }
+  });
+
+  document.addEventListener("submit", (event) => {
+    if (sending) {
+      event.preventDefault();
+      return;
+    }
+    sending = true;
+    // After the browser has read which button it was; a disabled one would not be sent.
+    setTimeout(() => {
+      for (const button of document.querySelectorAll("main button")) button.disabled = true;
+    });
+  });
+
+  // A page that comes back from the browser's memory may be old.
+  addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    sending = false;
+    for (const button of document.querySelectorAll("main button")) button.disabled = false;
+    follow();
+  });
+
+  document.addEventListener("toggle", (event) => {
+    if (event.target instanceof HTMLDetailsElement && event.target.matches(".reply") && event.target.open) {
+      document.getElementById("reply").focus();
+    }
+  }, true);
+
+  document.addEventListener("keydown", (event) => {
+    const now = form();
+    if (!now || event.isComposing) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      const inReply = document.activeElement && document.activeElement.id === "reply";
+      const button = now.querySelector(inReply ? "button[value=reply]" : ".answers button.primary");
+      if (button) {
+        event.preventDefault();
+        now.requestSubmit(button);
+      }
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || inText(document.activeElement)) return;
+    if (!/^[1-9]$/.test(event.key) || document.querySelector("dialog[open]")) return;
+    const boxes = now.querySelectorAll("#choices input[name=choice]");
+    const buttons = now.querySelectorAll(".yesno button");
+    const place = Number(event.key) - 1;
+    if (boxes[place]) {
+      event.preventDefault();
+      boxes[place].focus();
+      boxes[place].click();
+    } else if (buttons[place]) {
+      event.preventDefault();
+      buttons[place].focus();
+    }
+  });
+
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
+
+  prepare();
+  focusFirst();
+  follow();
+})();
