@@ -1,0 +1,215 @@
+"""The options of a question as buttons and menus: paged, searched, numbered; nothing dropped. Pure.
+
+What a person did to a list without answering yet (a page, a search, ticks in a menu) is a `Look`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.controls import Control, Verb
+from adapters.discord import components as c
+from adapters.discord import limits
+from adapters.discord.components import Json, Style
+from adapters.discord.text import fit, fits
+from bot.form import AnswerType, Option, Question
+from bot.labels import Labels
+from bot.view import Prompt, View
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a person has turned the live message without moving the ask."""
+
+    page: int = 0
+    chosen: tuple[int, ...] | None = None
+    """Multi-select: the indexes ticked so far; None: as the question's prefill has it."""
+    found: tuple[int, ...] | None = None
+    """The indexes that a search found; None: all options are listed."""
+
+
+def control(view: View, verb: Verb, argument: str | int = "") -> str:
+    """The custom_id of one control of a view."""
+    return Control(view.ask_id, view.revision, verb, str(argument)).encode()
+
+
+def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
+    """The indexes that are chosen in a multi-select now."""
+    if look.chosen is not None:
+        return look.chosen
+    chosen = prompt.prefill if isinstance(prompt.prefill, list) and not prompt.prefill_other else []
+    return tuple(i for i, option in enumerate(prompt.question.options) if option.value in chosen)
+
+
+def digest(chosen: Sequence[int]) -> str:
+    """What Submit carries of the ticks that the person saw, so that it never hands in others."""
+    text = ",".join(map(str, chosen))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def matching(question: Question, words: str) -> tuple[int, ...]:
+    """The indexes of the options that hold every word of a search, in any case."""
+    wanted = words.casefold().split()
+    return tuple(
+        i
+        for i, option in enumerate(question.options)
+        if all(w in f"{option.label}\n{option.description or ''}".casefold() for w in wanted)
+    )
+
+
+def listed(question: Question, look: Look) -> tuple[int, ...]:
+    """The indexes on the page that is shown."""
+    everything = tuple(range(len(question.options)))
+    if look.found is not None:
+        return look.found[: limits.SELECT_OPTIONS]
+    if not 0 <= look.page < pages(question):
+        return everything[: limits.SELECT_OPTIONS]
+    start = look.page * limits.SELECT_OPTIONS
+    return everything[start : start + limits.SELECT_OPTIONS]
+
+
+def page_of(prompt: Prompt) -> int:
+    """The page on which a list opens: the one with the option that is pre-populated."""
+    question = prompt.question
+    first = next((i for i, o in enumerate(question.options) if _is_prefill(prompt, o)), 0)
+    return first // limits.SELECT_OPTIONS
+
+
+def pages(question: Question) -> int:
+    """How many pages a question's options take in a menu."""
+    return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
+
+
+def as_buttons(question: Question) -> bool:
+    """Whether the options are few and short enough to be buttons."""
+    few = len(question.options) <= limits.BUTTONS_PER_ROW
+    short = all(fits(o.label, limits.BUTTON_LABEL_EASY) for o in question.options)
+    return question.answer_type is AnswerType.SELECT and few and short
+
+
+def is_spelt_out(question: Question) -> bool:
+    """Whether the options have to be listed as text, numbered, because no widget shows all of them."""
+    if as_buttons(question):
+        return any(o.description for o in question.options)
+    short = all(
+        fits(o.label, limits.OPTION_LABEL) and fits(o.description or "", limits.OPTION_DESCRIPTION)
+        for o in question.options
+    )
+    labels = {fit(o.label, limits.OPTION_LABEL) for o in question.options}
+    return not short or len(labels) < len(question.options)
+
+
+def named(question: Question, index: int) -> str:
+    """An option's label, with its number where the options are spelt out as text."""
+    label = question.options[index].label
+    return f"{index + 1}. {label}" if is_spelt_out(question) else label
+
+
+def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+    """The rows by which an option is chosen, without Back, Reply and End Turn."""
+    question = prompt.question
+    other = _other(view, prompt, labels)
+    if as_buttons(question):
+        buttons = [
+            c.button(
+                fit(named(question, i), limits.BUTTON_LABEL),
+                control(view, Verb.ANSWER, i),
+                Style.PRIMARY if _is_prefill(prompt, option) else Style.SECONDARY,
+            )
+            for i, option in enumerate(question.options)
+        ]
+        return c.rows([*buttons, *other])
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    shown = listed(question, look)
+    answers = _submit(view, prompt, labels, look) if several else _take_prefill(view, prompt)
+    return [
+        *([_menu(view, prompt, labels, look, shown)] if shown else []),
+        *c.rows([*answers, *other]),
+        *c.rows(_paging(view, question, labels, look)),
+    ]
+
+
+def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequence[int]) -> Json:
+    question = prompt.question
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    chosen = set(ticked(prompt, look)) if several else set()
+    place = labels.choose
+    if pages(question) > 1 and look.found is None:
+        page = labels.page_of.format(page=look.page + 1, pages=pages(question))
+        place = f"{place} {page}"
+    menu = c.select(
+        control(view, Verb.CHOOSE, "found" if look.found is not None else look.page),
+        [
+            c.option(
+                fit(named(question, i), limits.OPTION_LABEL),
+                str(i),
+                fit(question.options[i].description or "", limits.OPTION_DESCRIPTION),
+                i in chosen,
+            )
+            for i in shown
+        ],
+        least=0 if several else 1,
+        most=len(shown) if several else 1,
+        placeholder=fit(place, limits.PLACEHOLDER),
+    )
+    return {"type": c.ACTION_ROW, "components": [menu]}
+
+
+def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
+    # Picking what a menu already shows as picked sends nothing
+    # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
+    question = prompt.question
+    return [
+        c.button(
+            fit(named(question, i), limits.BUTTON_LABEL),
+            control(view, Verb.ANSWER, i),
+            Style.PRIMARY,
+        )
+        for i, option in enumerate(question.options)
+        if _is_prefill(prompt, option)
+    ][:1]
+
+
+def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+    verb = control(view, Verb.TAKE, digest(ticked(prompt, look)))
+    return [c.button(fit(labels.submit, limits.BUTTON_LABEL), verb, Style.PRIMARY)]
+
+
+def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
+    if not prompt.question.other:
+        return []
+    style = Style.PRIMARY if prompt.prefill_other else Style.SECONDARY
+    return [c.button(fit(labels.other, limits.BUTTON_LABEL), control(view, Verb.OTHER), style)]
+
+
+def _paging(view: View, question: Question, labels: Labels, look: Look) -> list[Json]:
+    total = pages(question)
+    if total == 1:
+        return []
+    search = c.button(fit(labels.search, limits.BUTTON_LABEL), control(view, Verb.SEARCH))
+    if look.found is not None:
+        close = c.button(fit(labels.close, limits.BUTTON_LABEL), control(view, Verb.PAGE, 0))
+        return [close, search]
+    return [*turning(view, Verb.PAGE, look.page, total, labels), search]
+
+
+def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> list[Json]:
+    """Previous and Next, each only where there is such a page."""
+    buttons = []
+    if page > 0:
+        label = fit(labels.previous, limits.BUTTON_LABEL)
+        buttons.append(c.button(label, control(view, verb, page - 1)))
+    if page < total - 1:
+        label = fit(labels.next, limits.BUTTON_LABEL)
+        buttons.append(c.button(label, control(view, verb, page + 1)))
+    return buttons
+
+
+def _is_prefill(prompt: Prompt, option: Option) -> bool:
+    if prompt.prefill_other:
+        return False
+    if prompt.question.answer_type is AnswerType.MULTI_SELECT:
+        return isinstance(prompt.prefill, list) and option.value in prompt.prefill
+    return prompt.prefill == option.value

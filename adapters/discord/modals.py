@@ -1,0 +1,93 @@
+"""A page of a sheet as Discord's modal. Pure.
+
+https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from adapters.controls import Control, Verb
+from adapters.discord import components as c
+from adapters.discord import limits
+from adapters.discord.components import Json
+from adapters.discord.sheets import Look, Sheet, Slot, Values
+from adapters.discord.text import code_block, fit, shorten
+from bot.labels import Labels
+from bot.view import View
+
+SHORT, PARAGRAPH = 1, 2
+INTRO_ROOM: Final = 2_000
+
+
+def modal(
+    view: View, sheet: Sheet, verb: Verb, page: int, values: Values, nonce: str, labels: Labels
+) -> Json:
+    """The `data` of a callback that opens one page.
+
+    Args:
+        values: what was entered before, by slot; a slot not among them starts as the sheet says.
+        nonce: fresh for every opening, because clients remember what they showed under an id
+            (https://github.com/discord/discord-api-docs/issues/7554).
+    """
+    pages = sheet.pages()
+    where = labels.page_of.format(page=page + 1, pages=len(pages)) if len(pages) > 1 else ""
+    room = limits.MODAL_TITLE - (len(where) + 3 if where else 0)
+    title = f"{fit(sheet.title, room)} · {where}" if where else fit(sheet.title, room)
+    parts: list[Json] = []
+    if sheet.intro:
+        intro, _ = (code_block if sheet.code else shorten)(sheet.intro, INTRO_ROOM)
+        parts.append(c.text(intro))
+    parts += [_labelled(slot, values.get(slot.name, slot.start)) for slot in pages[page]]
+    custom_id = Control(view.ask_id, view.revision, verb, f"{page}.{nonce}").encode()
+    return {"custom_id": custom_id, "title": fit(title, limits.MODAL_TITLE), "components": [*parts]}
+
+
+def _labelled(slot: Slot, value: JsonValue) -> Json:
+    made: Json = {
+        "type": c.LABEL,
+        "label": fit(slot.label, limits.LABEL_TEXT),
+        "component": _input(slot, value),
+    }
+    if slot.description.strip():
+        made["description"] = fit(slot.description, limits.LABEL_DESCRIPTION)
+    return made
+
+
+def _input(slot: Slot, value: JsonValue) -> Json:
+    if slot.look in {Look.LINE, Look.LINES}:
+        text = value if isinstance(value, str) else ""
+        made: Json = {
+            "type": c.TEXT_INPUT,
+            "custom_id": slot.name,
+            "style": SHORT if slot.look is Look.LINE else PARAGRAPH,
+            "required": slot.required,
+            "max_length": limits.INPUT_VALUE,
+        }
+        return made | {"value": text} if text else made
+    chosen = set(map(str, value)) if isinstance(value, list) else set()
+    options = [
+        c.option(label, str(i), description, str(i) in chosen)
+        for i, (label, description) in enumerate(slot.options)
+    ]
+    if slot.look is Look.RADIO:
+        return {
+            "type": c.RADIO_GROUP,
+            "custom_id": slot.name,
+            "required": slot.required,
+            "options": [*options],
+        }
+    least = max(slot.least, 1 if slot.required else 0)
+    most = len(options) if slot.several else 1
+    if slot.look is Look.MENU:
+        return c.select(slot.name, options, least=least, most=most, required=slot.required)
+    return {
+        "type": c.CHECKBOX_GROUP,
+        "custom_id": slot.name,
+        "required": slot.required,
+        "min_values": least,
+        "max_values": most,
+        "options": [*options],
+    }

@@ -1,0 +1,188 @@
+"""What Discord sends, read: a click, a submitted modal, a typed message. Pure; what is malformed gives None.
+
+https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object and
+https://docs.discord.com/developers/resources/message#message-object
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from pydantic import JsonValue
+
+from adapters.controls import Control, decode
+from adapters.discord import components as c
+from adapters.discord import limits
+from bot.ports import Actor
+from bot.walker import Person
+
+SURFACE: Final = "discord"
+
+
+class Kind(IntEnum):
+    """Types of interactions."""
+
+    PING = 1
+    COMMAND = 2
+    COMPONENT = 3
+    AUTOCOMPLETE = 4
+    MODAL_SUBMIT = 5
+
+
+class MessageType(IntEnum):
+    """Types of messages that people write."""
+
+    DEFAULT = 0
+    REPLY = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A click or a submitted modal."""
+
+    id: str
+    token: str
+    kind: int
+    actor: Actor
+    control: Control | None
+    """What was used; None: nothing of ours."""
+    message_id: str | None
+    private: bool
+    """Whether it was used on a message that only this person sees."""
+    values: tuple[str, ...]
+    """What was chosen in a menu."""
+    offered: tuple[str, ...]
+    """What that menu offered, as the person saw it."""
+    inputs: Mapping[str, JsonValue]
+    """What a modal's inputs hold, by their custom_id."""
+
+    @property
+    def delivery(self) -> str:
+        """The id under which this is counted once."""
+        return f"discord:interaction:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A message that somebody wrote."""
+
+    id: str
+    channel_id: str
+    guild_id: str | None
+    actor: Actor
+    text: str
+    reply_to: str | None
+    mentioned: frozenset[str]
+
+    @property
+    def delivery(self) -> str:
+        """The id under which this is counted once."""
+        return f"discord:message:{self.id}"
+
+
+def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
+    """A click or submitted modal; None where the payload is neither."""
+    data, token, kind = body.get("data"), body.get("token"), body.get("type")
+    actor = _actor(body, body.get("member"), body.get("user"))
+    if not isinstance(data, dict) or actor is None or not isinstance(token, str):
+        return None
+    if not isinstance(kind, int) or not isinstance(body.get("id"), str):
+        return None
+    message = _object(body.get("message"))
+    flags = message.get("flags")
+    custom_id = data.get("custom_id")
+    return Interaction(
+        id=str(body["id"]),
+        token=token,
+        kind=kind,
+        actor=actor,
+        control=decode(custom_id),
+        message_id=_text(message.get("id")),
+        private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
+        values=_texts(data.get("values")),
+        offered=_offered(message, custom_id),
+        inputs=_inputs(data.get("components")),
+    )
+
+
+def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
+    """A message that a person wrote with words in it; None for everything else that a channel shows.
+
+    Files and what bots and webhooks write are left alone. Without the privileged intent Discord
+    hands over the text only where the bot is mentioned, replied to, or written to directly.
+    """
+    author = _object(body.get("author"))
+    if author.get("bot") or body.get("webhook_id") or body.get("attachments"):
+        return None
+    if body.get("type") not in set(MessageType) or not isinstance(body.get("channel_id"), str):
+        return None
+    actor = _actor(body, body.get("member"), author)
+    text = str(body.get("content") or "")
+    for mention in (f"<@{bot_id}>", f"<@!{bot_id}>"):
+        text = text.replace(mention, "")
+    if actor is None or not text.strip() or not isinstance(body.get("id"), str):
+        return None
+    mentions = body.get("mentions")
+    listed = mentions if isinstance(mentions, list) else []
+    return Typed(
+        id=str(body["id"]),
+        channel_id=str(body["channel_id"]),
+        guild_id=_text(body.get("guild_id")),
+        actor=actor,
+        text=text.strip(),
+        reply_to=_text(_object(body.get("message_reference")).get("message_id")),
+        mentioned=frozenset(str(_object(each).get("id")) for each in listed),
+    )
+
+
+def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
+    """The person and their roles: Discord sends all of a member's roles, so that none stays unknown."""
+    known, guild = _object(member), _text(body.get("guild_id"))
+    account = _object(known.get("user")) or _object(user)
+    user_id = _text(account.get("id"))
+    if user_id is None:
+        return None
+    name = known.get("nick") or account.get("global_name") or account.get("username")
+    roles = frozenset(_texts(known.get("roles")))
+    roles |= {guild} if guild else set()  # the role @everyone has the server's own id
+    return Actor(Person(surface=SURFACE, user_id=user_id, name=_text(name)), roles, roles)
+
+
+def _offered(message: Mapping[str, JsonValue], custom_id: JsonValue) -> tuple[str, ...]:
+    for component in c.walk(message.get("components")):
+        if component.get("type") == c.STRING_SELECT and component.get("custom_id") == custom_id:
+            options = component.get("options")
+            listed = options if isinstance(options, list) else []
+            return tuple(str(_object(option).get("value")) for option in listed)
+    return ()
+
+
+def _inputs(components: JsonValue) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for component in c.walk(components):
+        name = component.get("custom_id")
+        if not isinstance(name, str):
+            continue
+        if component.get("type") == c.TEXT_INPUT:
+            found[name] = _text(component.get("value")) or ""
+        elif component.get("type") == c.RADIO_GROUP:
+            value = component.get("value")
+            found[name] = [value] if isinstance(value, str) else []
+        else:
+            found[name] = [*_texts(component.get("values"))]
+    return found
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()

@@ -1,0 +1,312 @@
+"""A view as Discord's live message: the prompt, the review or the record. Pure.
+
+One Components V2 message an ask, edited in place. All its text together has to fit one budget, so
+the short texts stand in full and the long ones share what is left; whatever was shortened gets
+"Show in full" beside it (`whole`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from adapters import texts, words
+from adapters.controls import Verb
+from adapters.discord import choices, limits, sheets
+from adapters.discord import components as c
+from adapters.discord.choices import Look, control
+from adapters.discord.components import Json, Style
+from adapters.discord.text import fit, inert, share, shorten
+from adapters.texts import units
+from bot.ask import Status
+from bot.form import AnswerType, Question
+from bot.labels import Labels
+from bot.view import Control, Line, Prompt, View, texts_of
+
+TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
+"""What all texts of a message may take, with some room for marks around them."""
+LABEL_ROOM: Final = 200
+HEADER_ROOM: Final = 60
+SO_FAR_ROOM: Final = 800
+QUESTION_IN_LINE: Final = 120
+ANSWER_IN_LINE: Final = 200
+SECTIONS: Final = 8
+"""Answers that get an Edit button of their own beside them; more of them are edited through a menu."""
+NOTE_ROOM: Final = 1_900
+
+BLURPLE: Final = 0x5865F2
+GREEN: Final = 0x3BA55D
+GREY: Final = 0x99AAB5
+RED: Final = 0xED4245
+_COLORS: Final = {
+    Status.ANSWERED: GREEN,
+    Status.CANCELLED: GREY,
+    Status.TURN_ENDED: GREY,
+    Status.EXPIRED: RED,
+    Status.WITHDRAWN: GREY,
+    Status.FAILED: RED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A text that may be shortened, and how it is set."""
+
+    raw: str
+    most: int
+    frame: str = "{}"
+
+
+def message(view: View, labels: Labels, look: Look | None = None) -> Json:
+    """The live message of a view, as the fields of a post or an edit."""
+    if view.prompt is not None:
+        opened = look or Look(page=choices.page_of(view.prompt))
+        return _prompt(view, view.prompt, labels, opened)
+    return _record(view, labels) if view.outcome else _review(view, labels, look or Look())
+
+
+def plain(view: View, labels: Labels) -> Json:
+    """The least that can be shown, for when Discord refuses `message`, which would be our defect."""
+    said = view.prompt.question.text if view.prompt else words.ending(view, labels)
+    heading, _ = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    body, _ = shorten(said or labels.review_title, NOTE_ROOM)
+    return c.message([c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, full=True))])
+
+
+def note(content: str, buttons: tuple[Json, ...] = ()) -> Json:
+    """A private message to one person; ``content`` is markdown of ours, its foreign parts made inert."""
+    return c.message(
+        [c.text(texts.shorten(content, limits.MESSAGE_TEXT)), *c.rows(buttons)], private=True
+    )
+
+
+def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
+    question = prompt.question
+    heading, short = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    header, header_short = shorten(question.header or "", HEADER_ROOM)
+    blocks = [
+        _Block(question.context or "", limits.MESSAGE_TEXT),
+        _Block(question.text, limits.MESSAGE_TEXT, "**{}**"),
+    ]
+    so_far, so_far_short = _lines_so_far(view, labels)
+    used = sum(map(units, (heading, header, *so_far)))
+    spelt = choices.listed(question, look) if choices.is_spelt_out(question) else ()
+    ticks = _ticks(prompt, look)
+    options = [
+        _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}") for i in spelt
+    ]
+    texts, left_out = _fitted(
+        [*blocks, *options, _Block(ticks, 400, "-# ☑ {}")], TEXT_BUDGET - used
+    )
+    context, asked, *rest = texts
+    parts: list[Json] = [c.text(f"-# {heading}")]
+    parts += [c.text(context)] if context else []
+    parts.append(c.text("\n".join(filter(None, [header and f"__{header}__", asked]))))
+    parts += [c.text("\n".join(rest[:-1]))] if options else []
+    parts += [c.separator(), c.text("\n".join(so_far))] if so_far else []
+    parts += [c.text(rest[-1])] if ticks else []
+    parts += _answering(view, prompt, labels, look)
+    full = short or header_short or so_far_short or left_out or sheets.needs_full(prompt)
+    parts += c.rows(_controls(view, labels, full=full))
+    return c.message([c.container(parts, BLURPLE)])
+
+
+def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+    """The controls that answer a prompt."""
+    match prompt.question.answer_type:
+        case AnswerType.BOOLEAN:
+            return c.rows(_yes_no(view, prompt, labels))
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return choices.widgets(view, prompt, labels, look)
+        case AnswerType.TEXT:
+            return c.rows([_opening(view, Verb.WRITE, labels.answer)])
+        case AnswerType.SCHEMA:
+            return c.rows([_opening(view, Verb.FILL, labels.fill_in)])
+        case _:
+            assert_never(prompt.question.answer_type)
+
+
+def _opening(view: View, verb: Verb, label: str) -> Json:
+    return c.button(fit(label, limits.BUTTON_LABEL), control(view, verb), Style.PRIMARY)
+
+
+def _yes_no(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
+    def one(label: str, verb: Verb, value: bool) -> Json:
+        chosen = prompt.prefill is value and verb is Verb.ANSWER
+        style = Style.PRIMARY if chosen else Style.SECONDARY
+        argument = "true" if value else "false"
+        return c.button(fit(label, limits.BUTTON_LABEL), control(view, verb, argument), style)
+
+    plain_two = [one(labels.yes, Verb.ANSWER, True), one(labels.no, Verb.ANSWER, False)]
+    if not prompt.remember:
+        return plain_two
+    remembered = [
+        one(labels.yes_for_turn, Verb.REMEMBER, True),
+        one(labels.no_for_turn, Verb.REMEMBER, False),
+    ]
+    return [*plain_two, *remembered]
+
+
+def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
+    """Back, Reply, End Turn; then what lets a person read what is not shown here."""
+    made: dict[Control, Callable[[], Json]] = {
+        Control.BACK: lambda: c.button(
+            fit(labels.back, limits.BUTTON_LABEL), control(view, Verb.BACK)
+        ),
+        Control.REPLY: lambda: c.button(
+            fit(labels.reply, limits.BUTTON_LABEL), control(view, Verb.REPLY)
+        ),
+        Control.END_TURN: lambda: c.button(
+            fit(labels.end_turn, limits.BUTTON_LABEL), control(view, Verb.END_TURN), Style.DANGER
+        ),
+    }
+    buttons = [made[each]() for each in view.controls]
+    if full:
+        buttons.append(
+            c.button(fit(labels.details, limits.BUTTON_LABEL), control(view, Verb.FULL, 0))
+        )
+    if view.prompt and any(o.preview for o in view.prompt.question.options):
+        label = fit(labels.preview, limits.BUTTON_LABEL)
+        buttons.append(c.button(label, control(view, Verb.PREVIEW, 0)))
+    return buttons
+
+
+def _review(view: View, labels: Labels, look: Look) -> Json:
+    heading = inert(f"{labels.review_title}")
+    asks, short = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    top = [c.text(f"-# {asks}\n**{heading}**\n{inert(labels.review_text)}")]
+    room = TEXT_BUDGET - units(asks) - units(heading) - units(inert(labels.review_text))
+    lines, left_out = _fitted_lines(view.lines, labels, room)
+    parts: list[Json] = []
+    edits = [(i, line) for i, line in enumerate(view.lines) if line.editable]
+    if len(view.lines) <= SECTIONS:
+        for i, (text, line) in enumerate(zip(lines, view.lines, strict=True)):
+            edit = control(view, Verb.EDIT, i)
+            button = c.button(fit(labels.edit, limits.BUTTON_LABEL), edit)
+            parts.append(c.section(text, button) if line.editable else c.text(text))
+    else:
+        parts = [c.text("\n".join(lines)), *_edit_menu(view, edits, labels, look)]
+    submit = c.button(
+        fit(labels.submit, limits.BUTTON_LABEL), control(view, Verb.SUBMIT), Style.PRIMARY
+    )
+    ends = c.rows([submit, *_controls(view, labels, full=short or left_out)])
+    return c.message([c.container([*top, *parts, *ends], BLURPLE)])
+
+
+def _edit_menu(view: View, edits: list[tuple[int, Line]], labels: Labels, look: Look) -> list[Json]:
+    size = limits.SELECT_OPTIONS
+    total = max(1, -(-len(edits) // size))
+    page = look.page if look.page < total else 0
+    shown = edits[page * size : (page + 1) * size]
+    if not shown:
+        return []
+    place = (
+        labels.edit
+        if total == 1
+        else f"{labels.edit} · {labels.page_of.format(page=page + 1, pages=total)}"
+    )
+    menu = c.select(
+        control(view, Verb.EDIT, f"p{page}"),
+        [
+            c.option(fit(f"{i + 1}. {line.question.text}", limits.OPTION_LABEL), str(i))
+            for i, line in shown
+        ],
+        placeholder=fit(place, limits.PLACEHOLDER),
+    )
+    row: Json = {"type": c.ACTION_ROW, "components": [menu]}
+    return [row, *c.rows(choices.turning(view, Verb.PAGE, page, total, labels))]
+
+
+def _record(view: View, labels: Labels) -> Json:
+    if view.outcome is None:
+        raise AssertionError("an open ask has no record")
+    ending = words.ending(view, labels)
+    by = view.outcome.ended_by
+    how = f"{ending} {labels.by.format(name=words.name_of(by))}" if by else ending
+    heading, short = shorten(how, LABEL_ROOM)
+    asks, asks_short = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    room = TEXT_BUDGET - units(heading) - units(asks)
+    reply_room = room // 3 if view.reply and view.lines else room
+    reply, reply_short = shorten(view.reply or "", reply_room)
+    lines, left_out = _fitted_lines(view.lines, labels, room - units(reply))
+    parts = [c.text(f"-# {asks}\n**{heading}**")]
+    parts += [c.text("\n".join(lines))] if lines else []
+    parts += [c.text(f">>> {reply}")] if reply else []
+    if short or asks_short or left_out or reply_short:
+        parts += c.rows(_controls(view, labels, full=True))
+    return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
+
+
+# --- texts within their room ------------------------------------------------------------------------
+
+
+def _fitted(blocks: list[_Block], total: int) -> tuple[list[str], bool]:
+    """Texts in their frames within ``total`` units together, and whether something was left out."""
+    frames = [units(block.frame) if block.raw else 0 for block in blocks]
+    wanted = [min(units(inert(block.raw)), block.most) for block in blocks]
+    rooms = share(wanted, total - sum(frames) - len(blocks))
+    texts, left_out = [], False
+    for block, room in zip(blocks, rooms, strict=True):
+        text, short = shorten(block.raw, room) if block.raw.strip() else ("", False)
+        texts.append(block.frame.format(text) if text else "")
+        left_out = left_out or short
+    return texts, left_out
+
+
+def _fitted_lines(lines: tuple[Line, ...], labels: Labels, total: int) -> tuple[list[str], bool]:
+    """Questions with their answers, all of them, in ``total`` units."""
+    blocks = [
+        block
+        for line in lines
+        for block in (
+            _Block(line.question.text, limits.MESSAGE_TEXT, "**{}**"),
+            _Block(answer_text(line, labels), limits.MESSAGE_TEXT),
+        )
+    ]
+    texts, left_out = _fitted(blocks, total)
+    pairs = zip(texts[::2], texts[1::2], strict=True)
+    return [f"{question}\n{answer}" for question, answer in pairs], left_out
+
+
+def answer_text(line: Line, labels: Labels) -> str:
+    """An answer as people read it, with a mark where no person gave it."""
+    if line.given is None:
+        return labels.not_answered
+    said = "\n".join(texts_of(line.question, line.given)) or labels.none_chosen
+    source = words.source_note(line.given.source, labels)
+    return f"{said} ({source})" if source else said
+
+
+def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
+    """The newest answers, a line each, as many as their room takes."""
+    lines: list[str] = []
+    left, short = SO_FAR_ROOM, False
+    for line in reversed(view.lines):
+        question, cut_question = shorten(" ".join(line.question.text.split()), QUESTION_IN_LINE)
+        said = " · ".join(answer_text(line, labels).split("\n"))
+        answer, cut_answer = shorten(said, ANSWER_IN_LINE)
+        text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
+        if units(text) > left:
+            short = True
+            break
+        left -= units(text) + 1
+        short = short or cut_question or cut_answer
+        lines.append(text)
+    if not lines:
+        return [], short
+    return [f"-# {inert(labels.answered_so_far)}", *reversed(lines)], short
+
+
+def _option_text(question: Question, index: int) -> str:
+    option = question.options[index]
+    label = " ".join(option.label.split())
+    return f"{label} — {option.description}" if option.description else label
+
+
+def _ticks(prompt: Prompt, look: Look) -> str:
+    """The ticked options, where the menu shows only some of them."""
+    question = prompt.question
+    if question.answer_type is not AnswerType.MULTI_SELECT or choices.pages(question) == 1:
+        return ""
+    return " · ".join(choices.named(question, i) for i in choices.ticked(prompt, look))

@@ -1,0 +1,81 @@
+"""Texts within Discord's limits, and markdown that is none. Pure.
+
+Discord reads markdown in Text Displays only; labels, options and placeholders show it as it is
+(https://docs.discord.com/developers/components/reference#text-display). A backslash takes the
+meaning from any ASCII mark that follows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from adapters import texts
+from adapters.plain import one_line, visible
+
+# `:` begins a scheme or an emoji's name only before a slash or a word; `@` and `<` begin every mention.
+_MARKS: Final = re.compile(r"[\\*_~|`<@\[\]]|:(?=[/\w+-])")
+_LINE_STARTS: Final = re.compile(r"^([ \t]*(?:\d+(?=[.)]))?)([#>+.)-])", re.MULTILINE)
+_PIECE: Final = 900
+"""Units of a text that are kept together on a page; escaping at most doubles them."""
+
+
+def fit(text: str, most: int) -> str:
+    """A text on one line in at most ``most`` units, for where markdown is not read."""
+    return texts.shorten(one_line(text), most)
+
+
+def fits(text: str, most: int) -> bool:
+    """Whether `fit` would shorten nothing and move no line end."""
+    return "\n" not in text.strip() and texts.units(one_line(text)) <= most
+
+
+def inert(text: str) -> str:
+    """A text as markdown that shows every character as it is: no mention, link, list, heading or code."""
+    escaped = _MARKS.sub(r"\\\g<0>", visible(text))
+    return _LINE_STARTS.sub(_escape_start, escaped)
+
+
+def _escape_start(found: re.Match[str]) -> str:
+    # A dot or bracket matters behind a number only: "1." begins a list, "." does not.
+    if found[2] in ".)" and not found[1].strip():
+        return found[0]
+    return f"{found[1]}\\{found[2]}"
+
+
+def shorten(text: str, most: int) -> tuple[str, bool]:
+    """A text as `inert` markdown in at most ``most`` units, and whether something was left out."""
+    stripped = visible(text).strip()
+    kept = texts.shorten(stripped, most)
+    escaped = inert(kept)
+    if texts.units(escaped) <= most:
+        return escaped, kept != stripped
+    before = texts.shorten(escaped, most).removesuffix(texts.ELLIPSIS)
+    if (len(before) - len(before.rstrip("\\"))) % 2:  # the cut went through an escape
+        before = before[:-1]
+    return before + texts.ELLIPSIS, True
+
+
+def code_block(text: str, most: int) -> tuple[str, bool]:
+    """A text as a block of code in at most ``most`` units, and whether something was left out."""
+    fence = "```"
+    body = visible(text).replace(fence, "`\u200b`\u200b`")
+    kept = texts.shorten(body, most - 2 * len(fence) - 2)
+    return f"{fence}\n{kept}\n{fence}", kept != body
+
+
+def pieces(text: str) -> list[str]:
+    """A text of any length as `inert` pieces that a page each holds; nothing but blanks at the cuts is lost."""
+    parts = texts.chunks(visible(text), _PIECE)
+    return [inert(part.strip()) for part in parts if part.strip()]
+
+
+def share(wanted: Sequence[int], total: int) -> list[int]:
+    """Divides ``total`` among texts of the lengths ``wanted``: short ones get all, long ones equal parts."""
+    given = [0] * len(wanted)
+    left, waiting = total, sorted(range(len(wanted)), key=wanted.__getitem__)
+    for place, i in enumerate(waiting):
+        given[i] = min(wanted[i], left // (len(waiting) - place))
+        left -= given[i]
+    return given

@@ -1,0 +1,19 @@
+"""Who may act on an ask, as far as a surface can tell by itself. Pure; the service decides in the end."""
+
+from __future__ import annotations
+
+from bot.ask import ANYONE, Ask
+from bot.ports import Actor
+
+
+def groups_asked(ask: Ask) -> frozenset[str]:
+    """The groups (without the leading @) among an ask's responders."""
+    return frozenset(who[1:] for who in ask.responders if who.startswith("@"))
+
+
+def is_stranger(ask: Ask, actor: Actor) -> bool:
+    """Whether it is certain that this person may not act: nobody named them, and their groups are known."""
+    if ANYONE in ask.responders or actor.person.user_id in ask.responders:
+        return False
+    groups = groups_asked(ask)
+    return not groups & actor.groups and groups <= actor.groups_known

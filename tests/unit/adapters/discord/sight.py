@@ -1,0 +1,45 @@
+"""What a person can read of a rendered message, with Discord's escapes taken away as its client does."""
+
+from __future__ import annotations
+
+import re
+
+from adapters.discord import components as c
+from adapters.discord.components import Json
+from adapters.plain import visible
+
+ESCAPE = re.compile(r"\\([^0-9A-Za-z\s])")
+OURS = re.compile(r"^(?:-# |>>> )|\*\*(?=\S)|(?<=\S)\*\*|__|^```\n?|\n?```$", re.MULTILINE)
+
+
+def unescaped(markdown: str) -> str:
+    """The characters that markdown of ours shows."""
+    return ESCAPE.sub(r"\1", markdown)
+
+
+def texts_of(message: Json) -> list[str]:
+    """Every text of a message or modal as its reader sees it."""
+    found = []
+    for part in c.walk(message["components"]):
+        if part["type"] == c.TEXT_DISPLAY:
+            found.append(unescaped(str(part["content"])))
+        found += [
+            str(part[key])
+            for key in ("label", "placeholder", "description", "value")
+            if part.get(key)
+        ]
+        options = part.get("options")
+        for option in options if isinstance(options, list) else []:
+            assert isinstance(option, dict)
+            found += [str(option["label"]), str(option.get("description") or "")]
+    return found
+
+
+def squeezed(text: str) -> str:
+    """A text without blanks and without the marks that we set texts in, to compare by."""
+    return re.sub(r"[\s*_`\u200b]|-#", "", visible(text))
+
+
+def controls_of(message: Json) -> list[str]:
+    """The custom_ids of everything that can be used."""
+    return [str(part["custom_id"]) for part in c.walk(message["components"]) if "custom_id" in part]

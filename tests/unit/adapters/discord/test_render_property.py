@@ -1,0 +1,142 @@
+"""Any valid form renders within Discord's rules in every state, and every word of it can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.controls import Verb, decode
+from adapters.discord import modals, render, sheets, whole
+from adapters.discord.choices import Look
+from adapters.discord.components import Json
+from bot.ask import Ask
+from bot.form import AnswerType
+from bot.labels import Labels
+from bot.view import View, texts_of, view_of
+from tests.fakes.discord.rules import check_callback, check_message, check_modal
+from tests.strategies import forms
+from tests.unit.adapters.discord import sight
+from tests.unit.adapters.discord.examples import large_forms, walked
+
+LABELS = Labels()
+ASKS = walked(st.one_of(forms(), large_forms()))
+MANY = settings(max_examples=60)
+
+
+@MANY
+@given(ASKS, st.integers(0, 3))
+def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: int) -> None:
+    view = view_of(ask)
+    for message in (
+        render.message(view, LABELS),
+        render.message(view, LABELS, Look(page=page)),
+        render.message(view, LABELS, Look(found=tuple(range(page)))),
+        render.plain(view, LABELS),
+    ):
+        assert check_message(message) == []
+        assert (
+            check_message(message, schema="MessageEditRequestPartial", old={"flags": 32768}) == []
+        )
+        assert message["allowed_mentions"] == {"parse": []}
+
+
+@MANY
+@given(ASKS)
+def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
+    view = view_of(ask)
+    message = render.message(view, LABELS)
+    controls = [decode(each) for each in sight.controls_of(message)]
+    verbs = {control.verb for control in controls if control}
+    seen = sight.texts_of(message)
+    if Verb.FULL in verbs:
+        seen += full_text(view, Verb.FULL)
+    if Verb.PREVIEW in verbs:
+        seen += full_text(view, Verb.PREVIEW)
+    if view.prompt is not None and Verb.PAGE in verbs:
+        for page in range(50):
+            seen += sight.texts_of(render.message(view, LABELS, Look(page=page)))
+    shown = sight.squeezed("".join(seen))
+    for words in said(view):
+        assert sight.squeezed(words) in shown, words
+
+
+@MANY
+@given(ASKS)
+def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) -> None:
+    view = view_of(ask)
+    controls = [decode(each) for each in sight.controls_of(render.message(view, LABELS))]
+    if not ask.open:
+        assert {control.verb for control in controls if control} <= {Verb.FULL}
+    else:
+        verbs = [control.verb for control in controls if control]
+        assert Verb.REPLY in verbs
+        assert Verb.END_TURN in verbs
+        assert (Verb.BACK in verbs) == ("back" in view.controls)
+
+
+@MANY
+@given(ASKS)
+def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> None:
+    view = view_of(ask)
+    for verb in (Verb.WRITE, Verb.FILL, Verb.OTHER, Verb.REPLY, Verb.SEARCH):
+        sheet = sheets.sheet_of(view, verb, LABELS)
+        for page in range(len(sheet.pages()) if sheet else 0):
+            assert sheet is not None
+            data = modals.modal(view, sheet, verb, page, {}, "abcd1234", LABELS)
+            assert check_modal(data) == []
+            assert check_callback({"type": 9, "data": data}) == []
+
+
+@MANY
+@given(ASKS)
+def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask) -> None:
+    view = view_of(ask)
+    prompt = view.prompt
+    if prompt is None or prompt.prefill is None or prompt.prefill_other:
+        return
+    kinds = {AnswerType.TEXT: Verb.WRITE, AnswerType.SCHEMA: Verb.FILL}
+    verb = kinds.get(prompt.question.answer_type)
+    if verb is None:
+        return
+    sheet = sheets.sheet_of(view, verb, LABELS)
+    assert sheet is not None
+    action = sheets.read(prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots})
+    assert not isinstance(action, tuple)
+    if not (isinstance(prompt.prefill, dict) and "more" in prompt.prefill):
+        assert action.model_dump()["value"] == prompt.prefill
+
+
+def full_text(view: View, verb: Verb) -> list[str]:
+    """Every page of a private message, by clicking Next to the end."""
+    seen: list[str] = []
+    number, last = 0, False
+    while not last:
+        message = whole.page(view, verb, number, LABELS)
+        assert check_callback({"type": 4, "data": message}) == []
+        seen += first_texts(message)
+        number += 1
+        last = not any(
+            control and control.argument == str(number)
+            for control in map(decode, sight.controls_of(message))
+        )
+    return seen
+
+
+def first_texts(message: Json) -> list[str]:
+    return sight.texts_of(message)[:1]
+
+
+def said(view: View) -> Iterator[str]:
+    """Everything that the agent and the people have said in what a view shows."""
+    if view.prompt is not None:
+        question = view.prompt.question
+        yield from (question.text, question.context or "", question.header or "")
+        for option in question.options:
+            yield from (option.label, option.description or "", option.preview or "")
+    for line in view.lines:
+        yield line.question.text
+        if line.given is not None:
+            yield from texts_of(line.question, line.given)
+    yield view.reply or ""
