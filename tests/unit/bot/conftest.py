@@ -1,0 +1,50 @@
+"""A service over a real SQLite file, with a chat surface and a page, and a clock that tests move."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.routing import Rules
+from bot.service import Service
+from bot.submission import Routes
+from storage.sqlite import SqliteStore
+from tests.service_parts import FakePage, FakeSurface, ManualClock
+
+
+@dataclass
+class Parts:
+    """Everything a test of the service holds in its hands."""
+
+    store: SqliteStore
+    clock: ManualClock
+    chat: FakeSurface
+    web: FakePage
+
+    def service(self, rules: Rules | None = None, *, inquiry: bool = False, routes: Routes | None = None) -> Service:
+        """A service; another one on the same parts is what a restart is."""
+        return Service(
+            self.store,
+            self.clock,
+            {"chat": self.chat, "web": self.web},
+            known_surfaces=frozenset({"pager"}),
+            routes=routes,
+            rules=rules,
+            has_inquiry=inquiry,
+        )
+
+
+@pytest.fixture
+async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
+    store = SqliteStore(tmp_path / "asks.db")
+    await store.open()
+    yield Parts(store, ManualClock(), FakeSurface(), FakePage("web", responders=("anyone",)))
+    await store.close()
+
+
+@pytest.fixture
+def service(parts: Parts) -> Service:
+    return parts.service()

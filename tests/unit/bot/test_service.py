@@ -1,0 +1,324 @@
+"""The service over a real database: who may do what, what is committed, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask, Reason, Status
+from bot.dialects import registry
+from bot.errors import InvalidCallError, ProblemError, UnavailableError
+from bot.ports import Acted, Rejected, Why
+from bot.routing import Rules
+from bot.service import Service
+from bot.submission import Agent, Route, Routes
+from bot.walker import Answer, Back, EndTurn, Reply, Source
+from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+
+
+def tool_question(**question: Any) -> dict[str, Any]:
+    return {"tool": "git", "question": {"id": "force", "text": "Force?", "answer_type": "boolean", **question}}
+
+
+def rules(**question: Any) -> Rules:
+    return Rules.model_validate({"tools": {"ask_user": {"questions": {"go": question}}}})
+
+
+async def submitted(service: Service, *questions: dict[str, Any], **envelope: Any) -> Ask:
+    return (await service.submit(ask_user(*questions, **envelope))).ask
+
+
+def result_of(ask: Ask) -> Any:
+    result = registry.result_of(ask)
+    assert result is not None
+    return result.structured
+
+
+async def test_an_answer_is_stored_with_who_gave_it_and_ends_the_ask(service: Service) -> None:
+    ask = await submitted(service)
+    acted = await service.act(ask.id, Answer(value=True), actor(), revision=1)
+    stored = await service.get(ask.id)
+    assert isinstance(acted, Acted)
+    assert stored == acted.ask
+    assert (stored.status, result_of(stored)) == (Status.ANSWERED, {"go": True})
+    assert stored.outcome is not None
+    assert (stored.outcome.ended_by, stored.outcome.source) == (actor().person, Source.HUMAN)
+    kinds = [line.entry.kind for line in await service.record(ask.id)]
+    assert kinds == ["request", "answered", "ended"]
+
+
+async def test_a_stale_revision_changes_nothing_and_tells_who_was_faster(service: Service) -> None:
+    ask = await submitted(service, boolean("a"), boolean("b"))
+    await service.act(ask.id, Answer(value=True), actor("FAST"), revision=1)
+    late = await service.act(ask.id, Answer(value=False), actor("LATE"), revision=1)
+    assert isinstance(late, Rejected)
+    assert late.why is Why.STALE
+    assert late.ask is not None
+    assert late.ask.acted_by == actor("FAST").person
+    assert [given.value for given in late.ask.walk.answers] == [True]
+
+
+async def test_the_same_delivery_counts_once_and_is_told_so(service: Service) -> None:
+    ask = await submitted(service, boolean("a"), boolean("b"))
+    first = await service.act(ask.id, Answer(value=True), actor(), delivery="click-1")
+    again = await service.act(ask.id, Answer(value=True), actor(), delivery="click-1")
+    assert isinstance(first, Acted)
+    assert isinstance(again, Acted)
+    assert (first.repeated, again.repeated) == (False, True)
+    assert again.ask == first.ask
+
+
+async def test_an_ended_ask_an_unknown_ask_and_a_value_that_is_no_answer_are_told_apart(service: Service) -> None:
+    ask = await submitted(service, boolean("a"), boolean("b"))
+    wrong = await service.act(ask.id, Answer(value="yes"), actor())
+    assert isinstance(wrong, Rejected)
+    assert (wrong.why, [p.pointer for p in wrong.problems]) == (Why.INVALID, ["/value"])
+    await service.act(ask.id, EndTurn(), actor())
+    ended = await service.act(ask.id, Answer(value=True), actor())
+    unknown = await service.act("ask_none", Answer(value=True), actor())
+    assert isinstance(ended, Rejected)
+    assert isinstance(unknown, Rejected)
+    assert (ended.why, unknown.why) == (Why.ENDED, Why.NOT_FOUND)
+
+
+async def test_only_named_people_and_members_of_named_groups_may_act(parts: Parts) -> None:
+    service = parts.service()
+    parts.chat.groups["MEMBER"] = frozenset({"OPS"})
+    ask = await submitted(service, *map(boolean, "abcd"), responders=["NAMED", "@OPS"])
+    told = {}
+    for user in ("NAMED", "MEMBER", "STRANGER"):
+        told[user] = await service.act(ask.id, Answer(value=True), actor(user))
+    assert isinstance(told["NAMED"], Acted)
+    assert isinstance(told["MEMBER"], Acted)
+    assert isinstance(told["STRANGER"], Rejected)
+    assert told["STRANGER"].why is Why.NOT_ALLOWED
+
+
+async def test_a_group_that_cannot_be_looked_up_lets_nobody_in(parts: Parts) -> None:
+    service = parts.service()
+    parts.chat.groups["MEMBER"] = frozenset({"OPS"})
+    parts.chat.failures.append(UnavailableError("down"))
+    ask = await submitted(service, responders=["@OPS"])
+    told = await service.act(ask.id, Answer(value=True), actor("MEMBER"))
+    assert isinstance(told, Rejected)
+    assert told.why is Why.NOT_ALLOWED
+
+
+async def test_a_direct_message_is_its_persons(service: Service) -> None:
+    ask = await submitted(service, to="chat:@U7", responders=None)
+    stranger = await service.act(ask.id, Answer(value=True), actor("U8"))
+    assert isinstance(stranger, Rejected)
+    assert isinstance(await service.act(ask.id, Answer(value=True), actor("U7")), Acted)
+
+
+async def test_a_shared_place_without_responders_is_refused_with_what_to_add(service: Service) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        await submitted(service, responders=None)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.pointer) == ("responders_required", "/responders")
+    assert "chat.responders" in problem.message
+
+
+async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_audit_line(parts: Parts) -> None:
+    service = parts.service()
+    with pytest.raises(InvalidCallError) as refused:
+        await submitted(service, {"id": "", "text": "?", "answer_type": "boolean"}, to="nowhere")
+    assert [p.code for p in refused.value.problems] == ["empty", "unknown_route"]
+    assert (await parts.store.page()).rows == ()
+
+
+@pytest.mark.parametrize("to", ["chat:", "chat:@", "chat:C1/", "nowhere", "nowhere:C1", "chat"])
+async def test_a_destination_that_is_none_is_refused_in_words(service: Service, to: str) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        await submitted(service, to=to)
+    assert [(p.code, p.pointer) for p in refused.value.problems] == [("unknown_route", "/to")]
+
+
+async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(service: Service) -> None:
+    first = await service.submit(ask_user(), idempotency_key="k", digest="one")
+    again = await service.submit(ask_user(), idempotency_key="k", digest="one")
+    other_agent = await service.submit(ask_user(), agent=Agent("b"), idempotency_key="k", digest="two")
+    assert (first.created, again.created, again.ask.id) == (True, False, first.ask.id)
+    assert other_agent.created
+    with pytest.raises(ProblemError) as refused:
+        await service.submit(ask_user(), idempotency_key="k", digest="two")
+    assert refused.value.status == 422
+
+
+async def test_a_token_reaches_only_its_routes(parts: Parts) -> None:
+    routes = Routes("web", {"ops": Route(to="chat:C9", responders="anyone", expires_in=60, remind_after=(5,))})
+    service = parts.service(routes=routes)
+    agent = Agent("a", routes=("ops",))
+    with pytest.raises(InvalidCallError) as refused:
+        await service.submit(ask_user(to="web"), agent=agent)
+    assert '"ops"' in refused.value.problems[0].message
+    ask = (await service.submit(ask_user(to=None, responders=None), agent=agent)).ask
+    assert ask.destination.channel == "C9"
+    assert ask.expires_at == ask.created_at + 60
+    assert ask.request.remind_after == (5.0,)
+
+
+async def test_a_fixed_answer_asks_nobody_and_never_looks_like_a_persons(parts: Parts) -> None:
+    ask = await submitted(parts.service(rules(answer=False)))
+    assert (ask.status, result_of(ask)) == (Status.ANSWERED, {"go": False})
+    assert ask.outcome is not None
+    assert (ask.outcome.source, ask.outcome.ended_by) == (Source.CONFIG, None)
+
+
+async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts: Parts) -> None:
+    service = parts.service(rules(answer=True))
+    ask = await submitted(service, boolean("first"), boolean("go"), boolean("last"))
+    acted = await service.act(ask.id, Answer(value=True), actor())
+    assert isinstance(acted, Acted)
+    assert acted.ask.question is not None
+    assert acted.ask.question.id == "last"
+    back = await service.act(ask.id, Back(), actor())
+    assert isinstance(back, Acted)
+    assert back.ask.question is not None
+    assert back.ask.question.id == "first", "Back does not stop at an answer that would be filled in again"
+
+
+async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(parts: Parts) -> None:
+    ask = await submitted(parts.service(rules(answer="maybe")))
+    assert (ask.status, ask.outcome and ask.outcome.reason) == (Status.FAILED, Reason.INVALID_STATIC_ANSWER)
+    assert "tools.ask_user.questions.go.answer" in result_of(ask)["error"]["message"]
+
+
+async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(parts: Parts) -> None:
+    ask = await submitted(parts.service(rules(target="assistant"), inquiry=True))
+    assert (ask.status, ask.outcome and ask.outcome.reason) == (Status.FAILED, Reason.ASSISTANT_ROUTING_DENIED)
+    assert "requires a human answer and cannot be routed to the assistant" in result_of(ask)["error"]["message"]
+
+
+async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts) -> None:
+    service = parts.service()
+    not_configured = await submitted(service, to="pager:1")
+    parts.chat.not_ready = "not connected"
+    not_connected = await submitted(service)
+    for ask in (not_configured, not_connected):
+        assert (ask.status, ask.outcome and ask.outcome.reason) == (Status.FAILED, Reason.NO_PROMPT_BACKEND)
+        assert "no chat surface is available" in result_of(ask)["error"]["message"]
+
+
+async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: Parts) -> None:
+    service = parts.service()
+    ask = await submitted(service, boolean("a"), boolean("b"))
+    await parts.store.shown(ask.id, await parts.chat.show(ask, lambda shown: parts.store.shown(ask.id, shown)))
+    parts.chat.not_ready = "reconnecting"
+    acted = await service.act(ask.id, Answer(value=True), actor())
+    assert isinstance(acted, Acted)
+    assert acted.ask.open
+
+
+async def test_an_answer_for_the_turn_is_reused_in_that_turn_only(service: Service) -> None:
+    def call(turn: str) -> Any:
+        envelope = {"to": "chat:C1", "responders": "anyone", "conversation": "c", "turn": turn}
+        return ask_user().model_copy(update={**envelope, "name": "tool_question", "arguments": tool_question()})
+
+    first = (await service.submit(call("t1"))).ask
+    await service.act(first.id, Answer(value=True, remember=True), actor())
+    reused = (await service.submit(call("t1"))).ask
+    assert (reused.status, result_of(reused)) == (Status.ANSWERED, {"answer_type": "boolean", "answer": True})
+    assert reused.outcome is not None
+    assert (reused.outcome.source, reused.outcome.ended_by) == (Source.REMEMBERED, None)
+    assert (await service.submit(call("t2"))).ask.open
+
+
+async def test_remembering_without_a_turn_is_refused(service: Service) -> None:
+    call = ask_user().model_copy(update={"name": "tool_question", "arguments": tool_question()})
+    ask = (await service.submit(call)).ask
+    told = await service.act(ask.id, Answer(value=True, remember=True), actor())
+    assert isinstance(told, Rejected)
+    assert [p.pointer for p in told.problems] == ["/remember"]
+
+
+async def test_who_waits_is_woken_by_the_outcome_and_not_before(service: Service) -> None:
+    ask = await submitted(service, boolean("a"), boolean("b"))
+    waiting = asyncio.create_task(service.wait(ask.id, WAIT))
+    await service.act(ask.id, Answer(value=True), actor())
+    assert not waiting.done()
+    await service.act(ask.id, Answer(value=False), actor())
+    ended = await waiting
+    assert ended is not None
+    assert ended.status is Status.ANSWERED
+    assert service.signals.count == 0
+
+
+async def test_a_wait_that_runs_out_or_is_released_gives_the_ask_as_it_stands(service: Service) -> None:
+    ask = await submitted(service)
+    assert await service.wait(ask.id, 0) == await service.get(ask.id)
+    waiting = asyncio.create_task(service.wait(ask.id, WAIT))
+    await asyncio.sleep(0)
+    service.stop_waiting()
+    released = await waiting
+    assert released is not None
+    assert released.open
+    assert await service.wait("ask_none", WAIT) is None
+
+
+async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
+    service = parts.service()
+    callback = {"url": "http://127.0.0.1:1/hook"}
+    answered, withdrawn, expired, failed = [
+        await submitted(service, callback=callback, to=to) for to in ("chat:C1", "chat:C1", "chat:C1", "pager:1")
+    ]
+    await service.act(answered.id, Answer(value=True), actor())
+    await service.withdraw(withdrawn.id)
+    await service.expire(expired.id)
+    due = await parts.store.due_deliveries(parts.clock.now(), 10)
+    types = {stored.delivery.ask_id: stored.delivery.type for stored in due}
+    assert types == {
+        answered.id: "ask.answered",
+        withdrawn.id: "ask.withdrawn",
+        expired.id: "ask.expired",
+        failed.id: "ask.failed",
+    }
+
+
+async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(service: Service) -> None:
+    whole = await submitted(service, boolean("a", default=True), boolean("b", default=False), on_expiry="defaults")
+    broken = await submitted(service, boolean("a", default=True), boolean("b"), on_expiry="defaults")
+    for ask in (whole, broken):
+        await service.expire(ask.id)
+    whole_now, broken_now = await service.get(whole.id), await service.get(broken.id)
+    assert whole_now is not None
+    assert broken_now is not None
+    assert (whole_now.status, result_of(whole_now)) == (Status.ANSWERED, {"a": True, "b": False})
+    assert whole_now.outcome is not None
+    assert (whole_now.outcome.source, whole_now.outcome.ended_by) == (Source.DEFAULT, None)
+    assert result_of(broken_now) == {"cancelled": True, "answered": {}, "reason": "expired"}
+
+
+async def test_a_switched_off_tool_is_refused_in_words(parts: Parts) -> None:
+    service = parts.service(Rules.model_validate({"tools": {"ask_user": {"enable": False}}}))
+    with pytest.raises(InvalidCallError) as refused:
+        await submitted(service)
+    assert "switched off" in refused.value.problems[0].message
+
+
+async def test_words_in_a_thread_act_where_they_name_an_answer_and_are_left_alone_otherwise(service: Service) -> None:
+    ask = await submitted(service, boolean("a"), boolean("b"))
+    assert await service.typed(ask.id, "what do you mean?", actor()) is None
+    assert isinstance(await service.typed(ask.id, "Yes", actor(), delivery="m1"), Acted)
+    now = await service.get(ask.id)
+    assert now is not None
+    assert [given.value for given in now.walk.answers] == [True]
+
+
+async def test_a_reply_goes_to_the_model_as_it_was_written(service: Service) -> None:
+    ask = await submitted(service)
+    acted = await service.act(ask.id, Reply(text="wait, which one?"), actor())
+    assert isinstance(acted, Acted)
+    assert result_of(acted.ask) == {"cancelled": True, "answered": {}, "reply": "wait, which one?"}
+
+
+async def test_a_thousand_pairs_of_clicks_make_a_thousand_steps(service: Service) -> None:
+    for _ in range(100):
+        ask = await submitted(service, boolean("a"), boolean("b"))
+        both = await asyncio.gather(
+            *(service.act(ask.id, Answer(value=value), actor(), revision=1) for value in (True, False))
+        )
+        assert sorted(type(told).__name__ for told in both) == ["Acted", "Rejected"]
