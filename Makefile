@@ -59,7 +59,7 @@ coverage: venv ## Every test, with branch coverage
 	@$(BIN)/coverage report
 
 .PHONY: bench
-bench: venv ## Measure, beside floors in the same run
+bench: venv ## Measure, beside floors in the same run (ARGS=store measures one thing)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
 .PHONY: docs
