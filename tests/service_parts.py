@@ -71,18 +71,20 @@ class FakeSurface:
         self.shows += 1
         if self.hold is not None:
             await self.hold.wait()
-        if self.failures:
-            raise self.failures.pop(0)
+        await self._fail_if_told()
         self.posts += ask.message is None
         async with self.changed:
             self.messages[ask.id] = ask
             self.changed.notify_all()
         channel = ask.destination.channel or f"D{ask.destination.user}"
-        return Shown(ask.revision, {"ts": "1.1"}, Thread(channel=channel, id="1.1", url="https://chat.example/1"))
+        return Shown(
+            ask.revision,
+            {"ts": "1.1"},
+            Thread(channel=channel, id="1.1", url="https://chat.example/1"),
+        )
 
     async def remind(self, ask: Ask, number: int) -> None:
-        if self.failures:
-            raise self.failures.pop(0)
+        await self._fail_if_told()
         async with self.changed:
             self.reminders.append((ask.id, number))
             self.changed.notify_all()
@@ -93,9 +95,14 @@ class FakeSurface:
             self.changed.notify_all()
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        if self.failures:
-            raise self.failures.pop(0)
+        await self._fail_if_told()
         return groups & self.groups.get(person.user_id, frozenset())
+
+    async def _fail_if_told(self) -> None:
+        if self.failures:
+            async with self.changed:
+                self.changed.notify_all()
+                raise self.failures.pop(0)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return self._responders

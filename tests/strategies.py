@@ -60,7 +60,8 @@ def questions(
         question = question.model_copy(
             update={"default": draw(values(question)), "has_default": True}
         )
-    if earlier and draw(st.booleans()):
+    gated: bool = draw(st.booleans())
+    if earlier and gated:
         parent = draw(st.sampled_from(earlier))
         equals = draw(st.one_of(st.none(), values(parent)) if parent.when else values(parent))
         question = question.model_copy(update={"when": When(question_id=parent.id, equals=equals)})

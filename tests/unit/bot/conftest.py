@@ -24,7 +24,9 @@ class Parts:
     chat: FakeSurface
     web: FakePage
 
-    def service(self, rules: Rules | None = None, *, inquiry: bool = False, routes: Routes | None = None) -> Service:
+    def service(
+        self, rules: Rules | None = None, *, inquiry: bool = False, routes: Routes | None = None
+    ) -> Service:
         """A service; another one on the same parts is what a restart is."""
         return Service(
             self.store,

@@ -20,7 +20,10 @@ from tests.unit.bot.conftest import Parts
 
 
 def tool_question(**question: Any) -> dict[str, Any]:
-    return {"tool": "git", "question": {"id": "force", "text": "Force?", "answer_type": "boolean", **question}}
+    return {
+        "tool": "git",
+        "question": {"id": "force", "text": "Force?", "answer_type": "boolean", **question},
+    }
 
 
 def rules(**question: Any) -> Rules:
@@ -71,7 +74,9 @@ async def test_the_same_delivery_counts_once_and_is_told_so(service: Service) ->
     assert again.ask == first.ask
 
 
-async def test_an_ended_ask_an_unknown_ask_and_a_value_that_is_no_answer_are_told_apart(service: Service) -> None:
+async def test_an_ended_ask_an_unknown_ask_and_a_value_that_is_no_answer_are_told_apart(
+    service: Service,
+) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     wrong = await service.act(ask.id, Answer(value="yes"), actor())
     assert isinstance(wrong, Rejected)
@@ -114,7 +119,9 @@ async def test_a_direct_message_is_its_persons(service: Service) -> None:
     assert isinstance(await service.act(ask.id, Answer(value=True), actor("U7")), Acted)
 
 
-async def test_a_shared_place_without_responders_is_refused_with_what_to_add(service: Service) -> None:
+async def test_a_shared_place_without_responders_is_refused_with_what_to_add(
+    service: Service,
+) -> None:
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service, responders=None)
     (problem,) = refused.value.problems
@@ -122,7 +129,9 @@ async def test_a_shared_place_without_responders_is_refused_with_what_to_add(ser
     assert "chat.responders" in problem.message
 
 
-async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_audit_line(parts: Parts) -> None:
+async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_audit_line(
+    parts: Parts,
+) -> None:
     service = parts.service()
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service, {"id": "", "text": "?", "answer_type": "boolean"}, to="nowhere")
@@ -137,10 +146,14 @@ async def test_a_destination_that_is_none_is_refused_in_words(service: Service, 
     assert [(p.code, p.pointer) for p in refused.value.problems] == [("unknown_route", "/to")]
 
 
-async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(service: Service) -> None:
+async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(
+    service: Service,
+) -> None:
     first = await service.submit(ask_user(), idempotency_key="k", digest="one")
     again = await service.submit(ask_user(), idempotency_key="k", digest="one")
-    other_agent = await service.submit(ask_user(), agent=Agent("b"), idempotency_key="k", digest="two")
+    other_agent = await service.submit(
+        ask_user(), agent=Agent("b"), idempotency_key="k", digest="two"
+    )
     assert (first.created, again.created, again.ask.id) == (True, False, first.ask.id)
     assert other_agent.created
     with pytest.raises(ProblemError) as refused:
@@ -149,7 +162,9 @@ async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(se
 
 
 async def test_a_token_reaches_only_its_routes(parts: Parts) -> None:
-    routes = Routes("web", {"ops": Route(to="chat:C9", responders="anyone", expires_in=60, remind_after=(5,))})
+    routes = Routes(
+        "web", {"ops": Route(to="chat:C9", responders="anyone", expires_in=60, remind_after=(5,))}
+    )
     service = parts.service(routes=routes)
     agent = Agent("a", routes=("ops",))
     with pytest.raises(InvalidCallError) as refused:
@@ -178,19 +193,32 @@ async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts
     back = await service.act(ask.id, Back(), actor())
     assert isinstance(back, Acted)
     assert back.ask.question is not None
-    assert back.ask.question.id == "first", "Back does not stop at an answer that would be filled in again"
+    assert back.ask.question.id == "first", (
+        "Back does not stop at an answer that would be filled in again"
+    )
 
 
-async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(parts: Parts) -> None:
+async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(
+    parts: Parts,
+) -> None:
     ask = await submitted(parts.service(rules(answer="maybe")))
-    assert (ask.status, ask.outcome and ask.outcome.reason) == (Status.FAILED, Reason.INVALID_STATIC_ANSWER)
+    assert (ask.status, ask.outcome and ask.outcome.reason) == (
+        Status.FAILED,
+        Reason.INVALID_STATIC_ANSWER,
+    )
     assert "tools.ask_user.questions.go.answer" in result_of(ask)["error"]["message"]
 
 
 async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(parts: Parts) -> None:
     ask = await submitted(parts.service(rules(target="assistant"), inquiry=True))
-    assert (ask.status, ask.outcome and ask.outcome.reason) == (Status.FAILED, Reason.ASSISTANT_ROUTING_DENIED)
-    assert "requires a human answer and cannot be routed to the assistant" in result_of(ask)["error"]["message"]
+    assert (ask.status, ask.outcome and ask.outcome.reason) == (
+        Status.FAILED,
+        Reason.ASSISTANT_ROUTING_DENIED,
+    )
+    assert (
+        "requires a human answer and cannot be routed to the assistant"
+        in result_of(ask)["error"]["message"]
+    )
 
 
 async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts) -> None:
@@ -199,14 +227,19 @@ async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts
     parts.chat.not_ready = "not connected"
     not_connected = await submitted(service)
     for ask in (not_configured, not_connected):
-        assert (ask.status, ask.outcome and ask.outcome.reason) == (Status.FAILED, Reason.NO_PROMPT_BACKEND)
+        assert (ask.status, ask.outcome and ask.outcome.reason) == (
+            Status.FAILED,
+            Reason.NO_PROMPT_BACKEND,
+        )
         assert "no chat surface is available" in result_of(ask)["error"]["message"]
 
 
 async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: Parts) -> None:
     service = parts.service()
     ask = await submitted(service, boolean("a"), boolean("b"))
-    await parts.store.shown(ask.id, await parts.chat.show(ask, lambda shown: parts.store.shown(ask.id, shown)))
+    await parts.store.shown(
+        ask.id, await parts.chat.show(ask, lambda shown: parts.store.shown(ask.id, shown))
+    )
     parts.chat.not_ready = "reconnecting"
     acted = await service.act(ask.id, Answer(value=True), actor())
     assert isinstance(acted, Acted)
@@ -216,12 +249,17 @@ async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: 
 async def test_an_answer_for_the_turn_is_reused_in_that_turn_only(service: Service) -> None:
     def call(turn: str) -> Any:
         envelope = {"to": "chat:C1", "responders": "anyone", "conversation": "c", "turn": turn}
-        return ask_user().model_copy(update={**envelope, "name": "tool_question", "arguments": tool_question()})
+        return ask_user().model_copy(
+            update={**envelope, "name": "tool_question", "arguments": tool_question()}
+        )
 
     first = (await service.submit(call("t1"))).ask
     await service.act(first.id, Answer(value=True, remember=True), actor())
     reused = (await service.submit(call("t1"))).ask
-    assert (reused.status, result_of(reused)) == (Status.ANSWERED, {"answer_type": "boolean", "answer": True})
+    assert (reused.status, result_of(reused)) == (
+        Status.ANSWERED,
+        {"answer_type": "boolean", "answer": True},
+    )
     assert reused.outcome is not None
     assert (reused.outcome.source, reused.outcome.ended_by) == (Source.REMEMBERED, None)
     assert (await service.submit(call("t2"))).ask.open
@@ -247,7 +285,9 @@ async def test_who_waits_is_woken_by_the_outcome_and_not_before(service: Service
     assert service.signals.count == 0
 
 
-async def test_a_wait_that_runs_out_or_is_released_gives_the_ask_as_it_stands(service: Service) -> None:
+async def test_a_wait_that_runs_out_or_is_released_gives_the_ask_as_it_stands(
+    service: Service,
+) -> None:
     ask = await submitted(service)
     assert await service.wait(ask.id, 0) == await service.get(ask.id)
     waiting = asyncio.create_task(service.wait(ask.id, WAIT))
@@ -263,7 +303,8 @@ async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
     service = parts.service()
     callback = {"url": "http://127.0.0.1:1/hook"}
     answered, withdrawn, expired, failed = [
-        await submitted(service, callback=callback, to=to) for to in ("chat:C1", "chat:C1", "chat:C1", "pager:1")
+        await submitted(service, callback=callback, to=to)
+        for to in ("chat:C1", "chat:C1", "chat:C1", "pager:1")
     ]
     await service.act(answered.id, Answer(value=True), actor())
     await service.withdraw(withdrawn.id)
@@ -278,9 +319,15 @@ async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
     }
 
 
-async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(service: Service) -> None:
-    whole = await submitted(service, boolean("a", default=True), boolean("b", default=False), on_expiry="defaults")
-    broken = await submitted(service, boolean("a", default=True), boolean("b"), on_expiry="defaults")
+async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(
+    service: Service,
+) -> None:
+    whole = await submitted(
+        service, boolean("a", default=True), boolean("b", default=False), on_expiry="defaults"
+    )
+    broken = await submitted(
+        service, boolean("a", default=True), boolean("b"), on_expiry="defaults"
+    )
     for ask in (whole, broken):
         await service.expire(ask.id)
     whole_now, broken_now = await service.get(whole.id), await service.get(broken.id)
@@ -299,7 +346,9 @@ async def test_a_switched_off_tool_is_refused_in_words(parts: Parts) -> None:
     assert "switched off" in refused.value.problems[0].message
 
 
-async def test_words_in_a_thread_act_where_they_name_an_answer_and_are_left_alone_otherwise(service: Service) -> None:
+async def test_words_in_a_thread_act_where_they_name_an_answer_and_are_left_alone_otherwise(
+    service: Service,
+) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     assert await service.typed(ask.id, "what do you mean?", actor()) is None
     assert isinstance(await service.typed(ask.id, "Yes", actor(), delivery="m1"), Acted)
@@ -319,6 +368,9 @@ async def test_a_thousand_pairs_of_clicks_make_a_thousand_steps(service: Service
     for _ in range(100):
         ask = await submitted(service, boolean("a"), boolean("b"))
         both = await asyncio.gather(
-            *(service.act(ask.id, Answer(value=value), actor(), revision=1) for value in (True, False))
+            *(
+                service.act(ask.id, Answer(value=value), actor(), revision=1)
+                for value in (True, False)
+            )
         )
         assert sorted(type(told).__name__ for told in both) == ["Acted", "Rejected"]

@@ -1,0 +1,305 @@
+"""What happens in the background: live messages follow the stored ask, and the clock has its say, also over restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from pydantic import JsonValue
+
+from bot.ask import Ask, Reason, Status
+from bot.errors import (
+    GoneError,
+    InquiryError,
+    RateLimitedError,
+    RefusedError,
+    UnauthorizedError,
+    UnavailableError,
+)
+from bot.form import Question
+from bot.ports import Acted
+from bot.routing import Rules
+from bot.service import Service
+from bot.showing import Shower
+from bot.submission import Route, Routes
+from bot.upkeep import Upkeep
+from bot.walker import Answer
+from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+
+
+class ScriptedInquiry:
+    """An inquiry backend that answers what it was told to, or fails."""
+
+    def __init__(self, answer: JsonValue = None, error: str | None = None) -> None:
+        self.asked: list[str] = []
+        self._answer, self._error = answer, error
+
+    async def answer(self, ask: Ask, question: Question) -> JsonValue:
+        self.asked.append(question.id)
+        if self._error is not None:
+            raise InquiryError(self._error)
+        return self._answer
+
+
+@asynccontextmanager
+async def running(
+    parts: Parts,
+    rules: Rules | None = None,
+    inquiry: ScriptedInquiry | None = None,
+    routes: Routes | None = None,
+) -> AsyncIterator[tuple[Service, Shower]]:
+    """A service with its background at work; leaving the context is what a stop is."""
+    service = parts.service(rules, inquiry=inquiry is not None, routes=routes)
+    shower = Shower(service, first_pause=0.01)
+    upkeep = Upkeep(service, shower, inquiry)
+    service.hooks.show = lambda ask: shower.poke(ask.id)
+    service.hooks.due = upkeep.due
+    loop = asyncio.create_task(upkeep.run())
+    try:
+        yield service, shower
+    finally:
+        loop.cancel()
+        with suppress(asyncio.CancelledError):
+            await loop
+        await upkeep.stop()
+        await shower.stop()
+
+
+async def ended(service: Service, ask: Ask) -> Ask:
+    now = await service.wait(ask.id, WAIT)
+    assert now is not None
+    assert not now.open
+    return now
+
+
+async def submit(service: Service, *questions: dict[str, Any], **envelope: Any) -> Ask:
+    return (await service.submit(ask_user(*questions, **envelope))).ask
+
+
+def shows(parts: Parts, ask: Ask, revision: int) -> Callable[[], bool]:
+    return lambda: (
+        ask.id in parts.chat.messages and parts.chat.messages[ask.id].revision == revision
+    )
+
+
+async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts: Parts) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await parts.chat.until(shows(parts, ask, 1))
+        for revision in (2, 3):
+            await service.act(ask.id, Answer(value=True), actor())
+            await parts.chat.until(shows(parts, ask, revision))
+        await shower.idle()
+        stored = await service.get(ask.id)
+    assert parts.chat.posts == 1
+    assert stored is not None
+    assert (stored.shown_revision, stored.thread and stored.thread.url) == (
+        3,
+        "https://chat.example/1",
+    )
+
+
+async def test_steps_during_a_slow_show_are_shown_as_one(parts: Parts) -> None:
+    parts.chat.hold = asyncio.Event()
+    async with running(parts) as (service, shower):
+        ask = await submit(service, *map(boolean, "abcd"))
+        for _ in range(3):
+            await service.act(ask.id, Answer(value=True), actor())
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 4))
+        await shower.idle()
+    assert parts.chat.shows == 2
+
+
+async def test_a_platform_that_fails_for_a_while_is_tried_until_it_shows(parts: Parts) -> None:
+    parts.chat.failures += [
+        UnavailableError("500"),
+        RateLimitedError("slow down", retry_after=0.01),
+        UnavailableError("lost"),
+    ]
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await parts.chat.until(shows(parts, ask, 1))
+        assert shower.outcomes[("chat", "unavailable")] == 2
+        assert shower.outcomes[("chat", "limited")] == 1
+
+
+async def test_a_place_that_is_gone_fails_the_ask_in_words_for_the_model(parts: Parts) -> None:
+    for error in (
+        GoneError("The channel is archived.", code="is_archived"),
+        RefusedError("refused"),
+        UnauthorizedError("revoked"),
+    ):
+        parts.chat.failures.append(error)
+        async with running(parts) as (service, shower):
+            done = await ended(service, await submit(service))
+            await shower.idle()
+            assert done.outcome is not None
+            assert (done.status, done.outcome.reason) == (Status.FAILED, Reason.BACKEND_ERROR)
+            assert str(error) in (done.outcome.message or "")
+            assert await parts.store.behind(10) == []
+
+
+async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are_mended(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await parts.chat.until(shows(parts, ask, 1))
+        parts.chat.failures.append(UnauthorizedError("revoked"))
+        acted = await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 2))
+        assert isinstance(acted, Acted)
+        assert acted.ask.open
+
+
+async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: Parts) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await parts.chat.until(shows(parts, ask, 1))
+    await service.act(ask.id, Answer(value=True), actor())  # committed, and the process died
+    async with running(parts):
+        await parts.chat.until(shows(parts, ask, 2))
+    assert parts.chat.posts == 1
+
+
+async def test_an_ask_that_ended_before_it_was_posted_is_never_posted(parts: Parts) -> None:
+    parts.chat.failures += [UnavailableError("down")]
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await service.withdraw(ask.id)
+        await shower.idle()
+    assert parts.chat.posts == 0
+    assert await parts.store.behind(10) == []
+
+
+async def test_an_ask_expires_when_its_time_is_up_and_not_before(parts: Parts) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, expires_in=60)
+        later = await submit(service, expires_in=600)
+        await parts.clock.advance(59)
+        still = await service.get(ask.id)
+        assert still is not None
+        assert still.open
+        await parts.clock.advance(2)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+        other = await service.get(later.id)
+        assert other is not None
+        assert other.open
+
+
+async def test_a_deadline_that_passed_while_the_process_was_down_is_kept_at_the_start(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, expires_in=60)
+    await parts.clock.advance(3_600)
+    async with running(parts) as (service, _):
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_each_reminder_is_sent_once_also_over_a_restart(parts: Parts) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, remind_after=[10, 20, 30])
+        await parts.chat.until(shows(parts, ask, 1))
+        await parts.clock.advance(11)
+        await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
+    async with running(parts) as (service, _):
+        await parts.clock.advance(10)
+        await parts.chat.until(lambda: len(parts.chat.reminders) == 2)
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.clock.advance(100)
+    assert parts.chat.reminders == [(ask.id, 0), (ask.id, 1)]
+
+
+async def test_a_reminder_that_fails_is_tried_again_and_one_that_cannot_be_sent_is_given_up(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, remind_after=[10, 100])
+        await parts.chat.until(shows(parts, ask, 1))
+        parts.chat.failures.append(RateLimitedError("wait", retry_after=5))
+        await parts.clock.advance(11)
+        await parts.chat.until(lambda: not parts.chat.failures)
+        await parts.clock.advance(6)
+        await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
+        parts.chat.failures.append(GoneError("archived"))
+        await parts.clock.advance(90)
+        await parts.chat.until(lambda: not parts.chat.failures)
+
+
+async def test_an_ask_that_nobody_answered_is_handed_on_and_leaves_a_note(parts: Parts) -> None:
+    escalate = {"after": 60, "to": "chat:C2", "responders": ["BOSS"]}
+    route = Route.model_validate({"to": "chat:C1", "responders": ["U1"], "escalate": escalate})
+    async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        await parts.chat.until(shows(parts, ask, 1))
+        await parts.clock.advance(61)
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+        now = await service.get(ask.id)
+        assert now is not None
+        assert (now.destination.channel, now.responders, now.left) == ("C2", ("BOSS",), None)
+        assert [note[0] for note in parts.chat.notes] == [ask.id]
+        assert not isinstance(await service.act(ask.id, Answer(value=True), actor("U1")), Acted)
+        assert isinstance(await service.act(ask.id, Answer(value=True), actor("BOSS")), Acted)
+    assert parts.chat.posts == 2
+
+
+async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> None:
+    route = Route.model_validate(
+        {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "responders": ["U2"]}}
+    )
+    async with running(parts, routes=Routes("ops", {"ops": route})) as (service, _):
+        ask = await submit(service, to=None, responders=None)
+        await parts.chat.until(shows(parts, ask, 1))
+        await parts.clock.advance(61)
+        await parts.chat.until(shows(parts, ask, 2))
+        assert isinstance(await service.act(ask.id, Answer(value=True), actor("U2")), Acted)
+    assert parts.chat.posts == 1
+
+
+def _inquired() -> tuple[Rules, dict[str, Any]]:
+    rules = Rules.model_validate(
+        {"tools": {"git": {"questions": {"force": {"target": "assistant"}}}}}
+    )
+    question = {"id": "force", "text": "Force?", "answer_type": "boolean"}
+    return rules, {"name": "tool_question", "arguments": {"tool": "git", "question": question}}
+
+
+async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Parts) -> None:
+    rules, call = _inquired()
+    inquiry = ScriptedInquiry(answer=True)
+    async with running(parts, rules, inquiry) as (service, _):
+        done = await ended(service, (await service.submit(ask_user().model_copy(update=call))).ask)
+    assert done.outcome is not None
+    assert (done.status, done.outcome.source, done.outcome.ended_by) == (
+        Status.ANSWERED,
+        "inquiry",
+        None,
+    )
+    assert (inquiry.asked, parts.chat.posts) == (["force"], 0)
+
+
+async def test_an_inquiry_backend_that_fails_or_does_not_fit_fails_the_ask(parts: Parts) -> None:
+    rules, call = _inquired()
+    for inquiry in (ScriptedInquiry(error="It is down."), ScriptedInquiry(answer="perhaps")):
+        async with running(parts, rules, inquiry) as (service, _):
+            done = await ended(
+                service, (await service.submit(ask_user().model_copy(update=call))).ask
+            )
+        assert done.outcome is not None
+        assert (done.status, done.outcome.reason) == (Status.FAILED, Reason.BACKEND_ERROR)
+        assert "Do not retry" in (done.outcome.message or "")
+
+
+async def test_an_inquiry_that_a_stop_cut_off_is_put_again_after_the_start(parts: Parts) -> None:
+    rules, call = _inquired()
+    service = parts.service(rules, inquiry=True)
+    ask = (await service.submit(ask_user().model_copy(update=call))).ask
+    assert ask.inquiring
+    async with running(parts, rules, ScriptedInquiry(answer=False)) as (service, _):
+        assert (await ended(service, ask)).status is Status.ANSWERED
