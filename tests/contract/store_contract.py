@@ -611,6 +611,8 @@ class StoreContract:
             await store.create(Write(new_ask(message={"a": "\ud800"})), None)
         with pytest.raises(StoreError, match="surrogate"):
             await store.get("\ud800")
+        with pytest.raises(StoreError, match="surrogate"):
+            await store.note(None, Entry(at=1.0, kind="note", body={"a": "\ud800"}))
 
 
 def _note(number: int) -> Entry:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.ask import Ask
 from bot.errors import OutcomeUnknownError, StoreError
-from bot.ports import Write
+from bot.ports import Decision, Write
 from storage.sqlite import SqliteStore
 from tests.contract.store_examples import answering, new_ask, new_delivery
 
@@ -129,6 +130,7 @@ async def test_a_doubled_delivery_id_fails_its_own_change_only(store: SqliteStor
 
 IO_ERROR = """
 import asyncio, json, os, resource, sys
+from bot.ask import Ask
 from bot.errors import OutcomeUnknownError
 from bot.ports import Write
 from storage.sqlite import SqliteStore
@@ -216,6 +218,42 @@ async def test_a_page_that_was_damaged_fails_in_words_and_takes_nobody_else_down
         await store.change("ask_1", answering())
     await store.create(Write(new_ask(2)), None)
     assert await store.get("ask_2") == new_ask(2)
+
+
+async def test_a_store_whose_file_is_gone_fails_in_words_until_it_is_back(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.create(Write(new_ask()), None)
+    store._connections.close()
+    away = path.rename(path.with_name("away"))
+    path.mkdir()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        await store.get("ask_1")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        await store.change("ask_1", answering())
+    path.rmdir()
+    path.write_bytes(b"no database at all" * 1_000)
+    with pytest.raises(StoreError, match="not an SQLite database"):
+        await store.change("ask_1", answering())
+    away.replace(path)
+    moved, _ = await store.change("ask_1", answering())
+    assert await store.get("ask_1") == moved
+
+
+async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhere(
+    store: SqliteStore,
+) -> None:
+    await store.create(Write(new_ask(1)), None)
+
+    def swap(ask: Ask | None) -> Decision[None]:
+        return Decision(Write(new_ask(2)), None)
+
+    with pytest.raises(AssertionError):
+        await store.change("ask_1", swap)
+    with pytest.raises(AssertionError):
+        await store.change("ask_2", swap)
+    assert await store.get("ask_1") == new_ask(1)
+    assert await store.get("ask_2") is None
 
 
 async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from bot.ask import Status
 from bot.errors import DatabaseTooNewError, StoreError
 from bot.ports import Write
+from storage.migrations import APPLICATION_ID
 from storage.sqlite import SqliteStore
 from tests.contract.store_examples import answering, new_ask
 
@@ -189,6 +190,16 @@ async def test_a_start_that_was_killed_before_its_first_migration_is_made_up_for
     await store.open()
     await store.check()
     await store.close()
+
+
+async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    other.execute("CREATE TABLE asks (id)")
+    other.close()
+    before = path.read_bytes()
+    assert "table asks already exists" in await refusal(path)
+    assert path.read_bytes() == before
 
 
 async def test_a_newer_database_is_refused_in_words_and_left_as_it_was(path: Path) -> None:

@@ -1,0 +1,218 @@
+"""What a change costs in the SQLite store, beside a bare durable commit in the same run.
+
+Run as ``python -m tests.benchmarks.store [ASKS]``; with ASKS (default 100,000) open asks beside
+100. Everything is written to a temporary directory: set TMPDIR to measure another disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+
+from rich.console import Console
+from rich.table import Table
+
+from bot import ask as asks
+from bot import walker
+from bot.ask import Ask
+from bot.form import AnswerType, Form, Question
+from bot.ports import Decision, Write
+from storage.rows import RequestCache
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import ANN, new_ask
+
+SECONDS = 2.0
+"""How long each thing is measured."""
+STATE = "x" * 700
+"""About what an ask's state is in JSON."""
+
+FORM = Form(
+    questions=tuple(
+        Question(id=f"q{n}", text="Which environment shall it be?", answer_type=AnswerType.TEXT)
+        for n in range(3)
+    )
+)
+BIG_FORM = Form(
+    questions=tuple(
+        Question(id=f"q{n}", text="x" * 2_000, answer_type=AnswerType.TEXT) for n in range(100)
+    )
+)
+
+
+def click(ask: Ask | None) -> Decision[None]:
+    """One answer, or Back where the next would end the ask."""
+    assert ask is not None
+    action = walker.Back() if len(ask.walk.answers) == 2 else walker.Answer(value="staging")
+    change = asks.acted(ask, action, at=time.time(), by=ANN)
+    assert isinstance(change, asks.Change)
+    return Decision(Write(change.ask, change.entries), None)
+
+
+def bare(path: Path, batch: int) -> list[float]:
+    """Seconds of each transaction of ``batch`` clicks as plain statements: read, write, one event, one id."""
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in (
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = FULL",
+        "CREATE TABLE asks (id TEXT PRIMARY KEY, revision INTEGER, state TEXT)",
+        "CREATE TABLE record (seq INTEGER PRIMARY KEY, ask_id TEXT, entry TEXT)",
+        "CREATE TABLE seen (id TEXT PRIMARY KEY)",
+    ):
+        db.execute(statement)
+    db.executemany("INSERT INTO asks VALUES (?, 1, ?)", [(f"ask_{n}", STATE) for n in range(100)])
+    times: list[float] = []
+    end = time.perf_counter() + SECONDS
+    n = 0
+    while (start := time.perf_counter()) < end:
+        db.execute("BEGIN IMMEDIATE")
+        for _ in range(batch):
+            n += 1
+            ask = f"ask_{n % 100}"
+            db.execute("SELECT revision, state FROM asks WHERE id = ?", (ask,)).fetchone()
+            db.execute("UPDATE asks SET revision = ?, state = ? WHERE id = ?", (n, STATE, ask))
+            db.execute("INSERT INTO record (ask_id, entry) VALUES (?, ?)", (ask, STATE[:200]))
+            db.execute("INSERT INTO seen VALUES (?)", (f"Ev{n}",))
+        db.execute("COMMIT")
+        times.append(time.perf_counter() - start)
+    db.close()
+    return times
+
+
+async def hammer(clients: int, call: Callable[[int, int], Awaitable[object]]) -> list[float]:
+    """Seconds of each call, made by so many clients one after the other."""
+    times: list[float] = []
+    end = time.perf_counter() + SECONDS
+
+    async def client(number: int) -> None:
+        n = 0
+        while (start := time.perf_counter()) < end:
+            await call(number, n)
+            times.append(time.perf_counter() - start)
+            n += 1
+
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    return times
+
+
+async def fill(store: SqliteStore, count: int, form: Form) -> None:
+    """Submits so many open asks, each with a deadline, 200 at a time."""
+    for first in range(0, count, 200):
+        numbers = range(first, min(first + 200, count))
+        many = (new_ask(n, form=form, expires_at=1e10 + n) for n in numbers)
+        await asyncio.gather(*(store.create(Write(ask), None) for ask in many))
+
+
+class Report:
+    """The table; every rate is also told as a part of the first row's."""
+
+    def __init__(self) -> None:
+        self._table = Table("what", "per second", "of bare", "p50 ms", "p99 ms")
+        self._floor: float | None = None
+
+    def add(self, what: str, times: Sequence[float], each: int = 1) -> None:
+        """A row about calls that took so long, each of ``each`` clicks, in `SECONDS`."""
+        rate = len(times) * each / SECONDS
+        self._floor = self._floor or rate
+        p99 = quantiles(times, n=100)[98]
+        self._table.add_row(
+            what,
+            f"{rate:,.0f}",
+            f"{rate / self._floor:.2f}",
+            f"{median(times) * 1000:.2f}",
+            f"{p99 * 1000:.2f}",
+        )
+
+    def print(self, title: str) -> None:
+        """Prints what was added."""
+        self._table.title = title
+        Console(width=100).print(self._table)
+
+
+async def clicks(directory: Path, report: Report) -> None:
+    """Changes by 1, 32 and 256 clients, and reads."""
+    store = SqliteStore(directory / "clicks.db")
+    await store.open()
+    await fill(store, 1_000, FORM)
+    for clients in (1, 32, 256):
+        times = await hammer(
+            clients,
+            lambda number, n: store.change(f"ask_{number}", click, delivery=_delivery(number, n)),
+        )
+        report.add(f"change, {clients} at once", times)
+    report.add("get, 32 at once", await hammer(32, lambda number, _: store.get(f"ask_{number}")))
+    await store.close()
+
+
+def _delivery(number: int, n: int) -> str:
+    return f"Ev{number}-{n}-{time.perf_counter_ns()}"
+
+
+async def forms_of_200_kb(directory: Path, report: Report) -> None:
+    """Whether it pays to keep parsed requests: changes of asks with large forms, with and without."""
+    store = SqliteStore(directory / "big.db")
+    await store.open()
+    await fill(store, 10, BIG_FORM)
+    for what, cache in (("kept", RequestCache()), ("parsed each time", RequestCache(0))):
+        store._requests = cache
+        times = await hammer(10, lambda number, _: store.change(f"ask_{number}", click))
+        report.add(f"change, 10 at once, 200 kB form {what}", times)
+    await store.close()
+
+
+async def open_asks(directory: Path, count: int) -> list[float]:
+    """With so many open asks: MB of the file, milliseconds of start, change, next_due, counts, and MB of memory."""
+    path = directory / f"{count}.db"
+    store = SqliteStore(path)
+    await store.open()
+    await fill(store, count, FORM)
+    await store.close()
+    start = time.perf_counter()
+    await store.open()
+    opened = time.perf_counter() - start
+    calls: tuple[Callable[[int, int], Awaitable[object]], ...] = (
+        lambda _, n: store.change(f"ask_{n * 7919 % count}", click),
+        lambda _, n: store.next_due(1e10 + n),
+        lambda *_: store.counts(),
+    )
+    medians = [median(await hammer(1, call)) for call in calls]
+    await store.close()
+    size = (await asyncio.to_thread(path.stat)).st_size
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return [size / 1e6, *(1000 * seconds for seconds in (opened, *medians)), memory / 1024]
+
+
+async def many_open(directory: Path, count: int) -> None:
+    """Start and single calls with 100 and with many open asks."""
+    table = Table(
+        "open asks", "file MB", "start ms", "change ms", "next_due ms", "counts ms", "RSS MB"
+    )
+    for asked in (100, count):
+        table.add_row(
+            f"{asked:,}", *(f"{number:,.2f}" for number in await open_asks(directory, asked))
+        )
+    table.title = "With few and many open asks (p50)"
+    Console(width=100).print(table)
+
+
+def run(count: int = 100_000) -> None:
+    """Measures everything and prints it."""
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        report.add("bare FULL commit, one click each", bare(directory / "bare1.db", 1))
+        report.add("bare FULL commit, 32 clicks each", bare(directory / "bare32.db", 32), 32)
+        asyncio.run(clicks(directory, report))
+        asyncio.run(forms_of_200_kb(directory, report))
+        report.print("SQLite store")
+        asyncio.run(many_open(directory, count))
+
+
+if __name__ == "__main__":
+    run(*map(int, sys.argv[1:]))
