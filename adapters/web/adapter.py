@@ -57,7 +57,7 @@ class WebSurface:
         secret: 32 bytes that stay the same: links and tokens are made of them.
         labels: every word that is shown.
         local_url: the address of the agents' listener, known once it listens.
-        public_url: the address of the public listener as the world sees it, where there is one.
+        public_url: the address of the public listener as the world sees it; None where there is none.
         key: what opens the inbox; None where every loopback visitor may see it.
         now: the time in seconds since the epoch.
     """
@@ -72,13 +72,13 @@ class WebSurface:
         labels: Labels,
         local_url: Callable[[], str],
         now: Callable[[], float],
-        public_url: str | None = None,
+        public_url: Callable[[], str | None] = lambda: None,
         key: str | None = None,
     ) -> None:
         self._access = Access(secret, key)
         self._labels = labels
         self._local_url = local_url
-        self._public_url = public_url.rstrip("/") if public_url else None
+        self._public_url = public_url
         self._now = now
         self._asks: Asks | None = None
 
@@ -125,15 +125,13 @@ class WebSurface:
         An agent is told this address. Where agents have tokens it is the inbox's, which asks for
         the key: an agent must not be able to approve itself.
         """
-        if self._public_url is not None and self._access.key is None:
-            return self.public_link(ask_id) or ""
-        return f"{self._local_url()}/asks/{ask_id}"
+        shared = self.public_link(ask_id) if self._access.key is None else None
+        return shared or f"{self._local_url()}/asks/{ask_id}"
 
     def public_link(self, ask_id: str) -> str | None:
         """The link with which anybody may answer; None without a public listener."""
-        if self._public_url is None:
-            return None
-        return f"{self._public_url}/a/{self._access.link(ask_id)}"
+        public = self._public_url()
+        return f"{public.rstrip('/')}/a/{self._access.link(ask_id)}" if public else None
 
     def inbox_url(self) -> str:
         """The address that opens the inbox, with the key where one is needed: for the operator's eyes."""
@@ -268,7 +266,7 @@ class WebSurface:
         ask = await self._load(place)
         if ask is None:
             return self._missing(place)
-        hosts = frozenset({request.host, urlsplit(self._public_url or "").netloc})
+        hosts = frozenset({request.host, urlsplit(self._public_url() or "").netloc})
         headers = request.headers
         if not access.is_own_page(headers.get("Origin"), headers.get("Sec-Fetch-Site"), hosts):
             return self._notice(403, self._labels.page_refused, root="../", inbox=place.local)
@@ -352,7 +350,7 @@ class WebSurface:
             status,
         )
         if visitor is None:
-            behind_tls = not place.local and (self._public_url or "").startswith("https:")
+            behind_tls = not place.local and (self._public_url() or "").startswith("https:")
             self._set_cookie(response, "visitor", name, secure=request.secure or behind_tls)
         return response
 

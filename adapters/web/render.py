@@ -56,6 +56,7 @@ class Row:
     """Whether the answer is JSON."""
     note: str | None
     by: str | None
+    """Who answered it, where that is not who acted last."""
     edit: str | None
     """What the Edit button sends."""
 
@@ -309,7 +310,7 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         answers=_answer_texts(line.question, given, labels) if given else (),
         code=line.question.answer_type is AnswerType.SCHEMA,
         note=words.source_note(given.source, labels) if given else None,
-        by=_by(given.by, labels) if given else None,
+        by=_by(given.by, labels) if given and given.by != ask.acted_by else None,
         edit=f"{Do.EDIT}:{index}" if line.editable else None,
     )
 

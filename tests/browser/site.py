@@ -1,0 +1,118 @@
+"""The web pages as they run: the real service, a real SQLite file, a real listener on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+from pydantic import JsonValue
+
+from adapters.web.adapter import WebSurface
+from bot.api.guard import guarded
+from bot.ask import Ask
+from bot.clock import SystemClock
+from bot.labels import Labels
+from bot.ports import Acted, Actor
+from bot.service import Service
+from bot.submission import Submission
+from bot.walker import Action, Person
+from storage.sqlite import SqliteStore
+
+COLLEAGUE: Final = Actor(Person(surface="web", user_id="U7", name="Kim"))
+MIGRATION: Final[list[JsonValue]] = [
+    {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
+    {
+        "id": "env",
+        "text": "Which environment?",
+        "answer_type": "select",
+        "options": ["staging", "production"],
+        "when": {"question_id": "apply", "equals": True},
+    },
+    {
+        "id": "note",
+        "text": "Optional note for the migration log",
+        "answer_type": "text",
+        "when": {"question_id": "apply", "equals": True},
+    },
+]
+
+
+@dataclass
+class Site:
+    """A running site and the agent's way to it."""
+
+    service: Service
+    surface: WebSurface
+    url: str
+    public_url: str
+
+    async def ask(self, *questions: JsonValue, name: str = "ask_user", **more: JsonValue) -> Ask:
+        """Submits questions in the ``ask_user`` dialect, or, without any, ``arguments`` of another."""
+        arguments = more.pop("arguments", None) or {"questions": list(questions)}
+        body = Submission.model_validate(
+            {"name": name, "arguments": arguments, "to": "web", **more}
+        )
+        return (await self.service.submit(body)).ask
+
+    async def migration(self) -> Ask:
+        """Submits the migration form of three questions."""
+        return await self.ask(*MIGRATION)
+
+    async def act(self, ask: Ask, action: Action) -> Ask:
+        """A colleague acts from elsewhere."""
+        told = await self.service.act(ask.id, action, COLLEAGUE)
+        assert isinstance(told, Acted)
+        return told.ask
+
+    async def stored(self, ask: Ask) -> Ask:
+        """The ask as it stands."""
+        found = await self.service.get(ask.id)
+        assert found is not None
+        return found
+
+
+async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRunner, str]:
+    app = web.Application()
+    app.add_routes([guarded(route) for route in routes] if local else routes)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    return runner, f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+
+@asynccontextmanager
+async def site(
+    folder: Path, *, key: str | None = None, labels: Labels | None = None
+) -> AsyncIterator[Site]:
+    """A site on two listeners, the local and the public one, on a new database in ``folder``."""
+    store = SqliteStore(folder / "answerback.db")
+    await store.open()
+    clock = SystemClock()
+    urls = {"local": "", "public": ""}
+    words = labels or Labels()
+    surface = WebSurface(
+        secret=await store.secret("web"),
+        labels=words,
+        local_url=lambda: urls["local"],
+        public_url=lambda: urls["public"],
+        now=clock.now,
+        key=key,
+    )
+    service = Service(
+        store, clock, {"web": surface}, known_surfaces=frozenset({"web"}), labels=words
+    )
+    await surface.start(service)
+    local, urls["local"] = await _listen(surface.routes(), local=True)
+    public, urls["public"] = await _listen(surface.public_routes(), local=False)
+    try:
+        yield Site(service, surface, urls["local"], urls["public"])
+    finally:
+        service.stop_waiting()
+        await local.cleanup()
+        await public.cleanup()
+        await store.close()

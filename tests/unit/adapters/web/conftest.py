@@ -1,0 +1,25 @@
+"""A running site, and a browser without a screen or JavaScript: what forms are read and sent with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.site import Site, site
+from tests.unit.adapters.web.reader import Reader, reader
+
+
+@pytest.fixture
+async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
+    """A site without a key, as it is where no agent has a token."""
+    async with site(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def visitor(web_site: Site) -> AsyncIterator[Reader]:
+    """A visitor of that site's local listener."""
+    async with reader(web_site.url) as visiting:
+        yield visiting

@@ -1,0 +1,154 @@
+"""Reads pages and sends their forms as a browser without JavaScript does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+import aiohttp
+from aiohttp import hdrs
+
+_UNSEEN = frozenset({"script", "style", "title", "dialog"})
+_VOID = frozenset({"input", "link", "meta", "img", "br"})
+
+
+@dataclass
+class Document(HTMLParser):
+    """A page: its visible text, and its form as it would be sent."""
+
+    markup: str
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    title: str = ""
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    """Name and value of every field that the form would send."""
+    offered: list[tuple[str, str, str]] = field(default_factory=list)
+    """Name, value and text of every box and option, chosen or not."""
+    buttons: dict[str, str] = field(default_factory=dict)
+    """What each button sends, and its text."""
+    action: str | None = None
+    links: list[str] = field(default_factory=list)
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._open: list[tuple[str, dict[str, str | None]]] = []
+        self._select: tuple[str, bool] | None = None
+        self._area: str | None = None
+        self._first = False
+        self.feed(self.markup)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append((tag, found))
+        if tag not in _VOID:
+            self._open.append((tag, found))
+        name = found.get("name") or ""
+        value = found.get("value") or ""
+        match tag:
+            case "form":
+                self.action = found.get("action")
+            case "input" if found.get("type") in {"radio", "checkbox"}:
+                self.offered.append((name, value, ""))
+                if "checked" in found:
+                    self.fields.append((name, value))
+            case "input" if name:
+                self.fields.append((name, value))
+            case "textarea":
+                self._area, self._first = name, True
+                self.fields.append((name, ""))
+            case "select":
+                self._select = (name, False)
+            case "option" if self._select:
+                self.offered.append((self._select[0], value, ""))
+                if "selected" in found or not self._select[1]:
+                    if self._select[1]:
+                        self.fields.pop()
+                    self.fields.append((self._select[0], value))
+                    self._select = (self._select[0], True)
+            case "button":
+                self.buttons[value] = ""
+            case "a":
+                self.links.append(found.get("href") or "")
+            case _:
+                pass
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+        if tag == "textarea":
+            self._area = None
+        if tag == "select":
+            self._select = None
+
+    def handle_data(self, data: str) -> None:
+        if self._area is not None:
+            # The first line end after the tag is no part of the text.
+            data = data.removeprefix("\n") if self._first else data
+            self._first = False
+            name, value = self.fields[-1]
+            self.fields[-1] = (name, value + data)
+        tags = [tag for tag, _ in self._open]
+        if "title" in tags:
+            self.title += data
+        for tag, attrs in self._open:
+            if tag == "button":
+                self.buttons[attrs.get("value") or ""] += data.strip()
+        if not _UNSEEN & set(tags):
+            self.text += data
+
+    def value(self, name: str) -> str | None:
+        """What the first field of this name would send."""
+        return next((value for field, value in self.fields if field == name), None)
+
+    def values(self, name: str) -> list[str]:
+        """What all fields of this name would send."""
+        return [value for field, value in self.fields if field == name]
+
+
+@dataclass
+class Reader:
+    """Somebody who reads pages and presses their buttons."""
+
+    http: aiohttp.ClientSession
+    base: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def open(self, path: str) -> Document:
+        """Opens a page."""
+        async with self.http.get(path, headers=self.headers) as response:
+            return Document(await response.text(), response.status, dict(response.headers))
+
+    async def press(
+        self,
+        page: Document,
+        path: str,
+        do: str,
+        entered: Iterable[tuple[str, str]] | dict[str, str] = (),
+        *,
+        follow: bool = True,
+        headers: dict[str, str] | None = None,
+    ) -> Document:
+        """Sends a page's form with a button; what is ``entered`` replaces what stands in it."""
+        pairs = list(entered.items() if isinstance(entered, dict) else entered)
+        names = {name for name, _ in pairs}
+        body = [(n, v) for n, v in page.fields if n not in names] + pairs + [("do", do)]
+        sent = self.headers | (headers or {})
+        sent[hdrs.CONTENT_TYPE] = "application/x-www-form-urlencoded"
+        data = aiohttp.FormData(body)()
+        async with self.http.post(
+            path, data=data, headers=sent, allow_redirects=follow
+        ) as response:
+            return Document(await response.text(), response.status, dict(response.headers))
+
+
+@asynccontextmanager
+async def reader(base: str) -> AsyncIterator[Reader]:
+    """A reader with cookies of its own."""
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(base, cookie_jar=jar) as http:
+        yield Reader(http, base)
