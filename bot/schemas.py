@@ -23,8 +23,6 @@ from bot.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
 MAX_VALUE_DEPTH: Final = 64
 MAX_VISITS: Final = 20_000
 """Subschemas that may apply along one path through a value; a doubling ``allOf`` reaches it at 14 levels."""
-_BACKTRACK_LIMIT: Final = 10_000
-"""Steps of the pattern engine where a pattern needs look-around; all other patterns run in linear time."""
 _MAX_VIOLATIONS: Final = 20
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -97,12 +95,18 @@ def require_usable(schema: JsonValue) -> None:
     try:
         _validator(key)
     except ValueError as error:
-        reason = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
-        raise InvalidSchemaError(reason or "it cannot be compiled") from error
+        raise InvalidSchemaError(_why_unusable(error)) from error
     if _visits(key, 1) > MAX_VISITS:
         raise InvalidSchemaError(
             "its alternatives multiply past what can be checked; refer to fewer of them"
         )
+
+
+def _why_unusable(error: ValueError) -> str:
+    reason = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
+    if reason.endswith('is not a "regex"'):
+        return f"{reason}, or has look-around or back-references, which no engine matches in linear time"
+    return reason or "it cannot be compiled"
 
 
 def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
@@ -181,7 +185,7 @@ def _validator(key: str) -> jsonschema_rs.Validator:
         validate_formats=True,
         ignore_unknown_formats=True,
         retriever=_never_fetch,
-        pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_LIMIT),
+        pattern_options=jsonschema_rs.RegexOptions(),
     )
 
 

@@ -1,4 +1,4 @@
-"""What happens in the background: live messages follow the stored ask, and the clock has its say, also over restarts."""
+"""The background: live messages follow the stored ask, and the clock has its say, also over restarts."""
 
 from __future__ import annotations
 

@@ -1,0 +1,223 @@
+"""What answers a question and what does not; hostile schemas cost no time; an independent judge agrees."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import jsonschema
+import pytest
+import referencing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot import schemas
+from bot.answers import Accepted, Unfit, check_answer, check_other, json_equal
+from bot.form import AnswerType, Option, Question
+from bot.schemas import InvalidSchemaError
+from tests.naive_walk import canonical
+from tests.strategies import questions, values
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def of(kind: AnswerType, *options: str, schema: Any = None) -> Question:
+    made = tuple(Option(value=value, label=value.upper()) for value in options)
+    return Question(id="q", text="?", answer_type=kind, options=made, json_schema=schema)
+
+
+def codes(question: Question, value: Any) -> list[tuple[str, str]]:
+    checked = check_answer(question, value)
+    return [(p.pointer, p.code) for p in checked.problems] if isinstance(checked, Unfit) else []
+
+
+@given(JSON, JSON)
+def test_json_equality_is_by_type_and_value(a: Any, b: Any) -> None:
+    assert json_equal(a, b) == (canonical(a) == canonical(b))
+    assert json_equal(a, a)
+
+
+@given(st.data())
+def test_every_value_of_a_questions_type_is_accepted_as_it_is(data: Any) -> None:
+    question = data.draw(questions("q"))
+    value = data.draw(values(question))
+    checked = check_answer(question, value)
+    assert isinstance(checked, Accepted)
+    assert json_equal(checked.value, value)
+
+
+@given(st.sampled_from(AnswerType), JSON)
+def test_no_value_of_another_type_is_accepted(kind: AnswerType, value: Any) -> None:
+    question = of(kind, *(["x", "y"] if "select" in kind else []), schema={"type": "string"})
+    wanted = {AnswerType.BOOLEAN: bool, AnswerType.MULTI_SELECT: list}.get(kind, str)
+    if isinstance(check_answer(question, value), Accepted):
+        assert isinstance(value, wanted)
+
+
+def test_a_multi_select_takes_the_order_of_its_options_and_names_each_mistake() -> None:
+    question = of(AnswerType.MULTI_SELECT, "x", "y", "z")
+    assert check_answer(question, ["z", "x"]) == Accepted(["x", "z"])
+    assert codes(question, ["x", "w", 3, "x"]) == [
+        ("/1", "unknown_value"),
+        ("/2", "wrong_type"),
+        ("/3", "duplicate_option"),
+    ]
+    assert codes(question, "x") == [("", "wrong_type")]
+
+
+def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
+    checked = check_answer(of(AnswerType.SELECT, *map(str, range(15))), "x" * 200)
+    assert isinstance(checked, Unfit)
+    message = checked.problems[0].message
+    assert '"9" or 5 more' in message
+    assert len(message) < 300
+
+
+def test_half_a_surrogate_pair_is_no_text_anywhere() -> None:
+    assert codes(of(AnswerType.TEXT), "\ud800") == [("", "wrong_type")]
+    assert codes(of(AnswerType.SCHEMA, schema=True), {"\udfff": 1}) == [("", "wrong_type")]
+    assert isinstance(check_other("\ud800"), Unfit)
+
+
+def test_odd_characters_are_kept_verbatim() -> None:
+    for text in ("\x00", "\u202e back", "\x1b[31m", "🏳️‍🌈"):
+        assert check_answer(of(AnswerType.TEXT), text) == Accepted(text)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"type": "object", "required": ["a/b"]}, {}, [("/a~1b", "required")]),
+        ({"properties": {"n": {"minimum": 1}}}, {"n": 0}, [("/n", "unknown_value")]),
+        ({"items": {"maxLength": 2}}, ["ab", "abc"], [("/1", "too_long")]),
+        ({"type": "string", "format": "email"}, "nobody", [("", "unknown_value")]),
+        ({"minItems": 1}, [], [("", "too_few")]),
+        (False, 1, [("", "unknown_value")]),
+    ],
+)
+def test_violations_lead_to_the_place(
+    schema: Any, value: Any, expected: list[tuple[str, str]]
+) -> None:
+    assert codes(of(AnswerType.SCHEMA, schema=schema), value) == expected
+
+
+_SCHEMAS = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(
+            ["object", "array", "string", "integer", "number", "boolean", "null"]
+        ),
+        "minimum": st.integers(-3, 3),
+        "maxLength": st.integers(0, 5),
+        "enum": st.lists(JSON, min_size=1, max_size=3),
+        "required": st.lists(st.sampled_from(["a", "b"]), unique=True),
+        "properties": st.dictionaries(
+            st.sampled_from(["a", "b"]), st.sampled_from([{"type": "string"}, True, False])
+        ),
+        "not": st.sampled_from([{"type": "string"}, {"const": 1}]),
+        "uniqueItems": st.booleans(),
+    },
+)
+
+
+@given(_SCHEMAS, JSON)
+def test_an_independent_judge_comes_to_the_same_verdict(schema: Any, value: Any) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    schemas.require_usable(schema)
+    judge = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+    assert (schemas.violations(schema, value) == ()) == judge.is_valid(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "nope"}, "nope"),
+        ("string", "an object, true or false"),
+        ({"$ref": "http://127.0.0.1:1/x"}, "only"),
+        ({"$ref": "file:///etc/passwd"}, "only"),
+        ({"properties": {"a": {"$ref": "other.json"}}}, "only"),
+        ({"$id": "http://127.0.0.1:1/", "type": "string"}, "$id"),
+        ({"$ref": "#/nowhere"}, "nowhere"),
+        ({"$schema": "http://127.0.0.1:1/meta"}, "meta"),
+        ({"pattern": "("}, "regex"),
+        ({"pattern": "(?=(a+)+$)a*b"}, "look-around"),
+        ({"title": "\ud800"}, "surrogate"),
+        ({"description": "x" * 70_000}, "bytes"),
+    ],
+)
+def test_an_unusable_schema_is_refused_with_the_reason(schema: Any, words: str) -> None:
+    with pytest.raises(InvalidSchemaError) as refused:
+        schemas.require_usable(schema)
+    assert words in str(refused.value)
+
+
+def test_a_schema_nested_past_the_bound_is_refused() -> None:
+    schema: Any = {}
+    for _ in range(40):
+        schema = {"not": schema}
+    with pytest.raises(InvalidSchemaError, match="nested"):
+        schemas.require_usable(schema)
+
+
+def _doubling(levels: int) -> Any:
+    defs: dict[str, Any] = {
+        f"l{i}": {"anyOf": [{"$ref": f"#/$defs/l{i + 1}"}, {"$ref": f"#/$defs/l{i + 1}"}]}
+        for i in range(levels)
+    }
+    return {"$defs": {**defs, f"l{levels}": {"type": "string"}}, "$ref": "#/$defs/l0"}
+
+
+def test_alternatives_that_multiply_are_refused_before_anything_is_checked() -> None:
+    schemas.require_usable(_doubling(8))
+    with pytest.raises(InvalidSchemaError, match="multiply"):
+        schemas.require_usable(_doubling(28))
+
+
+def test_a_value_too_deep_for_a_schema_that_doubles_at_each_level_is_refused_at_once() -> None:
+    node = {
+        "properties": {"a": {"anyOf": [{"$ref": "#/$defs/n"}, {"$ref": "#/$defs/n"}]}},
+        "type": "object",
+    }
+    schema: Any = {"$defs": {"n": node}, "$ref": "#/$defs/n"}
+    schemas.require_usable(schema)
+    value: Any = "leaf"
+    for _ in range(60):
+        value = {"a": value}
+    started = time.perf_counter()
+    assert codes(of(AnswerType.SCHEMA, schema=schema), value) == [("", "too_long")]
+    assert time.perf_counter() - started < 1.0
+    assert codes(of(AnswerType.SCHEMA, schema=schema), {"a": {"a": {}}}) == []
+
+
+def test_a_value_nested_past_the_bound_is_refused() -> None:
+    value: Any = 1
+    for _ in range(70):
+        value = [value]
+    assert codes(of(AnswerType.SCHEMA, schema=True), value) == [("", "too_long")]
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"properties": {"a": {"$ref": "#"}}}]
+)
+def test_schemas_that_refer_to_themselves_are_followed_once(schema: Any) -> None:
+    schemas.require_usable(schema)
+    assert codes(of(AnswerType.SCHEMA, schema=schema), {"a": {"a": 1}}) == []
+
+
+def test_hostile_patterns_cost_milliseconds() -> None:
+    for pattern in ("(a+)+$", "(a|a)*b", "^(([a-z])+.)+[A-Z]([a-z])+$"):
+        question = of(AnswerType.SCHEMA, schema={"pattern": pattern})
+        schemas.require_usable(question.json_schema)
+        started = time.perf_counter()
+        codes(question, "a" * 50_000 + "!")
+        assert time.perf_counter() - started < 2.0, pattern
