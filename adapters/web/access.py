@@ -84,12 +84,11 @@ def is_own_page(origin: str | None, site: str | None, own_hosts: frozenset[str])
     """Whether a browser says that a form post comes from our own page.
 
     Browsers that send neither header leave it to the token
-    (https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header). ``Origin: null`` is
-    what they send for a page with ``Referrer-Policy: no-referrer``, so it decides nothing.
+    (https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header).
     """
     if site is not None:
         return site == "same-origin"
-    if origin is None or origin == "null":
+    if origin is None:
         return True
     try:
         return urlsplit(origin).netloc in own_hosts
