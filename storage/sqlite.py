@@ -124,16 +124,14 @@ class SqliteStore:
         def run(db: sqlite3.Connection) -> tuple[T, bool]:
             ask = asks.load(db, self._requests, ask_id)
             decision = decide(ask)
-            if delivery is not None and _seen(db, delivery):
+            write = decision.write
+            if delivery is not None and _repeated(db, delivery, write):
                 return decision.result, True
-            if (write := decision.write) is not None:
+            if write is not None:
                 if ask is None:
                     raise AssertionError(f"there is no ask {ask_id} to be changed")
                 asks.update(db, ask, write.ask)
                 _insert_beside(db, write)
-                if delivery is not None:
-                    seen = (delivery, write.ask.updated_at)
-                    db.execute("INSERT INTO seen (id, at) VALUES (?, ?)", seen)
             return decision.result, False
 
         return await self._write(run)
@@ -303,8 +301,13 @@ def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], i
     return lambda db: db.execute(statement, values).rowcount
 
 
-def _seen(db: sqlite3.Connection, delivery: str) -> bool:
-    return db.execute("SELECT 1 FROM seen WHERE id = ?", (delivery,)).fetchone() is not None
+def _repeated(db: sqlite3.Connection, delivery: str, write: Write | None) -> bool:
+    """Whether this delivery's id was stored before; with a change to be stored, it is now."""
+    if write is None:
+        found = db.execute("SELECT 1 FROM seen WHERE id = ?", (delivery,)).fetchone()
+        return found is not None
+    seen = (delivery, write.ask.updated_at)
+    return db.execute("INSERT OR IGNORE INTO seen (id, at) VALUES (?, ?)", seen).rowcount == 0
 
 
 def _insert_beside(db: sqlite3.Connection, write: Write) -> None:

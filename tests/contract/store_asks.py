@@ -1,0 +1,190 @@
+"""What every store does with asks: submit, change, find again, all or nothing, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot import ask as asks
+from bot.ask import Ask, Destination, Escalation, Thread
+from bot.errors import StoreError
+from bot.ports import (
+    Created,
+    Decision,
+    Existing,
+    Idempotency,
+    Memory,
+    Store,
+    Write,
+)
+from tests.contract.store_examples import (
+    ANN,
+    answering,
+    at_revision,
+    looking,
+    new_ask,
+    new_delivery,
+)
+
+
+class AsksContract:
+    """Asks, their changes and what keeps those from happening twice."""
+
+    async def test_an_ask_comes_back_as_it_was_stored(self, store: Store) -> None:
+        ask = new_ask(
+            to=Destination(surface="discord", channel="C", thread="T", user="U"),
+            request={
+                "agent": "coder",
+                "conversation": "c",
+                "turn": "t",
+                "metadata": {"a": [1, 1.5, None, "ü\x00😀"]},
+                "remind_after": (900.0,),
+                "escalation": Escalation(after=5.0, responders=("anyone",)),
+            },
+            expires_at=5_000.25,
+            message={"ts": "1.0"},
+            thread=Thread(channel="C", id="1.0", url="https://x.example"),
+            acted_by=ANN,
+        )
+        assert await store.create(Write(ask), None) == Created(ask)
+        assert await store.get(ask.id) == ask
+
+    async def test_an_ask_that_nobody_stored_is_none(self, store: Store) -> None:
+        assert await store.get("ask_0") is None
+        assert await store.change("ask_0", looking) == (None, False)
+        assert await store.record("ask_0") == []
+
+    async def test_a_change_stores_the_ask_its_record_its_deliveries_and_its_memory(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask(), asks.request_entry(new_ask(), 1_000.0)), None)
+
+        def decide(ask: Ask | None) -> Decision[Ask]:
+            write = answering()(ask).write
+            assert write is not None
+            memory = Memory("conv", "turn", "bash", "apply", True)
+            return Decision(replace(write, deliveries=(new_delivery(),), memory=memory), write.ask)
+
+        moved, repeated = await store.change("ask_1", decide)
+        assert not repeated
+        assert (moved.revision, moved.acted_by) == (2, ANN)
+        assert await store.get("ask_1") == moved
+        kinds = [line.entry.kind for line in await store.record("ask_1")]
+        assert kinds == ["request", "answered", "request"]
+        assert [d.delivery for d in await store.due_deliveries(1_000.0, 9)] == [new_delivery()]
+        assert await store.remembered("conv", "turn", "bash", "apply") == (True,)
+
+    async def test_a_decision_not_to_write_changes_nothing(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        assert await store.change("ask_1", looking, delivery="ev") == (new_ask(), False)
+        assert await store.get("ask_1") == new_ask()
+        assert await store.change("ask_1", answering(), delivery="ev") != (new_ask(), True)
+
+    async def test_an_error_of_the_decision_reaches_the_caller_and_nobody_else(
+        self, store: Store
+    ) -> None:
+        for number in range(20):
+            await store.create(Write(new_ask(number)), None)
+
+        def fail(ask: Ask | None) -> Decision[Ask]:
+            raise LookupError(ask)
+
+        results = await asyncio.gather(
+            *(store.change(f"ask_{n}", fail if n % 3 else answering()) for n in range(20)),
+            return_exceptions=True,
+        )
+        for number, outcome in enumerate(results):
+            assert isinstance(outcome, LookupError) is bool(number % 3)
+            stored = await store.get(f"ask_{number}")
+            assert stored is not None
+            assert stored.revision == (1 if number % 3 else 2)
+
+    async def test_a_change_that_cannot_be_stored_whole_is_not_stored_at_all(
+        self, store: Store
+    ) -> None:
+        for number in range(3):
+            await store.create(Write(new_ask(number)), None)
+        await store.change("ask_0", answering(deliveries=(new_delivery(7),)))
+        doubled = store.change("ask_1", answering(deliveries=(new_delivery(7),)), delivery="ev")
+        other = store.change("ask_2", answering())
+        outcome, (moved, _) = await asyncio.gather(doubled, other, return_exceptions=True)  # type: ignore[misc] # the second did not fail
+        assert isinstance(outcome, StoreError)
+        assert await store.get("ask_1") == new_ask(1)
+        assert await store.record("ask_1") == []
+        assert await store.get("ask_2") == moved
+        assert not (await store.change("ask_1", answering(), delivery="ev"))[1]
+
+    async def test_of_two_changes_at_the_same_revision_exactly_one_is_made(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        for revision in range(1, 1_001):
+            first, second = await asyncio.gather(
+                store.change("ask_1", at_revision(revision)),
+                store.change("ask_1", at_revision(revision)),
+            )
+            assert first[0] is not second[0]
+        stored = await store.get("ask_1")
+        assert stored is not None
+        assert stored.revision == 1_001
+        assert len(await store.record("ask_1", limit=2_000)) == 1_000
+
+    async def test_the_same_delivery_again_writes_nothing_and_says_so(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        moved, repeated = await store.change("ask_1", answering(), delivery="Ev1")
+        assert not repeated
+        _, repeated = await store.change("ask_1", answering("staging"), delivery="Ev1")
+        assert repeated
+        assert await store.get("ask_1") == moved
+        _, repeated = await store.change("ask_1", answering("staging"), delivery="Ev2")
+        assert not repeated
+
+    async def test_deliveries_at_the_same_moment_with_one_id_count_once(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        results = await asyncio.gather(
+            *(store.change("ask_1", at_revision(1), delivery="Ev1") for _ in range(10))
+        )
+        assert sorted(repeated for _, repeated in results) == [False] + [True] * 9
+
+    async def test_what_was_stored_is_there_after_a_restart(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        moved, _ = await store.change("ask_1", answering(), delivery="Ev1")
+        secret = await store.secret("web")
+        await store.close()
+        again = make_store()
+        await again.open()
+        assert await again.get("ask_1") == moved
+        assert (await again.change("ask_1", looking, delivery="Ev1"))[1]
+        assert await again.secret("web") == secret
+        assert (await again.counts())["open"] == 1
+        await again.close()
+
+    # --- idempotency ---
+
+    async def test_an_idempotency_key_again_finds_the_first_ask_as_it_stands(
+        self, store: Store
+    ) -> None:
+        key = Idempotency("coder", "k", "digest")
+        await store.create(Write(new_ask(1)), key)
+        moved, _ = await store.change("ask_1", answering())
+        assert await store.create(Write(new_ask(2)), key) == Existing(moved, same_body=True)
+        other_body = Idempotency("coder", "k", "another")
+        assert await store.create(Write(new_ask(2)), other_body) == Existing(moved, same_body=False)
+        assert await store.get("ask_2") is None
+
+    async def test_an_idempotency_key_is_its_agents_own(self, store: Store) -> None:
+        await store.create(Write(new_ask(1)), Idempotency("coder", "k", "d"))
+        created = await store.create(Write(new_ask(2)), Idempotency("writer", "k", "d"))
+        assert created == Created(new_ask(2))
+
+    async def test_submissions_at_the_same_moment_with_one_key_make_one_ask(
+        self, store: Store
+    ) -> None:
+        key = Idempotency("coder", "k", "d")
+        results = await asyncio.gather(*(store.create(Write(new_ask(n)), key) for n in range(10)))
+        assert sum(isinstance(r, Created) for r in results) == 1
+        assert len({r.ask.id for r in results}) == 1
+        assert (await store.counts())["open"] == 1

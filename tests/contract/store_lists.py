@@ -1,0 +1,283 @@
+"""What every store finds: what is shown and where, what is due, pages, the record, webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.ask import Ask, Destination, Entry, Status, Thread
+from bot.ports import (
+    Decision,
+    DeliveryState,
+    Shown,
+    Store,
+    Write,
+)
+from tests.contract.store_examples import (
+    ANN,
+    answering,
+    ending,
+    new_ask,
+    new_delivery,
+    result,
+)
+
+NEAR_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")
+"""What base64 makes of "asks:1" (with padding), "asks:01", "asks:99999999999999999999", "asks:0"."""
+
+PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+"""All examples share the test's one database, and mean to."""
+
+
+class ListsContract:
+    """Everything that is looked up by something else than an ask's id."""
+
+    async def test_what_is_shown_is_noted_and_the_walk_left_alone(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        moved, _ = await store.change("ask_1", answering())
+        thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
+        await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        expected = {"shown_revision": 1, "message": {"ts": "1.0"}, "thread": thread}
+        assert await store.get("ask_1") == moved.model_copy(update=expected)
+        await store.shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
+        await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        stored = await store.get("ask_1")
+        assert stored is not None
+        assert (stored.shown_revision, stored.message) == (2, {"ts": "2.0"})
+
+    async def test_what_is_shown_at_the_revision_noted_is_noted_again(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        await store.shown("ask_1", Shown(0, {"thread": "T"}, Thread(channel="C1", id="T")))
+        stored = await store.get("ask_1")
+        assert stored is not None
+        assert (stored.shown_revision, stored.message) == (0, {"thread": "T"})
+
+    async def test_showing_an_ask_that_nobody_stored_does_nothing(self, store: Store) -> None:
+        await store.shown("ask_0", Shown(1, {}, Thread()))
+        assert await store.get("ask_0") is None
+
+    async def test_a_change_made_while_showing_keeps_what_is_shown(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        thread = Thread(channel="C1", id="1.0")
+        await asyncio.gather(
+            store.change("ask_1", answering()),
+            store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread)),
+            store.change("ask_1", answering("staging")),
+        )
+        stored = await store.get("ask_1")
+        assert stored is not None
+        assert (stored.revision, stored.shown_revision, stored.thread) == (3, 1, thread)
+
+    async def test_asks_whose_message_is_behind_come_oldest_change_first(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask(1, at=3.0)), None)
+        await store.create(Write(new_ask(2, at=1.0)), None)
+        await store.create(Write(new_ask(3, at=2.0)), None)
+        await store.create(Write(new_ask(4, at=0.0, shown_revision=1)), None)
+        assert await store.behind(10) == ["ask_2", "ask_3", "ask_1"]
+        assert await store.behind(2) == ["ask_2", "ask_3"]
+        await store.shown("ask_2", Shown(1, {}, Thread()))
+        assert await store.behind(10) == ["ask_3", "ask_1"]
+        await store.change("ask_2", ending(at=9.0))
+        assert await store.behind(10) == ["ask_3", "ask_1", "ask_2"]
+
+    async def test_an_ask_is_found_by_its_channel_and_thread_newest_first(
+        self, store: Store
+    ) -> None:
+        for number in range(1, 4):
+            await store.create(Write(new_ask(number)), None)
+            thread = Thread(channel="C1", id=f"T{number % 2}")
+            await store.shown(f"ask_{number}", Shown(1, {}, thread))
+        elsewhere = Destination(surface="discord", channel="C1")
+        await store.create(Write(new_ask(4, to=elsewhere)), None)
+
+        async def found(thread: str | None, limit: int = 10) -> list[str]:
+            return [a.id for a in await store.find("slack", "C1", thread, limit)]
+
+        assert await found("T1") == ["ask_3", "ask_1"]
+        assert await found("T0") == ["ask_2"]
+        assert await found(None) == ["ask_3", "ask_2", "ask_1"]
+        assert await found(None, 1) == ["ask_3"]
+        await store.change("ask_3", ending())
+        assert await found("T1") == ["ask_1"]
+        assert await store.find("slack", "C2", None, 10) == []
+
+    async def test_an_ask_is_found_where_it_is_to_be_until_it_is_shown_elsewhere(
+        self, store: Store
+    ) -> None:
+        to = Destination(surface="slack", user="U1")
+        await store.create(Write(new_ask(to=to)), None)
+        await store.shown("ask_1", Shown(1, {}, Thread(channel="D1", id="5.0")))
+        assert len(await store.find("slack", "D1", "5.0", 10)) == 1
+
+        def move(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            there = Destination(surface="slack", channel="C9", thread="9.0")
+            update = {"destination": there, "thread": None, "message": None, "shown_revision": 0}
+            return Decision(Write(ask.model_copy(update=update | {"revision": 2})), None)
+
+        await store.change("ask_1", move)
+        assert await store.find("slack", "D1", "5.0", 10) == []
+        assert len(await store.find("slack", "C9", "9.0", 10)) == 1
+        await store.shown("ask_1", Shown(0, {}, Thread()))
+        assert len(await store.find("slack", "C9", "9.0", 10)) == 1
+
+    # --- the clock ---
+
+    async def test_asks_are_due_by_their_deadlines_until_they_end(self, store: Store) -> None:
+        assert await store.next_due(0.0) is None
+        await store.create(Write(new_ask(1, expires_at=5_000.0)), None)
+        await store.create(Write(new_ask(2, request={"remind_after": (60.0,)})), None)
+        await store.create(Write(new_ask(3)), None)
+        assert await store.next_due(0.0) == 1_060.0
+        assert await store.next_due(1_060.0) == 5_000.0
+        assert await store.due(1_059.9, 10) == []
+        assert await store.due(9_000.0, 10) == ["ask_2", "ask_1"]
+        assert await store.due(9_000.0, 1) == ["ask_2"]
+        await store.change("ask_2", ending())
+        assert await store.next_due(0.0) == 5_000.0
+
+    # --- pages ---
+
+    async def test_pages_go_from_the_newest_ask_to_the_oldest(self, store: Store) -> None:
+        for number in range(7):
+            await store.create(Write(new_ask(number)), None)
+        seen: list[str] = []
+        after: str | None = None
+        sizes = []
+        while True:
+            page = await store.page(after=after, limit=3)
+            seen += [ask.id for ask in page.rows]
+            sizes.append(len(page.rows))
+            if (after := page.after) is None:
+                break
+            await store.create(Write(new_ask(f"new{len(seen)}")), None)
+        assert seen == [f"ask_{n}" for n in range(6, -1, -1)]
+        assert sizes == [3, 3, 1]
+
+    async def test_a_page_that_is_just_full_is_the_last(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        assert (await store.page(limit=1)).after is None
+        assert (await store.page(status=Status.FAILED)).rows == ()
+
+    @pytest.mark.parametrize(
+        ("filters", "numbers"),
+        [
+            ({"status": Status.OPEN}, [4, 3, 2]),
+            ({"status": Status.WITHDRAWN}, [1]),
+            ({"surface": "web"}, [2]),
+            ({"conversation": "conv"}, [3]),
+            ({"agent": "coder"}, [4, 1]),
+            ({"agent": "coder", "status": Status.OPEN}, [4]),
+            ({"agent": "coder", "status": Status.OPEN, "surface": "slack"}, [4]),
+            ({"agent": "coder", "conversation": "conv"}, []),
+        ],
+    )
+    async def test_a_page_holds_what_is_asked_for(
+        self, store: Store, filters: dict[str, str], numbers: list[int]
+    ) -> None:
+        await store.create(Write(new_ask(1, request={"agent": "coder"})), None)
+        await store.create(Write(new_ask(2, to=Destination(surface="web"))), None)
+        await store.create(Write(new_ask(3, request={"conversation": "conv"})), None)
+        await store.create(Write(new_ask(4, request={"agent": "coder"})), None)
+        await store.change("ask_1", ending())
+        page = await store.page(**filters)  # type: ignore[arg-type] # parametrised
+        assert [ask.id for ask in page.rows] == [f"ask_{n}" for n in numbers]
+
+    @PER_EXAMPLE
+    @given(cursor=st.text(max_size=30) | st.sampled_from(NEAR_CURSORS))
+    def test_a_made_up_cursor_is_refused(
+        self, make_store: Callable[[], Store], cursor: str
+    ) -> None:
+        with pytest.raises(ValueError, match="no page"):
+            asyncio.run(make_store().page(after=cursor))
+
+    async def test_a_cursor_of_one_list_is_none_of_another(self, store: Store) -> None:
+        for number in range(2):
+            await store.create(Write(new_ask(number)), None)
+        after = (await store.page(limit=1)).after
+        with pytest.raises(ValueError, match="no page"):
+            await store.deliveries(state=None, agent=None, after=after, limit=1)
+
+    # --- the record ---
+
+    async def test_the_record_is_numbered_and_read_from_any_line(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        lines = [Entry(at=float(n), kind="note", body={"n": n}, by=ANN) for n in range(5)]
+        for line in lines:
+            await store.note("ask_1", line)
+            await store.note("ask_2", line)
+        await store.note(None, lines[0])
+        record = await store.record("ask_1")
+        assert [line.entry for line in record] == lines
+        numbers = [line.seq for line in record]
+        assert numbers == sorted(set(numbers))
+        assert await store.record("ask_1", after=numbers[1], limit=2) == record[2:4]
+        assert await store.record("ask_1", after=numbers[-1]) == []
+
+    # --- webhooks ---
+
+    async def test_of_each_ask_only_its_first_pending_delivery_is_due(self, store: Store) -> None:
+        await store.create(Write(new_ask(1)), None)
+        await store.create(Write(new_ask(2)), None)
+        first, second = new_delivery(1), new_delivery(2, at=1_500.0)
+        other = new_delivery(3, ask="ask_2", at=900.0)
+        await store.change("ask_1", answering(deliveries=(first, second)))
+        await store.change("ask_2", answering(deliveries=(other,)))
+
+        async def due(now: float) -> list[str]:
+            return [d.delivery.id for d in await store.due_deliveries(now, 10)]
+
+        assert await due(9_000.0) == ["msg_3", "msg_1"]
+        assert await store.next_delivery() == 900.0
+        await store.tried(
+            [
+                result(other, DeliveryState.DELIVERED),
+                result(first, DeliveryState.PENDING, next_at=8_000.0),
+            ],
+            [("ask_1", Entry(at=3_000.0, kind="delivery"))],
+        )
+        assert await due(7_000.0) == []
+        assert await store.next_delivery() == 8_000.0
+        assert (await store.record("ask_1"))[-1].entry.kind == "delivery"
+        dead = result(first, DeliveryState.DEAD)
+        await store.tried([dead], [])
+        assert await due(9_000.0) == ["msg_2"]
+        assert await store.delivery("msg_1") == dead
+        await store.tried([result(second, DeliveryState.DELIVERED)], [])
+        assert await store.next_delivery() is None
+        assert await store.delivery("msg_0") is None
+
+    async def test_a_delivery_that_is_sent_again_is_due_again(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        told = new_delivery()
+        await store.change("ask_1", answering(deliveries=(told,)))
+        await store.tried([result(told, DeliveryState.DEAD)], [])
+        again = result(told, DeliveryState.PENDING, next_at=4_000.0, tries=0)
+        await store.tried([again], [])
+        assert await store.due_deliveries(4_000.0, 10) == [again]
+
+    async def test_deliveries_are_paged_newest_first_by_state_and_agent(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        told = [new_delivery(n) for n in range(5)]
+        told[4] = replace(told[4], agent=None)
+        await store.change("ask_1", answering(deliveries=tuple(told)))
+        await store.tried([result(told[0], DeliveryState.DEAD)], [])
+
+        async def ids(
+            state: DeliveryState | None, agent: str | None, after: str | None
+        ) -> list[str]:
+            page = await store.deliveries(state=state, agent=agent, after=after, limit=2)
+            rest = await ids(state, agent, page.after) if page.after else []
+            return [d.delivery.id for d in page.rows] + rest
+
+        assert await ids(None, None, None) == ["msg_4", "msg_3", "msg_2", "msg_1", "msg_0"]
+        assert await ids(DeliveryState.PENDING, "coder", None) == ["msg_3", "msg_2", "msg_1"]
+        assert await ids(DeliveryState.DEAD, None, None) == ["msg_0"]
+        assert await ids(None, "nobody", None) == []
