@@ -118,8 +118,8 @@ class Agent(_Table):
 
     token_hash: Annotated[str, Field(pattern=TOKEN_HASH)]
     role: Literal["agent", "surface"] = "agent"
-    routes: Names | None = None
-    """The routes it may use; unset: every one, and places by address too."""
+    routes: Names = ()
+    """The routes it may use; none: every one, and places by address too."""
     callback_secret: Secrets = ()
     """Signs its webhooks; several while one is replaced by another."""
 
@@ -217,7 +217,7 @@ class Settings(BaseSettings):
                 "a token: run `answerback token create NAME` and add what it prints, or bind 127.0.0.1"
             )
         for name, agent in self.agents.items():
-            for route in agent.routes or ():
+            for route in agent.routes:
                 if route not in {*self.routes, self.default_route}:
                     raise ValueError(
                         f"agents.{name}.routes names {route!r}, and there is no [routes.{route}]"

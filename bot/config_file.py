@@ -73,7 +73,7 @@ def load(path: Path | None = None, **overrides: Mapping[str, object]) -> Setting
         lines = [_sentence(detail, where) for detail in error.errors()]
         raise ConfigError("\n".join(dict.fromkeys(lines))) from None
     except SettingsError as error:
-        raise ConfigError(f"An environment variable cannot be read: {error}.") from None
+        raise ConfigError(_not_json(error)) from None
 
 
 def read_toml(path: Path | None) -> dict[str, JsonValue]:
@@ -144,6 +144,17 @@ def _sentence(error: ErrorDetails, where: str) -> str:
         return f"{source}: {key} is missing."
     message = error["msg"].removeprefix("Value error, ")
     return f"{source}: {key}: {message}." if key else f"{source}: {message}."
+
+
+def _not_json(error: SettingsError) -> str:
+    """Which variables a list or table may have been read from that is not written as JSON."""
+    tables = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
+    prefixes = tuple(f"{PREFIX}{name}".upper() for name in tables)
+    names = sorted(name for name in os.environ if name.upper().startswith(prefixes))
+    return (
+        f"{', '.join(names)}: a list or a table in an environment variable is written as JSON, "
+        "such as [60, 600]."
+    )
 
 
 def _known_beside(path: list[str]) -> list[str]:

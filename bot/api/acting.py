@@ -20,7 +20,8 @@ from bot.walker import Person
 
 LOCAL_SURFACE: Final = "web"
 """The surface whose asks a local caller may act on, as through its page."""
-LOCAL_USER: Final = "local"
+LOCAL_USER: Final = "visitor"
+"""Who acts when nobody is named: whoever sees the page, which knows no names."""
 _INVALID: Final = "Invalid action"
 
 

@@ -19,7 +19,7 @@ from bot.api.problems import problems
 from bot.api.routes import OPERATIONS
 from bot.errors import ProblemError
 
-_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
 def application(
@@ -27,12 +27,13 @@ def application(
     *,
     routes: Iterable[AbstractRouteDef] = (),
     pages: Iterable[AbstractRouteDef] = (),
+    loopback: bool = True,
 ) -> web.Application:
     """The local listener.
 
     Args:
         routes: more that agents may call; they ask for tokens themselves.
-        pages: what a browser on this machine may open, whether there are tokens or not.
+        pages: what a browser may open; on a loopback listener only as a loopback name.
     """
     middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
     app = web.Application(middlewares=middlewares, client_max_size=MAX_BODY)
@@ -41,7 +42,7 @@ def application(
     )
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)
-    app.add_routes([guarded(page) for page in pages])
+    app.add_routes([guarded(page) if loopback else page for page in pages])
     return app
 
 
@@ -84,7 +85,8 @@ def _finishing(api: Api) -> Middleware:
         route = resource.canonical if resource else "none"
         api.metrics.requests.labels(route, str(response.status)).inc()
         if not response.prepared:
-            response.headers.update(_HEADERS)
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
         return response
 
     return finishing

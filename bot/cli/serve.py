@@ -1,0 +1,79 @@
+"""``answerback serve``: the service, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import resource
+import signal
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from bot import app, logs
+from bot.cli.output import result, say
+from bot.config import Settings
+from bot.config_file import load
+
+CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
+_FILES: Final = 65_536
+"""Open files (each waiting agent is one) that are asked for, as far as the system allows."""
+_GC_THRESHOLD: Final = 50_000
+
+logger = logging.getLogger(__name__)
+
+
+def command(
+    config: Annotated[
+        Path | None, typer.Option(help=CONFIG_HELP, envvar="ANSWERBACK_CONFIG")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the configuration, and say what it sets up.")
+    ] = False,
+) -> None:
+    """Run the service.
+
+    Example: `answerback serve --config answerback.toml`
+
+    The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
+    """
+    settings = load(config)
+    if check:
+        for line in app.summary(settings):
+            say(line)
+        return
+    logs.configure(settings.log.level, settings.log.format)
+    _raise_file_limit()
+    asyncio.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with app.running(settings) as running:
+        result(f"listening on {running.api_url}")
+        if running.public_url is not None:
+            result(f"public on {running.public_url}")
+        if settings.agents:
+            say(f"The inbox, for people only: {running.inbox_url}")
+        _settle_memory()
+        await stop.wait()
+        logger.info("stopping")
+
+
+def _settle_memory() -> None:
+    """What start-up made is there for good: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_GC_THRESHOLD, 20, 100)
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,67 @@
+"""Sockets that are bound before anything is started: an address that is taken is found out at once, in words."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from typing import Final
+
+from aiohttp import web
+
+from bot.errors import ConfigError
+
+BACKLOG: Final = 1024
+"""Connections that may wait to be accepted: agents come back all at once after a restart."""
+SHUTDOWN_TIMEOUT: Final = 5.0
+"""Seconds that answers under way have to be finished when the process ends."""
+
+
+async def bind(host: str, port: int, key: str) -> socket.socket:
+    """A socket bound to an address; port 0 takes a free one.
+
+    Args:
+        key: the configuration's table, for the words of an error.
+
+    Raises:
+        ConfigError: the address cannot be had.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        raise ConfigError(_sentence(error, host, port, key)) from error
+    bound.setblocking(False)
+    return bound
+
+
+def address_of(bound: socket.socket) -> str:
+    """The address of a bound socket, as a URL."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def listen(app: web.Application, bound: socket.socket) -> web.AppRunner:
+    """Serves an application on a bound socket; the runner's ``cleanup`` ends that."""
+    runner = web.AppRunner(
+        app, handler_cancellation=True, access_log=None, shutdown_timeout=SHUTDOWN_TIMEOUT
+    )
+    await runner.setup()
+    await web.SockSite(runner, bound, backlog=BACKLOG).start()
+    return runner
+
+
+def _sentence(error: OSError, host: str, port: int, key: str) -> str:
+    variable = f"ANSWERBACK_{key.upper()}__PORT"
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} on {host} is in use, perhaps by another Answerback: stop that, or choose "
+            f"another port with {key}.port or {variable} (0 takes a free one)."
+        )
+    if error.errno == errno.EACCES:
+        return f"Port {port} is reserved for root: choose one above 1023 with {key}.port or {variable}."
+    return f"{key}.host {host} cannot be bound: {error.strerror}."

@@ -1,0 +1,34 @@
+"""Background loops that outlive their own crashes: logged, and started again after a growing pause."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+logger = logging.getLogger(__name__)
+
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 60.0
+_SOUND: Final = 300.0
+"""Seconds after which a loop that crashes is taken to have been sound until then."""
+
+
+async def supervised(
+    name: str, run: Callable[[], Awaitable[None]], *, first_pause: float = _FIRST_PAUSE
+) -> None:
+    """Runs a loop until cancelled, over and over if it crashes or returns."""
+    loop = asyncio.get_running_loop()
+    pause = first_pause
+    while True:
+        began = loop.time()
+        try:
+            await run()
+            logger.error("A background loop ended by itself", extra={"loop": name})
+        except Exception:  # a loop top: what crashed is logged and started again
+            logger.exception("A background loop crashed", extra={"loop": name})
+        if loop.time() - began > _SOUND:
+            pause = first_pause
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)

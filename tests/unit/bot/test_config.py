@@ -1,0 +1,280 @@
+"""The settings: where they come from, what wins, and the words for what is wrong."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bot.config import Settings, is_loopback
+from bot.config_file import CUSTOMARY, keys, load
+from bot.errors import ConfigError
+
+HASH = "sha256:" + "0" * 64
+WHSEC = "whsec_" + "QUJD" * 8
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "answerback.toml"
+    path.write_text(text)
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(written(folder, text))
+    return str(caught.value)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_a_file_everything_has_its_documented_default() -> None:
+    settings = load()
+    assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8420)
+    assert settings.storage.sqlite_path == Path("answerback.db")
+    assert settings.default_route == "web"
+    assert settings.public.port is None
+    assert settings.slack.bot_token is None
+    assert settings.labels.back == "Back"
+
+
+def test_a_file_in_the_working_directory_is_read(tmp_path: Path) -> None:
+    written(tmp_path, "[server]\nport = 1234\n")
+    assert load().server.port == 1234
+
+
+def test_a_file_that_was_named_has_to_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no configuration file .*missing\.toml"):
+        load(tmp_path / "missing.toml")
+
+
+def test_every_table_of_a_whole_file_is_understood(tmp_path: Path) -> None:
+    settings = load(
+        written(
+            tmp_path,
+            f"""
+            default_route = "deploys"
+            [server]
+            host = "0.0.0.0"
+            [public]
+            port = 8443
+            url = "https://ask.example"
+            [storage]
+            url = "sqlite:////var/lib/answerback/asks.db"
+            [routes.deploys]
+            to = "slack:C1"
+            responders = ["U1", "@S2"]
+            remind_after = [60, 120]
+            expires_in = 3600
+            on_expiry = "defaults"
+            escalate = {{ after = 600, to = "slack:C2", responders = "anyone" }}
+            [agents.ci]
+            token_hash = "{HASH}"
+            routes = ["deploys"]
+            callback_secret = ["{WHSEC}", "{WHSEC}"]
+            [agents.console]
+            token_hash = "{HASH}"
+            role = "surface"
+            [slack]
+            bot_token = "xoxb-1"
+            app_token = "xapp-1"
+            [discord]
+            bot_token = "d"
+            public_key = "{"a" * 64}"
+            [callbacks]
+            allow = ["hooks.example", "10.0.0.0/8"]
+            secret = "{WHSEC}"
+            [inquiry]
+            url = "http://127.0.0.1:9/answer"
+            timeout = 5
+            [tools.ask_user]
+            enable = false
+            [tools.deploy.questions.env]
+            answer = "staging"
+            target = "assistant"
+            prompt_label = "Deployer"
+            [labels]
+            back = "Zurück"
+            [log]
+            level = "debug"
+            format = "json"
+            """,
+        )
+    )
+    assert settings.storage.sqlite_path == Path("/var/lib/answerback/asks.db")
+    assert settings.routes["deploys"].escalate is not None
+    assert settings.agents["ci"].routes == ("deploys",)
+    assert [s.get_secret_value() for s in settings.agents["ci"].callback_secret] == [WHSEC, WHSEC]
+    assert len(settings.callbacks.secret) == 1
+    assert settings.tools["deploy"].questions["env"].answer == "staging"
+    assert settings.labels.back == "Zurück"
+    assert settings.labels.reply == "Reply"
+
+
+def test_an_environment_variable_wins_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "9999")
+    assert load(written(tmp_path, "[server]\nport = 1\n")).server.port == 9999
+
+
+def test_a_list_in_an_environment_variable_is_separated_by_commas(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_SLACK__RESPONDERS", "U1, @S2,")
+    monkeypatch.setenv("ANSWERBACK_AGENTS__CI__TOKEN_HASH", HASH)
+    settings = load()
+    assert settings.slack.responders == ("U1", "@S2")
+    assert settings.agents["ci"].token_hash == HASH
+
+
+@pytest.mark.parametrize("key", [key for key in keys() if "<name>" not in key])
+def test_every_key_can_be_set_by_its_environment_variable(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _, name = key.rpartition(".")
+    variable = "ANSWERBACK_" + key.upper().replace(".", "__")
+    value = SAMPLES.get(key, "some words" if table == "labels" else "web")
+    for other, needed in SAMPLES.items():
+        if other.startswith(("slack.", "discord.")) and other.split(".")[0] == table:
+            monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
+    monkeypatch.setenv(variable, value)
+    settings: object = load()
+    for part in key.split("."):
+        settings = getattr(settings, part)
+    assert settings != getattr(Settings.model_construct(), name, None)
+
+
+SAMPLES = {
+    "server.host": "127.0.0.2",
+    "server.port": "1",
+    "public.host": "0.0.0.0",
+    "public.port": "2",
+    "public.url": "https://a.example",
+    "storage.url": "sqlite:///x.db",
+    "default_route": "slack:C1",
+    "slack.bot_token": "xoxb",
+    "slack.app_token": "xapp",
+    "slack.signing_secret": "s",
+    "slack.responders": "U1",
+    "slack.api_url": "http://127.0.0.1:1/api/",
+    "discord.bot_token": "d",
+    "discord.public_key": "b" * 64,
+    "discord.responders": "1",
+    "discord.api_url": "http://127.0.0.1:1/",
+    "discord.gateway": "false",
+    "callbacks.allow": "10.0.0.0/8",
+    "callbacks.secret": WHSEC,
+    "inquiry.url": "http://127.0.0.1:1/",
+    "inquiry.timeout": "7",
+    "log.level": "debug",
+    "log.format": "json",
+}
+
+
+@pytest.mark.parametrize("variable", CUSTOMARY)
+def test_the_platforms_customary_variables_are_read_and_ours_win(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, key = CUSTOMARY[variable]
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb")
+    monkeypatch.setenv("SLACK_APP_TOKEN", "xapp")
+    monkeypatch.setenv("DISCORD_BOT_TOKEN", "d")
+    monkeypatch.setenv(variable, "c" * 64)
+    assert "c" * 64 in revealed(load(), table, key)
+    monkeypatch.setenv(f"ANSWERBACK_{table.upper()}__{key.upper()}", "e" * 64)
+    assert "e" * 64 in revealed(load(), table, key)
+
+
+def revealed(settings: Settings, table: str, key: str) -> str:
+    value = getattr(getattr(settings, table), key)
+    return str(value.get_secret_value() if hasattr(value, "get_secret_value") else value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[server]\nprot = 1", "there is no key server.prot; did you mean server.port?"),
+        ("[serwer]\nport = 1", "there is no key serwer; did you mean server?"),
+        ("[routes.a]\nto = 'web'\nresponder = 'U1'", "did you mean routes.a.responders?"),
+        ("[agents.a]\ntokenhash = 'x'", "did you mean agents.a.token_hash?"),
+        ("[labels]\nbck = 'x'", "did you mean labels.back?"),
+        ("[tools.x.questions.y]\nanswr = 1", "did you mean tools.x.questions.y.answer?"),
+        ("[agents.a]\nrole = 'agent'", "agents.a.token_hash is missing"),
+        ("[server]\nport = 70000", "server.port"),
+        ("[server]\nport = 'x'", "server.port"),
+        ("[storage]\nurl = 'postgresql://db/x'", "PostgreSQL is not supported"),
+        ("[storage]\nurl = 'sqlite:///:memory:'", "a file that lasts"),
+        ("[storage]\nurl = 'answerback.db'", "a file that lasts"),
+        ("[server]\nhost = '0.0.0.0'", "answerback token create"),
+        ("[public]\nurl = 'ask.example'", "begins with http:// or https://"),
+        ("[callbacks]\nsecret = 'hunter2'", "whsec_"),
+        ("[slack]\nsigning_secret = 'x'", "bot_token is missing"),
+        ("[slack]\nbot_token = 'x'", "add app_token (Socket Mode) or signing_secret (HTTP)"),
+        (f"[discord]\npublic_key = '{'a' * 64}'", "bot_token is missing"),
+        ("[discord]\nbot_token = 'x'\ngateway = false", "add public_key"),
+        (f"[agents.a]\ntoken_hash = '{HASH}'\nroutes = ['x']", "there is no [routes.x]"),
+        ("[server\n", "is not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path, text: str, words: str) -> None:
+    assert words in refused(tmp_path, text)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    told = refused(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
+    assert "server.prot" in told
+    assert "log.level" in told
+
+
+def test_a_secret_is_never_told_back(tmp_path: Path) -> None:
+    told = refused(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
+    assert "hunter" not in told
+    assert "xoxb-1" not in repr(
+        load(written(tmp_path, "[slack]\nbot_token = 'xoxb-1'\napp_token = 'xapp-1'"))
+    )
+
+
+def test_a_variable_that_is_no_key_is_an_error_with_the_nearest_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_SERVE__PORT", "1")
+    with pytest.raises(ConfigError, match="ANSWERBACK_SERVE__PORT .*ANSWERBACK_SERVER__PORT"):
+        load()
+
+
+def test_an_unknown_key_in_a_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBACK_SERVER__PROT", "1")
+    with pytest.raises(ConfigError, match=r"^ANSWERBACK_SERVER__PROT: .*server\.port"):
+        load()
+
+
+def test_a_variable_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBACK_ROUTES__A__REMIND_AFTER", "soon")
+    monkeypatch.setenv("ANSWERBACK_ROUTES__A__TO", "web")
+    with pytest.raises(ConfigError, match=re.compile("remind_after", re.IGNORECASE)):
+        load()
+
+
+def test_variables_of_the_commands_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANSWERBACK_TOKEN", "ANSWERBACK_URL", "ANSWERBACK_CONFIG"):
+        monkeypatch.setenv(name, "x")
+    assert load().server.port == 8420
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        load().server.port = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.9.9.9", "[::1]"])
+def test_loopback_addresses_need_no_token(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.0.1", "example.com"])
+def test_other_addresses_are_not_loopback(host: str) -> None:
+    assert not is_loopback(host)
