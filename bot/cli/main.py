@@ -54,3 +54,7 @@ def main() -> None:
         # Whoever read our output has gone: nothing is left to be said.
         sys.stderr.close()
         sys.exit(141)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""The real program as a child process, started, talked to and killed from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE = 15.0
+"""Seconds within which a process has to start or end: several times what it takes on a busy machine."""
+
+
+@dataclass
+class Process:
+    """A running ``answerback`` command."""
+
+    child: asyncio.subprocess.Process
+    lines: list[str]
+
+    async def line(self) -> str:
+        """The next line of its standard output."""
+        assert self.child.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            line = (await self.child.stdout.readline()).decode().rstrip("\n")
+        self.lines.append(line)
+        return line
+
+    async def ended(self) -> tuple[int, str, str]:
+        """Its exit code and what it printed since, once it has ended by itself."""
+        async with asyncio.timeout(PATIENCE):
+            out, err = await self.child.communicate()
+        assert self.child.returncode is not None
+        return self.child.returncode, out.decode(), err.decode()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends it a signal."""
+        self.child.send_signal(number)
+
+
+async def start(
+    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> Process:
+    """Starts a command in a folder, with nothing of ours in its environment but what is given."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "bot.cli.main",
+        *arguments,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    return Process(child, [])
+
+
+@asynccontextmanager
+async def command(
+    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Process]:
+    """A command that is killed at the end of the context, if it has not ended by itself."""
+    process = await start(*arguments, folder=folder, environment=environment)
+    try:
+        yield process
+    finally:
+        if process.child.returncode is None:
+            process.child.kill()
+        await process.child.communicate()
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[tuple[Process, str]]:
+    """``answerback serve`` on a free port, and its address."""
+    async with command(
+        "serve", folder=folder, environment={"ANSWERBACK_SERVER__PORT": "0", **(environment or {})}
+    ) as process:
+        first = await process.line()
+        if not first.startswith("listening on "):
+            _, _, err = await process.ended()
+            raise AssertionError(f"serve said {first!r} and then: {err}")
+        yield process, first.removeprefix("listening on ")
