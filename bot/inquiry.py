@@ -52,7 +52,9 @@ class HttpInquiry:
         try:
             return _answer_in(await self._post(body))
         except TimeoutError:
-            raise InquiryError("The inquiry backend did not answer in time (inquiry.timeout).") from None
+            raise InquiryError(
+                "The inquiry backend did not answer in time (inquiry.timeout)."
+            ) from None
         except aiohttp.ClientError as error:
             raise InquiryError(f"The inquiry backend could not be reached: {error}.") from error
 
@@ -61,12 +63,16 @@ class HttpInquiry:
             self._url, json=body, timeout=self._timeout, allow_redirects=False
         ) as response:
             if response.status != 200:
-                raise InquiryError(f"The inquiry backend answered HTTP {response.status} instead of 200.")
+                raise InquiryError(
+                    f"The inquiry backend answered HTTP {response.status} instead of 200."
+                )
             read = bytearray()
             async for chunk in response.content.iter_chunked(65_536):
                 read += chunk
                 if len(read) > MAX_BODY:
-                    raise InquiryError(f"The inquiry backend's answer is longer than {MAX_BODY} bytes.")
+                    raise InquiryError(
+                        f"The inquiry backend's answer is longer than {MAX_BODY} bytes."
+                    )
             return bytes(read)
 
 

@@ -28,6 +28,20 @@ _CODES: Final = {
     "value_error": "wrong_type",
 }
 
+_WORDS: Final = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a field of a submission",
+    "string_type": "must be a string",
+    "string_too_short": "must not be empty",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "tuple_type": "must be an array",
+    "float_type": "must be a number",
+    "greater_than": "must be a number greater than 0",
+}
+"""What pydantic finds, in the words of JSON; what is not here is told in pydantic's own."""
+
 
 def _text(value: str) -> str:
     if not schemas.is_text(value):
@@ -36,7 +50,7 @@ def _text(value: str) -> str:
 
 
 _Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME), AfterValidator(_text)]
-_Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+_Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 _Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
 
 
@@ -170,11 +184,8 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
         where = schemas.pointer(path)
         code = _CODES.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
-        message = (
-            f"{name}: {item['msg']}."
-            if code != "unknown_value"
-            else f"{name} is not known here: {item['msg']}."
-        )
+        words = _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
+        message = f"{name} {words}."
         found.setdefault(where, Problem(pointer=where, code=code, message=message))
     return tuple(found.values())
 

@@ -1,0 +1,387 @@
+"""The dialects beyond the vectors: every way an ask ends, and what models really send."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot import schemas
+from bot.ask import Ask, Change, Destination, Reason, Request, Status, acted, ended
+from bot.dialects import registry, tools
+from bot.errors import InvalidCallError
+from bot.walker import Answer, EndTurn, Other, Person, Reply, start
+
+OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ask_user": (
+        "ask_user",
+        {
+            "questions": [
+                {"id": "a", "text": "a?", "answer_type": "text"},
+                {"id": "b", "text": "b?", "answer_type": "text"},
+            ]
+        },
+    ),
+    "single": ("ask_user", {"question": "a?"}),
+    "ask_user_form": (
+        "ask_user",
+        {
+            "questions": [
+                {"question": "a?", "options": OPTIONS},
+                {"question": "b?", "options": OPTIONS},
+            ]
+        },
+    ),
+    "claude": (
+        "AskUserQuestion",
+        {
+            "questions": [
+                {"question": f"{q}?", "header": q, "options": OPTIONS, "multiSelect": q == "b"}
+                for q in "ab"
+            ]
+        },
+    ),
+    "question": (
+        "question",
+        {
+            "questions": [
+                {"id": q, "prompt": f"{q}?", "options": [{"value": "A", "label": "Ay"}]}
+                for q in "ab"
+            ]
+        },
+    ),
+    "tool_question": (
+        "tool_question",
+        {"tool": "git", "question": {"id": "a", "text": "a?", "answer_type": "text"}},
+    ),
+    "elicitation": (
+        "elicitation/create",
+        {
+            "message": "a?",
+            "requestedSchema": {
+                "type": "object",
+                "properties": {"n": {"type": "integer", "default": 2}},
+            },
+        },
+    ),
+}
+FIRST: dict[str, Any] = {
+    "elicitation": {"n": 1},
+    "ask_user": "A",
+    "single": "A",
+    "tool_question": "A",
+}
+
+
+def asked(dialect: str) -> Ask:
+    name, arguments = CALLS[dialect]
+    found, form = registry.parse_call(name, arguments)
+    assert found == dialect
+    request = Request(name=name, dialect=dialect, arguments=arguments, form=form)
+    return Ask(
+        id="ask_1",
+        created_at=0,
+        updated_at=0,
+        request=request,
+        destination=Destination(surface="web"),
+        responders=("anyone",),
+        walk=start(form),
+    )
+
+
+def after(ask: Ask, *actions: Any) -> Ask:
+    for action in actions:
+        change = acted(ask, action, at=1, by=Person(surface="web", user_id="u"))
+        assert isinstance(change, Change), change
+        ask = change.ask
+    return ask
+
+
+def outcome(dialect: str, how: str) -> Any:
+    ask = asked(dialect)
+    if len(ask.form.questions) > 1:
+        ask = after(ask, Answer(value="A"))
+    match how:
+        case "cancelled":
+            ask = after(ask, Reply(text="words"))
+        case "turn_ended":
+            ask = after(ask, EndTurn())
+        case "failed":
+            ask = ended(
+                ask, Status.FAILED, at=1, reason=Reason.NO_PROMPT_BACKEND, message="Do not retry."
+            ).ask
+        case _:
+            ask = ended(ask, Status(how), at=1, reason=Reason(how)).ask
+    return registry.result_of(ask)
+
+
+EXPECTED: dict[str, dict[str, Any]] = {
+    "ask_user": {
+        "cancelled": {"cancelled": True, "answered": {"a": "A"}, "reply": "words"},
+        "expired": {"cancelled": True, "answered": {"a": "A"}, "reason": "expired"},
+        "withdrawn": {"cancelled": True, "answered": {"a": "A"}, "reason": "withdrawn"},
+    },
+    "single": {
+        "cancelled": {"cancelled": True, "answered": {}, "reply": "words"},
+        "expired": {"cancelled": True, "answered": {}, "reason": "expired"},
+    },
+    "tool_question": {"withdrawn": {"cancelled": True, "answered": {}, "reason": "withdrawn"}},
+    "ask_user_form": {
+        "cancelled": {"freeText": "words"},
+        "expired": {"cancelled": True, "answers": ["A", None], "reason": "expired"},
+    },
+    "elicitation": {
+        "cancelled": {"action": "decline"},
+        "expired": {"action": "cancel"},
+        "withdrawn": {"action": "cancel"},
+    },
+}
+
+
+@pytest.mark.parametrize(("dialect", "how"), [(d, h) for d, hows in EXPECTED.items() for h in hows])
+def test_an_ask_that_ended_otherwise_gives_the_dialects_shape(dialect: str, how: str) -> None:
+    result = outcome(dialect, how)
+    assert (result.structured, result.is_error) == (EXPECTED[dialect][how], False)
+    assert json.loads(result.content) == result.structured
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_a_failure_is_an_error_in_words_save_where_the_tool_promises_otherwise(
+    dialect: str,
+) -> None:
+    result = outcome(dialect, "failed")
+    assert result.content == "Do not retry."
+    if dialect == "question":
+        assert not result.is_error
+        assert (result.structured["answers"], result.structured["cancelled"]) == ([], True)
+    else:
+        assert result.is_error
+        assert result.structured == {
+            "error": {"reason": "no_prompt_backend", "message": "Do not retry."}
+        }
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
+    assert outcome(dialect, "turn_ended") is None
+    assert registry.result_of(asked(dialect)) is None
+
+
+def test_claude_is_told_in_text_how_it_ended() -> None:
+    assert outcome("claude", "cancelled").content == "[cancelled by user]\nwords"
+    assert outcome("claude", "expired").content == "[no answer: expired]"
+    structured = outcome("claude", "withdrawn").structured
+    assert (structured["answers"], structured["cancelled"], structured["reason"]) == (
+        {"a?": "A"},
+        True,
+        "withdrawn",
+    )
+
+
+def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> None:
+    other = registry.result_of(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
+    nothing = registry.result_of(after(asked("claude"), Answer(value="A"), Answer(value=[])))
+    assert other is not None
+    assert nothing is not None
+    assert other.content == "a?\nA\n\nb?\nmy, own"
+    assert nothing.content == "a?\nA\n\nb?\n(none selected)"
+
+
+def test_question_tells_a_line_an_answer() -> None:
+    ask = after(asked("question"), Answer(value="A"), Other(text="mine"))
+    assert ask.open
+    cancelled = registry.result_of(after(ask, Reply(text="stop")))
+    assert cancelled is not None
+    assert (
+        cancelled.content
+        == "User cancelled the questions: stop\nQ1: user selected: 1. Ay\nQ2: user wrote: mine"
+    )
+
+
+def test_elicitation_starts_from_its_defaults() -> None:
+    question = asked("elicitation").question
+    assert question is not None
+    assert (question.default, question.has_default) == ({"n": 2}, True)
+
+
+def test_null_for_an_optional_field_is_not_given() -> None:
+    question = {
+        "id": "a",
+        "text": "a?",
+        "answer_type": "text",
+        "context": None,
+        "options": None,
+        "schema": None,
+    }
+    _, form = registry.parse_call(
+        "ask_user", {"questions": [{**question, "default": None, "when": None}]}
+    )
+    assert not form.questions[0].has_default
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("ask", {}, [("/name", "unknown_value")]),
+        ("ask_user", {}, [("/questions", "required")]),
+        ("ask_user", {"questions": {}}, [("/questions", "wrong_type")]),
+        ("ask_user", {"questions": ["a"]}, [("/questions/0", "wrong_type")]),
+        ("ask_user", {"questions": [{}] * 101}, [("/questions", "too_many")]),
+        ("ask_user", {"question": "a\n"}, [("/question", "newline")]),
+        (
+            "ask_user",
+            {"question": "a", "answer_type": "schema"},
+            [("/answer_type", "unknown_value")],
+        ),
+        ("ask_user", {"question": "x" * 20_001}, [("/question", "too_long")]),
+        ("ask_user", {"question": "\ud800"}, [("/question", "wrong_type")]),
+        ("ask_user", {"question": "a", "defualt": "x"}, [("/defualt", "unknown_value")]),
+        ("tool_question", {"tool": " "}, [("/tool", "empty"), ("/question", "required")]),
+        (
+            "tool_question",
+            {
+                "tool": "t",
+                "question": {
+                    "id": "a",
+                    "text": "a",
+                    "answer_type": "text",
+                    "exclusive": 1,
+                    "persistence": "day",
+                },
+            },
+            [("/question/exclusive", "wrong_type"), ("/question/persistence", "unknown_value")],
+        ),
+        (
+            "AskUserQuestion",
+            {"questions": [{"question": "a?", "header": "h", "options": OPTIONS}] * 2},
+            [("/questions/1/question", "duplicate_question")],
+        ),
+        ("elicitation/create", {"message": "a"}, [("/requestedSchema", "schema_required")]),
+        (
+            "elicitation/create",
+            {
+                "message": "a",
+                "mode": "url",
+                "requestedSchema": {"type": "object", "properties": {}},
+            },
+            [("/mode", "unknown_value")],
+        ),
+        (
+            "question",
+            {
+                "questions": [
+                    {
+                        "id": "a",
+                        "prompt": "?",
+                        "options": [{"value": "x", "label": "X"}, {"value": "x", "label": "Y"}],
+                    }
+                ]
+            },
+            [("/questions/0/options/1/value", "duplicate_option")],
+        ),
+        (
+            "ask_user",
+            {
+                "questions": [
+                    {
+                        "id": "a",
+                        "text": "?",
+                        "answer_type": "multi_select",
+                        "options": ["x", "x", 3, " "],
+                    }
+                ]
+            },
+            [
+                ("/questions/0/options/1", "duplicate_option"),
+                ("/questions/0/options/2", "wrong_type"),
+                ("/questions/0/options/3", "empty"),
+            ],
+        ),
+    ],
+)
+def test_a_wrong_call_names_every_place(
+    name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call(name, arguments)
+    assert [(p.pointer, p.code) for p in refused.value.problems] == expected
+    result = registry.refusal(refused.value)
+    assert result.content
+    assert result.is_error or name == "question"
+
+
+def test_a_question_call_without_questions_gets_the_words_it_promises() -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("question", {"questions": []})
+    result = registry.refusal(refused.value)
+    assert (result.content, result.is_error) == ("Error: No questions provided", False)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(), max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "id",
+                    "text",
+                    "questions",
+                    "question",
+                    "options",
+                    "label",
+                    "answer_type",
+                    "when",
+                    "schema",
+                    "x",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(
+    st.sampled_from(list(registry.NAMES)),
+    st.dictionaries(st.sampled_from(["questions", "question", "message"]), JSON),
+)
+def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
+    name: str, arguments: dict[str, Any]
+) -> None:
+    try:
+        _, form = registry.parse_call(name, arguments)
+    except InvalidCallError as error:
+        found = error
+    else:
+        assert form.questions
+        return
+    assert found.problems
+    assert registry.refusal(found).content
+
+
+@pytest.mark.parametrize("form", ["mcp", "anthropic", "openai"])
+def test_the_tool_definitions_describe_what_the_dialects_take(form: Any) -> None:
+    made = tools.definitions(form, lambda name: name != "question")
+    assert len(made) == len(tools.TOOLS) - 1
+    text = json.dumps(made)
+    assert "secrets" in text
+    assert "Ask when" in text
+
+
+@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
+def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(tool: tools.Tool) -> None:
+    _, arguments = CALLS[tool.dialect]
+    schemas.require_usable(tool.parameters)
+    assert schemas.violations(tool.parameters, arguments) == ()
+    assert schemas.violations(tool.parameters, {}) != ()

@@ -1,0 +1,86 @@
+"""The inquiry backend over a real socket: what it is sent, and every way in which it can fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from bot.errors import InquiryError
+from bot.inquiry import MAX_BODY, HttpInquiry
+from tests.service_parts import ask_user
+from tests.unit.bot.conftest import Parts
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@asynccontextmanager
+async def backend(handler: Handler, timeout: float = 5.0) -> AsyncIterator[HttpInquiry]:
+    app = web.Application()
+    app.router.add_post("/", handler)
+    async with TestServer(app) as server, aiohttp.ClientSession() as http:
+        yield HttpInquiry(http, str(server.make_url("/")), timeout)
+
+
+async def answer(parts: Parts, inquiry: HttpInquiry) -> Any:
+    ask = (await parts.service().submit(ask_user(conversation="c", turn="t"))).ask
+    assert ask.question is not None
+    return await inquiry.answer(ask, ask.question)
+
+
+async def test_it_gets_the_question_and_its_answer_comes_back(parts: Parts) -> None:
+    got: list[Any] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        got.append(await request.json())
+        return web.json_response({"answer": False})
+
+    async with backend(handler) as inquiry:
+        assert await answer(parts, inquiry) is False
+    (body,) = got
+    assert (body["tool"], body["conversation"], body["turn"]) == ("ask_user", "c", "t")
+    assert (body["question"]["id"], body["question"]["answer_type"]) == ("go", "boolean")
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        (lambda: web.Response(status=500), "HTTP 500"),
+        (lambda: web.Response(status=302, headers={"Location": "/"}), "HTTP 302"),
+        (lambda: web.Response(text="yes"), "no JSON"),
+        (lambda: web.Response(text="[" * 100_000), "no JSON"),
+        (lambda: web.json_response([True]), '"answer"'),
+        (lambda: web.Response(body=b" " * (MAX_BODY + 1)), "longer"),
+    ],
+)
+async def test_what_is_no_answer_is_told_in_words(
+    parts: Parts, response: Callable[[], web.Response], words: str
+) -> None:
+    async def handler(_request: web.Request) -> web.Response:
+        return response()
+
+    async with backend(handler) as inquiry:
+        with pytest.raises(InquiryError, match=words):
+            await answer(parts, inquiry)
+
+
+async def test_a_backend_that_hangs_or_is_not_there_is_given_up(parts: Parts) -> None:
+    release = asyncio.Event()
+
+    async def handler(_request: web.Request) -> web.Response:
+        await release.wait()
+        return web.Response()
+
+    async with backend(handler, timeout=0.05) as inquiry:
+        with pytest.raises(InquiryError, match="in time"):
+            await answer(parts, inquiry)
+        release.set()
+    async with aiohttp.ClientSession() as http:
+        with pytest.raises(InquiryError, match="reached"):
+            await answer(parts, HttpInquiry(http, "http://127.0.0.1:1/", 5.0))

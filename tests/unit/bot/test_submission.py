@@ -1,0 +1,118 @@
+"""The envelope of a call: where it leads, and every mistake in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.ask import Destination
+from bot.errors import ConfigError, InvalidCallError
+from bot.submission import Agent, Plan, Route, Routes, To, destination_of, plan, read_submission
+
+SURFACES = frozenset({"chat", "web"})
+CALL: dict[str, Any] = {"name": "ask_user", "arguments": {}}
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"),
+    [
+        ("web", Destination(surface="web")),
+        ("chat:C1", Destination(surface="chat", channel="C1")),
+        ("chat:C1/17.1", Destination(surface="chat", channel="C1", thread="17.1")),
+        ("chat:@U1", Destination(surface="chat", user="U1")),
+        (
+            To(surface="chat", channel="C1", thread="1"),
+            Destination(surface="chat", channel="C1", thread="1"),
+        ),
+        (To(surface="mail"), None),
+        ("mail:a", None),
+        ("chat:", None),
+        ("chat:@", None),
+        ("chat:/1", None),
+        ("chat:C1/", None),
+    ],
+)
+def test_a_destination_is_read_or_refused_in_words(
+    to: str | To, expected: Destination | None
+) -> None:
+    found = destination_of(to, SURFACES)
+    assert found == expected or (
+        expected is None and isinstance(found, str) and found.endswith(".")
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ([], [("", "wrong_type")]),
+        ({}, [("/name", "required"), ("/arguments", "required")]),
+        ({**CALL, "nmae": 1}, [("/nmae", "unknown_value")]),
+        ({**CALL, "name": ""}, [("/name", "empty")]),
+        ({**CALL, "name": "\ud800"}, [("/name", "wrong_type")]),
+        ({**CALL, "name": "x" * 1_001}, [("/name", "too_long")]),
+        ({**CALL, "expires_in": 0}, [("/expires_in", "wrong_type")]),
+        (
+            {**CALL, "expires_in": True, "on_expiry": "later"},
+            [("/expires_in", "wrong_type"), ("/on_expiry", "unknown_value")],
+        ),
+        ({**CALL, "responders": "somebody"}, [("/responders", "wrong_type")]),
+        ({**CALL, "responders": [1]}, [("/responders/0", "wrong_type")]),
+        ({**CALL, "remind_after": [1] * 21}, [("/remind_after", "too_many")]),
+        ({**CALL, "callback": {}}, [("/callback/url", "required")]),
+        ({**CALL, "to": {"surface": "web", "room": "x"}}, [("/to/room", "unknown_value")]),
+    ],
+)
+def test_every_mistake_of_the_envelope_has_its_place(
+    body: Any, expected: list[tuple[str, str]]
+) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        read_submission(body)
+    found = [(p.pointer, p.code) for p in refused.value.problems]
+    assert [item for item in expected if item not in found] == []
+    assert all(problem.message.endswith(".") for problem in refused.value.problems)
+
+
+def planned(routes: Routes | None = None, agent: Agent | None = None, **envelope: Any) -> Plan:
+    found = plan(read_submission({**CALL, **envelope}), routes or Routes(), SURFACES, agent)
+    assert isinstance(found, Plan), found
+    return found
+
+
+def test_the_call_overrides_its_route_and_the_route_the_defaults() -> None:
+    route = Route(
+        to="chat:C1", responders=("U1",), remind_after=(60, 30), expires_in=10, on_expiry="defaults"
+    )
+    routes = Routes("ops", {"ops": route})
+    by_route = planned(routes)
+    assert (by_route.destination.channel, by_route.responders) == ("C1", ("U1",))
+    assert (by_route.remind_after, by_route.expires_in, by_route.on_expiry) == (
+        (30.0, 60.0),
+        10,
+        "defaults",
+    )
+    by_call = planned(
+        routes, to="ops", responders="anyone", remind_after=[], expires_in=5, on_expiry="cancel"
+    )
+    assert (by_call.responders, by_call.remind_after, by_call.expires_in) == (("anyone",), (), 5)
+    assert by_call.on_expiry == "cancel"
+
+
+def test_without_anything_said_the_page_is_asked() -> None:
+    assert planned().destination == Destination(surface="web")
+
+
+def test_an_agent_with_routes_of_its_own_starts_from_the_first_of_them() -> None:
+    routes = Routes("web", {"ops": Route(to="chat:C1"), "dev": Route(to="chat:C2")})
+    assert planned(routes, Agent("a", routes=("dev", "ops"))).destination.channel == "C2"
+    refused = plan(
+        read_submission({**CALL, "to": "chat:C1"}), routes, SURFACES, Agent("a", routes=("dev",))
+    )
+    assert isinstance(refused, tuple)
+    assert '"dev"' in refused[0].message
+
+
+def test_a_route_that_escalates_to_nowhere_is_a_mistake_of_the_configuration() -> None:
+    route = Route.model_validate({"to": "web", "escalate": {"after": 5, "to": "mail:x"}})
+    with pytest.raises(ConfigError):
+        planned(Routes("r", {"r": route}))
