@@ -4,13 +4,20 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
+import typer
+import typer.core
 from prometheus_client import Metric
 
 from bot.api.metrics import Metrics
 from bot.api.routes import OPERATIONS
 from bot.ask import Reason, Status
+from bot.cli.ask import EXIT_CODES, EXIT_STILL_OPEN
+from bot.cli.forms import EXIT_INVALID
+from bot.cli.main import app
+from bot.cli.output import EXIT_FAILED
 from bot.config_file import CUSTOMARY, keys
 from bot.dialects.registry import DIALECTS, NAMES
 from bot.walker import Source
@@ -50,6 +57,27 @@ def test_every_metric_is_documented(operations: str) -> None:
 def test_every_status_source_and_reason_is_documented() -> None:
     api = _page("api")
     assert _unnamed([str(word) for word in (*Status, *Source, *Reason)], api) == []
+
+
+def test_every_command_has_its_heading_an_example_and_its_exit_statuses(operations: str) -> None:
+    program = typer.main.get_command(app)
+    assert _is_group(program)
+    assert [
+        name for name in program.commands if f"### `answerback {name}`\n" not in operations
+    ] == []
+    helps = {
+        name: command.help or ""
+        for group in (program, *program.commands.values())
+        for name, command in (group.commands.items() if _is_group(group) else [])
+        if not _is_group(command)
+    }
+    assert [name for name, text in helps.items() if "Example: `answerback" not in text] == []
+    statuses = [*EXIT_CODES.values(), EXIT_STILL_OPEN, EXIT_INVALID, EXIT_FAILED]
+    assert [status for status in statuses if f"\n| {status} | " not in operations] == []
+
+
+def _is_group(command: object) -> TypeGuard[typer.core.TyperGroup]:
+    return isinstance(command, typer.core.TyperGroup)
 
 
 def test_every_call_is_documented() -> None:
