@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.ask import ANYONE, Ask
 from bot.ports import Actor
 
@@ -17,3 +19,8 @@ def is_stranger(ask: Ask, actor: Actor) -> bool:
         return False
     groups = groups_asked(ask)
     return not groups & actor.groups and groups <= actor.groups_known
+
+
+def knowing_all(ask: Ask, actor: Actor) -> Actor:
+    """The actor of whom all groups are known, so that the ask's other groups are none of theirs."""
+    return replace(actor, groups_known=actor.groups_known | groups_asked(ask))

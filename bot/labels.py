@@ -49,6 +49,8 @@ class Labels(BaseModel):
     recommended: str = "recommended"
     optional: str = "optional"
     prefilled: str = "Filled in: {text}"
+    nothing_found: str = "Nothing matches “{words}”."
+    found: str = "{count} match “{words}”; the first {shown} are shown."
     page_of: str = "Page {page} of {pages}"
 
     # how it ended
@@ -70,7 +72,6 @@ class Labels(BaseModel):
     inbox_title: str = "Waiting for an answer"
     inbox_empty: str = "Nothing is waiting for an answer."
     inbox_hint: str = "Questions appear here by themselves. To see one, submit it from a shell:"
-    inbox_changed: str = "The list has changed. It is shown afresh once you leave it."
     older: str = "Older"
     newest: str = "Newest"
     all_questions: str = "All questions"
@@ -79,10 +80,9 @@ class Labels(BaseModel):
     age_hours: str = "{n} h ago"
     age_days: str = "{n} d ago"
     open_until: str = "Open until {time}"
-    schema: str = "What the answer has to look like"
+    answer_schema: str = "What the answer has to look like"
     keys_hint: str = "Number keys choose, Ctrl+Enter answers."
     mend: str = "Please mend this:"
-    choose_first: str = "Choose one of the options first."
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
     show_now: str = "Show how it stands"
     entered: str = "What you had entered"

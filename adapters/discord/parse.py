@@ -47,6 +47,8 @@ class Interaction:
     token: str
     kind: int
     actor: Actor
+    in_server: bool
+    """Whether Discord told all of the person's roles."""
     control: Control | None
     """What was used; None: nothing of ours."""
     message_id: str | None
@@ -99,6 +101,7 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         token=token,
         kind=kind,
         actor=actor,
+        in_server=isinstance(body.get("member"), dict),
         control=decode(custom_id),
         message_id=_text(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),

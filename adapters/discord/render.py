@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from adapters import texts, words
+from adapters import words
 from adapters.controls import Verb
 from adapters.discord import choices, limits, sheets
 from adapters.discord import components as c
@@ -72,13 +72,6 @@ def plain(view: View, labels: Labels) -> Json:
     heading, _ = shorten(words.asks_line(view, labels), LABEL_ROOM)
     body, _ = shorten(said or labels.review_title, NOTE_ROOM)
     return c.message([c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, full=True))])
-
-
-def note(content: str, buttons: tuple[Json, ...] = ()) -> Json:
-    """A private message to one person; ``content`` is markdown of ours, its foreign parts made inert."""
-    return c.message(
-        [c.text(texts.shorten(content, limits.MESSAGE_TEXT)), *c.rows(buttons)], private=True
-    )
 
 
 def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:

@@ -1,0 +1,235 @@
+"""Discord as a surface: the parts put together, and the two ways in which interactions come.
+
+Owns the wiring and the tasks under way. What a click does is `clicks`', what is sent is `live`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from pydantic import JsonValue
+
+from adapters.discord import notes
+from adapters.discord.channels import Channels
+from adapters.discord.clicks import Clicks, Reply, private
+from adapters.discord.components import Json
+from adapters.discord.errors import Code
+from adapters.discord.front import PATH, Front
+from adapters.discord.gateway import Gateway, Shards
+from adapters.discord.listening import Listener
+from adapters.discord.live import Live, Save
+from adapters.discord.parse import SURFACE
+from adapters.discord.rest import Rest
+from bot.ask import Ask, Destination
+from bot.errors import PlatformError, UnauthorizedError
+from bot.labels import Labels
+from bot.ports import Asks, Shown
+from bot.walker import Person
+
+logger = logging.getLogger(__name__)
+
+_STOP_WITHIN: Final = 5.0
+_INTRODUCE_AGAIN: Final = 2.0
+_NO_MEMBER: Final = frozenset({str(int(Code.UNKNOWN_MEMBER)), str(int(Code.UNKNOWN_USER))})
+
+
+class DiscordSurface:
+    """Asks in Discord's channels, threads, forums and direct messages.
+
+    Args:
+        public_key: the application's, in hex: clicks come as signed POSTs to `public_routes`.
+        responders: who may act where nobody else is named: user ids, ``@`` and a role's id, or "anyone".
+        api_url: the base of the API for a proxy or a test server; the gateway's address comes from there.
+        gateway: whether to connect to the gateway; typed answers come by it alone.
+        content: whether to ask for the privileged intent by which all typed messages can be read.
+        shards: how many gateway connections share the servers; "auto" as Discord advises.
+    """
+
+    name = SURFACE
+    live = True
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        http: aiohttp.ClientSession,
+        labels: Labels,
+        public_key: str | None = None,
+        responders: tuple[str, ...] = (),
+        api_url: str | None = None,
+        gateway: bool = True,
+        content: bool = True,
+        shards: Shards = 1,
+    ) -> None:
+        self.rest = Rest(http, bot_token, api_url)
+        self._labels = labels
+        self._responders = responders
+        self._channels = Channels(self.rest)
+        self._live = Live(self.rest, self._channels, labels, self._ticks)
+        self._front = Front(public_key, self._answer_http) if public_key else None
+        self._gateway: Gateway | None = None
+        if gateway:
+            self._gateway = Gateway(
+                self.rest,
+                bot_token,
+                content=content,
+                shards=shards,
+                on_interaction=lambda body: self._spawn(self._answer_gateway(body)),
+                on_message=lambda body: self._spawn(self._heard(body)),
+            )
+        self._asks: Asks | None = None
+        self._clicks: Clicks | None = None
+        self._listener: Listener | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refused: str | None = None
+
+    async def start(self, asks: Asks) -> None:
+        """See `bot.ports.Surface.start`."""
+        self._asks = asks
+        self._clicks = Clicks(asks, self._labels)
+        self._listener = Listener(asks, self.rest, self._channels)
+        await self._introduce()
+        if self._gateway is not None and self._refused is None:
+            await self._gateway.start()
+
+    async def stop(self) -> None:
+        """See `bot.ports.Surface.stop`."""
+        if self._gateway is not None:
+            await self._gateway.stop()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_STOP_WITHIN)
+        for task in self._tasks:
+            task.cancel()
+
+    def ready(self) -> str | None:
+        """See `bot.ports.Surface.ready`."""
+        if self._refused is not None:
+            return self._refused
+        if self._clicks is None:
+            return "Discord has not been started."
+        return self._gateway.trouble() if self._gateway is not None else None
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """What the public listener serves for Discord."""
+        return [web.post(PATH, self._front.handle)] if self._front else []
+
+    async def show(self, ask: Ask, save: Save) -> Shown:
+        """See `bot.ports.Surface.show`."""
+        return await self._live.show(ask, save)
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `bot.ports.Surface.remind`."""
+        await self._live.remind(ask, number)
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `bot.ports.Surface.moved`."""
+        await self._live.moved(left, to)
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """Asks every server for the person's roles; Discord tells them itself wherever somebody acts in one."""
+        found: set[str] = set()
+        guilds = await self.rest.get("/users/@me/guilds")
+        for guild in guilds if isinstance(guilds, list) else []:
+            number = guild.get("id") if isinstance(guild, dict) else None
+            try:
+                member = await self.rest.get(f"/guilds/{number}/members/{person.user_id}")
+            except PlatformError as error:
+                if error.code not in _NO_MEMBER:
+                    raise
+                continue
+            roles = member.get("roles") if isinstance(member, dict) else None
+            found |= {str(role) for role in roles} if isinstance(roles, list) else set()
+            found |= {str(number)}
+        return groups & found
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """See `bot.ports.Surface.default_responders`."""
+        return (destination.user,) if destination.user else self._responders
+
+    def check(self, destination: Destination) -> str | None:
+        """See `bot.ports.Surface.check`."""
+        named = {
+            "user": destination.user,
+            "channel": destination.channel,
+            "thread": destination.thread,
+        }
+        for what, value in named.items():
+            if value is not None and not (value.isascii() and value.isdigit() and len(value) <= 20):
+                return (
+                    f'"{value[:40]}" is no {what} of Discord: it is named by its id, a number of 17 to 20 digits '
+                    "(right-click it with Developer Mode on, Copy ID)."
+                )
+        if not any(named.values()):
+            return "Name a channel, a thread or a user of Discord by its id."
+        return None
+
+    # --- what comes in ---------------------------------------------------------------------------
+
+    async def _answer_http(self, body: Json) -> Json:
+        reply = await self._safely(body)
+        return reply.callback
+
+    async def _answer_gateway(self, body: Json) -> None:
+        reply = await self._safely(body)
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        if reply.shown is not None:
+            # Registered before anything is awaited: the show that the commit has set off finds it.
+            self._live.answering(reply.shown, taken)
+        done = False
+        try:
+            done = await self.rest.answer(
+                str(body.get("id")), str(body.get("token")), reply.callback
+            )
+        finally:
+            taken.set_result(done)
+
+    async def _safely(self, body: Json) -> Reply:
+        """The answer to an interaction, whatever goes wrong: nobody reads "This interaction failed"."""
+        sorry = private(notes.retry(self._labels.try_again, "", self._labels))
+        if self._clicks is None:
+            return sorry
+        try:
+            return await self._clicks.answer(body)
+        except Exception:
+            logger.exception("An interaction failed", extra={"action": "interaction_failed"})
+            return sorry
+
+    async def _heard(self, body: Json) -> None:
+        if self._listener is None or self._live.bot_id is None:
+            return
+        try:
+            await self._listener.heard(body, self._live.bot_id)
+        except Exception:
+            logger.exception("A typed message failed", extra={"action": "message_failed"})
+
+    async def _ticks(self, ask: Ask) -> tuple[int, ...] | None:
+        return await self._clicks.ticks(ask) if self._clicks else None
+
+    async def _introduce(self) -> None:
+        """Learns who we are, by which the token is tried as well."""
+        try:
+            me = await self.rest.get("/users/@me")
+        except UnauthorizedError as error:
+            self._refused = str(error)
+            logger.warning(
+                "Discord refuses the token: %s", error, extra={"action": "token_refused"}
+            )
+        except PlatformError as error:
+            logger.warning("Discord did not answer: %s", error, extra={"action": "start_late"})
+            self._spawn(self._introduce_later())
+        else:
+            self._live.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+
+    async def _introduce_later(self) -> None:
+        await asyncio.sleep(_INTRODUCE_AGAIN)
+        await self._introduce()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,365 @@
+"""A click or a submitted modal: decided, committed, answered. The same for the gateway and for HTTP.
+
+Owns what each control does. The answer is one callback of Discord's, made without any request to
+Discord: the commit comes first and the answer shows what is stored.
+https://docs.discord.com/developers/interactions/receiving-and-responding
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from pydantic import JsonValue
+
+from adapters import people
+from adapters.controls import Control, Verb
+from adapters.discord import choices, limits, modals, notes, parse, render, sheets, whole
+from adapters.discord.choices import Look
+from adapters.discord.components import Json
+from adapters.discord.parse import Interaction, Kind
+from adapters.discord.sheets import Sheet
+from adapters.discord.text import inert
+from bot.ask import Ask
+from bot.errors import Problem, StoreError
+from bot.form import AnswerType
+from bot.labels import Labels
+from bot.ports import Acted, Actor, Asks, Rejected, Why
+from bot.view import view_of
+from bot.walker import Action, Answer, Back, Edit, EndTurn, Submit
+
+logger = logging.getLogger(__name__)
+
+_OPENS: Final = frozenset({Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.SEARCH})
+_IMPOSSIBLE: Final = Edit(question_id="")
+"""An action that no walk takes: what a control of another revision stands for."""
+
+
+class Callback(IntEnum):
+    """Types of answers."""
+
+    PONG = 1
+    MESSAGE = 4
+    UPDATE = 7
+    AUTOCOMPLETE_RESULT = 8
+    MODAL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to an interaction; ``shown`` is the ask whose live message it brings up to date."""
+
+    callback: Json
+    shown: Ask | None = None
+
+
+def private(message: Json) -> Reply:
+    """A new message that only the person sees."""
+    return Reply({"type": int(Callback.MESSAGE), "data": message})
+
+
+class Clicks:
+    """Answers interactions."""
+
+    def __init__(self, asks: Asks, labels: Labels) -> None:
+        self._asks = asks
+        self._labels = labels
+
+    async def ticks(self, ask: Ask) -> tuple[int, ...] | None:
+        """What is ticked in the menu of an ask's multi-select now; None: what its prefill has ticked."""
+        chosen, _ = await _ticked(self._asks, ask)
+        return chosen
+
+    async def answer(self, body: Mapping[str, JsonValue]) -> Reply:
+        """The answer to any interaction that Discord delivers; a person is told whatever happens."""
+        used = parse.interaction(body)
+        if body.get("type") == Kind.AUTOCOMPLETE:
+            return Reply({"type": int(Callback.AUTOCOMPLETE_RESULT), "data": {"choices": []}})
+        if used is None or used.control is None:
+            return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
+        try:
+            ask = await self._asks.get(used.control.ask_id)
+            if ask is None:
+                return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
+            return await _Click(self._asks, self._labels, used, used.control, ask).answered()
+        except StoreError as error:
+            extra = {"action": "click_unsaved", "ask_id": used.control.ask_id}
+            logger.warning("A click could not be saved: %s", error, extra=extra)
+            return private(self._unsaved(used, used.control))
+
+    def _unsaved(self, used: Interaction, control: Control) -> Json:
+        again = ""
+        if control.verb is Verb.CHOOSE and len(used.values) == 1:
+            again = Control(control.ask_id, control.revision, Verb.ANSWER, used.values[0]).encode()
+        typed = "\n".join(v for v in used.inputs.values() if isinstance(v, str))
+        return notes.retry(self._labels.try_again, again, self._labels, typed)
+
+
+class _Click:
+    """One interaction with the ask it is about."""
+
+    def __init__(
+        self, asks: Asks, labels: Labels, used: Interaction, control: Control, ask: Ask
+    ) -> None:
+        self._asks = asks
+        self._labels = labels
+        self._used = used
+        self._control = control
+        self._ask = ask
+        self._view = view_of(ask)
+        known = people.knowing_all(ask, used.actor) if used.in_server else used.actor
+        self._actor: Actor = known
+
+    async def answered(self) -> Reply:
+        """What this interaction leads to."""
+        verb = self._control.verb
+        if verb in {Verb.FULL, Verb.PREVIEW}:
+            number = self._number()
+            return self._private(whole.page(self._view, verb, number or 0, self._labels))
+        action = self._action()
+        if action is not None:
+            return await self._act(action)
+        typed = self._typed()
+        if self._ask.open and people.is_stranger(self._ask, self._actor):
+            return self._refused(Why.NOT_ALLOWED, typed)
+        if not self._ask.open or self._control.revision != self._ask.revision:
+            return await self._act(
+                _IMPOSSIBLE, typed
+            )  # the service says why, or that it was a repeat
+        if self._used.kind == Kind.MODAL_SUBMIT:
+            return await self._entered()
+        if verb in _OPENS:
+            return await self._open(self._number() or 0)
+        return await self._turned_or_taken()
+
+    async def _turned_or_taken(self) -> Reply:
+        match self._control.verb:
+            case Verb.CHOOSE if self._is_several():
+                return await self._tick()
+            case Verb.TAKE if self._is_several():
+                return await self._take()
+            case Verb.PAGE:
+                return await self._look(Look(page=self._number() or 0))
+            case Verb.END_TURN:
+                return self._private(notes.confirm_end_turn(self._view, self._labels))
+            case _:
+                return self._refused(Why.NOT_FOUND)
+
+    def _action(self) -> Action | None:
+        """The action that the control itself stands for, at whatever revision; None: it opens something."""
+        verb, argument = self._control.verb, self._control.argument
+        simple: dict[Verb, Action] = {Verb.BACK: Back(), Verb.SUBMIT: Submit()}
+        if verb in simple:
+            return simple[verb]
+        if verb is Verb.END_TURN and argument == notes.CONFIRMED:
+            return EndTurn()
+        if self._control.revision != self._ask.revision or not self._ask.open:
+            return None
+        if verb in {Verb.ANSWER, Verb.REMEMBER} and argument in {"true", "false"}:
+            return Answer(value=argument == "true", remember=verb is Verb.REMEMBER)
+        if verb is Verb.ANSWER:
+            return self._option(self._number())
+        if verb is Verb.CHOOSE and not self._is_several():
+            return self._option(self._picked())
+        if verb is Verb.EDIT:
+            return self._edit()
+        return None
+
+    def _number(self) -> int | None:
+        head = self._control.argument.partition(".")[0]
+        return int(head) if head.isascii() and head.isdigit() else None
+
+    def _picked(self) -> int | None:
+        value = self._used.values[0] if self._used.values else ""
+        return int(value) if value.isascii() and value.isdigit() else None
+
+    def _option(self, index: int | None) -> Action | None:
+        options = self._view.prompt.question.options if self._view.prompt else ()
+        return (
+            Answer(value=options[index].value)
+            if index is not None and index < len(options)
+            else None
+        )
+
+    def _edit(self) -> Action | None:
+        index = self._picked() if self._used.values else self._number()
+        lines = self._view.lines
+        if index is None or index >= len(lines):
+            return None
+        return Edit(question_id=lines[index].question.id)
+
+    def _is_several(self) -> bool:
+        prompt = self._view.prompt
+        return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
+
+    # --- acting ----------------------------------------------------------------------------------
+
+    async def _act(self, action: Action, typed: str = "") -> Reply:
+        told = await self._asks.act(
+            self._ask.id,
+            action,
+            self._actor,
+            revision=self._control.revision,
+            delivery=self._used.delivery,
+        )
+        if isinstance(told, Acted):
+            return self._moved_on(told.ask)
+        if told.why is Why.INVALID:
+            return self._mistakes(told.problems)
+        return self._private(notes.rejected(told, self._labels, typed))
+
+    def _moved_on(self, ask: Ask) -> Reply:
+        if self._used.private:
+            return self._private(notes.taken(ask, self._labels))
+        live = ask.message or {}
+        if live.get("id") not in {None, self._used.message_id}:
+            return _update(notes.elsewhere(notes.link(live), self._labels))
+        return _update(render.message(view_of(ask), self._labels), ask)
+
+    def _mistakes(self, problems: Sequence[Problem], sheet: Sheet | None = None) -> Reply:
+        if sheet is None:
+            return self._private(
+                notes.rejected(Rejected(Why.INVALID, self._ask, tuple(problems)), self._labels)
+            )
+        page = sheet.page_with(problems[0].pointer.removeprefix("/value"))
+        label = self._labels.fill_in if self._control.verb is Verb.FILL else self._labels.answer
+        label = self._labels.reply if self._control.verb is Verb.REPLY else label
+        reopen = (self._control.verb, page)
+        return self._private(notes.mistakes(self._view, problems, reopen, label, self._labels))
+
+    def _refused(self, why: Why, typed: str = "") -> Reply:
+        return self._private(notes.rejected(Rejected(why, self._ask), self._labels, typed))
+
+    def _private(self, message: Json) -> Reply:
+        """A private message: in place of the one that was clicked, where that was private already."""
+        if self._used.private:
+            return _update(message | {"flags": limits.COMPONENTS_V2})
+        return private(message)
+
+    # --- entering --------------------------------------------------------------------------------
+
+    def _draft_key(self) -> str:
+        who = self._used.actor.person.user_id
+        return f"{self._ask.id}:{self._ask.revision}:{self._control.verb}:{who}"
+
+    async def _draft(self) -> dict[str, JsonValue]:
+        kept = await self._asks.draft(self._draft_key())
+        return kept if isinstance(kept, dict) else {}
+
+    async def _open(self, page: int) -> Reply:
+        verb = self._control.verb
+        sheet = sheets.sheet_of(self._view, verb, self._labels)
+        if sheet is None:
+            return self._refused(Why.NOT_FOUND)
+        page = page if page < len(sheet.pages()) else 0
+        values = await self._draft()
+        nonce = secrets.token_hex(4)
+        data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
+        return Reply({"type": int(Callback.MODAL), "data": data})
+
+    async def _entered(self) -> Reply:
+        verb, page = self._control.verb, self._number() or 0
+        sheet = sheets.sheet_of(self._view, verb, self._labels)
+        if sheet is None:
+            return self._refused(Why.NOT_FOUND, self._typed())
+        if verb is Verb.SEARCH:
+            return await self._search(self._typed())
+        several = len(sheet.pages()) > 1
+        values = (
+            {**(await self._draft()), **self._used.inputs} if several else dict(self._used.inputs)
+        )
+        if page + 1 < len(sheet.pages()):
+            await self._asks.save_draft(self._draft_key(), values)
+            following = notes.next_page(
+                self._view, verb, page + 1, len(sheet.pages()), self._labels
+            )
+            return self._private(following)
+        found = sheets.read(self._view.prompt, sheet, verb, values)
+        if isinstance(found, tuple):
+            await self._asks.save_draft(self._draft_key(), values)
+            return self._mistakes(found, sheet)
+        return await self._hand_in(found, sheet, values)
+
+    async def _hand_in(self, action: Action, sheet: Sheet, values: dict[str, JsonValue]) -> Reply:
+        told = await self._asks.act(
+            self._ask.id,
+            action,
+            self._actor,
+            revision=self._control.revision,
+            delivery=self._used.delivery,
+        )
+        if isinstance(told, Acted):
+            if len(sheet.pages()) > 1:
+                await self._asks.save_draft(self._draft_key(), None)
+            return self._moved_on(told.ask)
+        if told.why is Why.INVALID:
+            await self._asks.save_draft(self._draft_key(), values)
+            return self._mistakes(told.problems, sheet)
+        return self._private(notes.rejected(told, self._labels, sheets.words_of(sheet, values)))
+
+    def _typed(self) -> str:
+        return "\n".join(v for v in self._used.inputs.values() if isinstance(v, str))
+
+    # --- looking through long lists --------------------------------------------------------------
+
+    async def _tick(self) -> Reply:
+        prompt = self._view.prompt
+        if prompt is None:
+            return self._refused(Why.NOT_FOUND)
+        before, _ = await _ticked(self._asks, self._ask)
+        offered = {int(v) for v in self._used.offered if v.isascii() and v.isdigit()}
+        picked = {int(v) for v in self._used.values if v.isascii() and v.isdigit()}
+        kept = set(choices.ticked(prompt, Look(chosen=before))) - offered
+        every = range(len(prompt.question.options))
+        chosen = tuple(i for i in every if i in kept | picked)
+        by = self._used.actor.person.user_id
+        await self._asks.save_draft(_ticks_key(self._ask), {"chosen": [*chosen], "by": by})
+        found = tuple(sorted(offered)) if self._control.argument == "found" else None
+        return self._turned(Look(self._number() or 0, chosen, found))
+
+    async def _take(self) -> Reply:
+        prompt = self._view.prompt
+        if prompt is None:
+            return self._refused(Why.NOT_FOUND)
+        chosen, by = await _ticked(self._asks, self._ask)
+        ticked = choices.ticked(prompt, Look(chosen=chosen))
+        seen = self._control.argument == choices.digest(ticked)
+        if not seen and by != self._used.actor.person.user_id:
+            return self._refused(Why.STALE)  # somebody else has ticked something since
+        return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
+
+    async def _look(self, look: Look) -> Reply:
+        chosen, _ = await _ticked(self._asks, self._ask) if self._is_several() else (None, "")
+        return self._turned(Look(look.page, chosen, look.found))
+
+    async def _search(self, words: str) -> Reply:
+        prompt = self._view.prompt
+        found = choices.matching(prompt.question, words) if prompt else ()
+        if not found:
+            sentence = self._labels.nothing_found.format(words=words[:100])
+            return private(notes.note(inert(sentence)))
+        return await self._look(Look(found=found))
+
+    def _turned(self, look: Look) -> Reply:
+        return _update(render.message(self._view, self._labels, look))
+
+
+def _update(message: Json, shown: Ask | None = None) -> Reply:
+    return Reply({"type": int(Callback.UPDATE), "data": message}, shown)
+
+
+def _ticks_key(ask: Ask) -> str:
+    return f"{ask.id}:{ask.revision}:ticks"
+
+
+async def _ticked(asks: Asks, ask: Ask) -> tuple[tuple[int, ...] | None, str]:
+    """What is ticked and by whom, as far as anybody has changed it."""
+    kept = await asks.draft(_ticks_key(ask))
+    chosen = kept.get("chosen") if isinstance(kept, dict) else None
+    if not isinstance(kept, dict) or not isinstance(chosen, list):
+        return None, ""
+    return tuple(i for i in chosen if isinstance(i, int)), str(kept.get("by"))

@@ -1,0 +1,342 @@
+"""The live message of an ask: posted once, edited in place, found again after a crash.
+
+Owns everything that Answerback sends to channels of its own accord. Stateless but for what the ask
+keeps as its message: before a post it notes where and since when, so that after an unknown result
+or a crash it looks there for its own message before it posts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from adapters.controls import decode
+from adapters.discord import components as c
+from adapters.discord import limits, notes, render
+from adapters.discord.channels import Channels, Kind, Place
+from adapters.discord.choices import Look, page_of
+from adapters.discord.components import Json
+from adapters.discord.errors import Code, has_code
+from adapters.discord.parse import SURFACE
+from adapters.discord.rest import Rest
+from adapters.discord.text import fit, inert
+from bot.ask import ANYONE, Ask, Destination, Thread
+from bot.errors import PlatformError, RateLimitedError, RefusedError, UnavailableError
+from bot.form import AnswerType
+from bot.labels import Labels
+from bot.ports import Shown
+from bot.view import view_of
+
+logger = logging.getLogger(__name__)
+
+Save = Callable[[Shown], Awaitable[None]]
+Ticks = Callable[[Ask], Awaitable[tuple[int, ...] | None]]
+
+_EPOCH_MS: Final = 1_420_070_400_000
+"""Discord's snowflakes count from here: https://docs.discord.com/developers/reference#snowflakes."""
+_CLOCKS_APART_MS: Final = 120_000
+_WEEK: Final = 10_080
+"""Minutes without a message after which Discord archives a thread, the longest there is."""
+_REMINDER_PAGES: Final = 5
+_MOST_MENTIONED: Final = 40
+_ANSWERS_KEPT: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer to an interaction that brings a live message to a revision."""
+
+    revision: int
+    message_id: str
+    taken: asyncio.Future[bool]
+
+
+class Live:
+    """Posts and edits.
+
+    Args:
+        ticks: what is ticked in the menu of an ask's multi-select now, where somebody changed it.
+    """
+
+    def __init__(self, rest: Rest, channels: Channels, labels: Labels, ticks: Ticks) -> None:
+        self._rest = rest
+        self._channels = channels
+        self._labels = labels
+        self._ticks = ticks
+        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self.bot_id: str | None = None
+
+    def answering(self, ask: Ask, taken: asyncio.Future[bool]) -> None:
+        """An interaction is being answered with the ask as it stands: if Discord takes that, it is shown."""
+        message_id = (ask.message or {}).get("id")
+        if isinstance(message_id, str):
+            self._answers[ask.id] = _Answer(ask.revision, message_id, taken)
+            while len(self._answers) > _ANSWERS_KEPT:
+                self._answers.popitem(last=False)
+
+    async def show(self, ask: Ask, save: Save) -> Shown:
+        """See `bot.ports.Surface.show`."""
+        message = dict(ask.message or {})
+        if not isinstance(message.get("id"), str):
+            message = await self._post(ask, message, save)
+        elif not await self._is_answered(ask, message) and not await self._edit(ask, message):
+            if not ask.open:
+                return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
+            message = await self._post(ask, {}, save)
+        return _shown(ask, await self._with_thread(ask, message, save))
+
+    async def _is_answered(self, ask: Ask, message: Json) -> bool:
+        answer = self._answers.get(ask.id)
+        if answer is None or answer.revision != ask.revision or answer.message_id != message["id"]:
+            return False
+        taken = await answer.taken
+        self._answers.pop(ask.id, None)
+        return taken
+
+    async def _look(self, ask: Ask) -> Look | None:
+        view = view_of(ask)
+        several = ask.question is not None and ask.question.answer_type is AnswerType.MULTI_SELECT
+        if view.prompt is None or not several:
+            return None
+        return Look(page_of(view.prompt), await self._ticks(ask))
+
+    # --- editing ---------------------------------------------------------------------------------
+
+    async def _edit(self, ask: Ask, message: Json) -> bool:
+        """Whether the message is there and shows the ask now."""
+        try:
+            await self._sent(
+                ask,
+                "PATCH",
+                f"/channels/{message['channel']}/messages/{message['id']}",
+                {},
+                message,
+            )
+        except PlatformError as error:
+            if has_code(error, Code.UNKNOWN_MESSAGE):
+                return False
+            raise
+        return True
+
+    async def _sent(
+        self, ask: Ask, method: str, path: str, extra: Json, place: Mapping[str, JsonValue]
+    ) -> JsonValue:
+        """Sends the ask's message, with what helps against an archived thread and against our own defects."""
+        view = view_of(ask)
+        body = render.message(view, self._labels, await self._look(ask))
+        for attempt in range(3):
+            try:
+                return await self._rest.request(method, path, _wrapped(body, extra))
+            except PlatformError as error:
+                if has_code(error, Code.THREAD_ARCHIVED) and not attempt:
+                    await self._channels.unarchive(str(place["channel"]))
+                elif has_code(error, Code.INVALID_FORM) and body != (
+                    least := render.plain(view, self._labels)
+                ):
+                    self._log_defect(ask, error)
+                    body = least
+                else:
+                    raise
+        raise RefusedError(f"Discord refused the message of {ask.id} in every form.")
+
+    @staticmethod
+    def _log_defect(ask: Ask, error: PlatformError) -> None:
+        extra = {"action": "payload_refused", "ask_id": ask.id, "code": error.code}
+        logger.error("A defect of ours, shown plainly instead: %s", error, extra=extra)
+
+    # --- posting ---------------------------------------------------------------------------------
+
+    async def _post(self, ask: Ask, noted: Json, save: Save) -> Json:
+        """The reference to the message: found where an earlier try may have left it, or posted."""
+        found: str | None = None
+        if "since" in noted:
+            found = await self._find(ask, noted)
+        else:
+            place = await self._channels.destination(ask.destination)
+            noted = _noted(place)
+            await save(Shown(ask.shown_revision, noted, _thread(noted)))
+        if found is not None:
+            noted = noted | {"id": found}
+            if noted["kind"] == Kind.FORUM:
+                noted |= {"channel": found, "thread": found}
+            await self._edit(ask, noted)
+        elif noted["kind"] == Kind.FORUM:
+            noted = await self._post_in_forum(ask, noted)
+        else:
+            extra: Json = {"nonce": _nonce(ask.id, noted), "enforce_nonce": True}
+            path = f"/channels/{noted['channel']}/messages"
+            sent = await self._sent(ask, "POST", path, extra, noted)
+            noted = noted | {"id": _id_of(sent)}
+        if noted["kind"] == Kind.CHANNEL and "thread" not in noted:
+            # The message is there: whatever becomes of its thread, it is never posted again.
+            await save(Shown(ask.shown_revision, noted, _thread(noted)))
+        return noted
+
+    async def _post_in_forum(self, ask: Ask, noted: Json) -> Json:
+        extra: Json = {"name": self._name(ask), "auto_archive_duration": _WEEK, "message": None}
+        sent = await self._sent(ask, "POST", f"/channels/{noted['parent']}/threads", extra, noted)
+        thread = _id_of(sent)
+        return noted | {"channel": thread, "thread": thread, "id": thread}
+
+    def _name(self, ask: Ask) -> str:
+        first = ask.form.questions[0]
+        return fit(first.header or first.text, limits.THREAD_NAME)
+
+    async def _with_thread(self, ask: Ask, message: Json, save: Save) -> Json:
+        """The message with a thread of its own, where it stands in a channel and none is there yet."""
+        if message.get("kind") != Kind.CHANNEL or "thread" in message or not ask.open:
+            return message
+        body: Json = {"name": self._name(ask), "auto_archive_duration": _WEEK}
+        path = f"/channels/{message['channel']}/messages/{message['id']}/threads"
+        thread: JsonValue = message["id"]  # a thread made from a message has its id
+        try:
+            await self._rest.request("POST", path, body)
+        except (RateLimitedError, UnavailableError):
+            raise
+        except PlatformError as error:
+            if not has_code(error, Code.THREAD_EXISTS):
+                log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
+                logger.warning(
+                    "The ask stays in the channel, without a thread: %s", error, extra=log
+                )
+                thread = None
+        made = message | {"thread": thread}
+        await save(Shown(ask.shown_revision, made, _thread(made)))
+        return made
+
+    async def _find(self, ask: Ask, noted: Json) -> str | None:
+        """The message that an earlier try may have posted; Discord's nonce holds for minutes only."""
+        query = {"after": str(noted["since"]), "limit": str(limits.MESSAGES_PER_PAGE)}
+        if noted["kind"] != Kind.FORUM:
+            listed = await self._rest.get(f"/channels/{noted['channel']}/messages", query)
+            return next((str(m["id"]) for m in _objects(listed) if self._is_of(ask, m)), None)
+        active = await self._rest.get(f"/guilds/{noted['guild']}/threads/active")
+        threads = _objects(active.get("threads")) if isinstance(active, dict) else []
+        for thread in threads:
+            number = str(thread.get("id"))
+            if thread.get("parent_id") == noted["parent"] and int(number) > int(
+                str(noted["since"])
+            ):
+                first = await self._rest.get(f"/channels/{number}/messages/{number}")
+                if isinstance(first, dict) and self._is_of(ask, first):
+                    return number
+        return None
+
+    def _is_of(self, ask: Ask, message: Json) -> bool:
+        author = message.get("author")
+        if not isinstance(author, dict) or author.get("id") != self.bot_id:
+            return False
+        controls = (decode(part.get("custom_id")) for part in c.walk(message.get("components")))
+        return any(control is not None and control.ask_id == ask.id for control in controls)
+
+    # --- reminding, and leaving ------------------------------------------------------------------
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `bot.ports.Surface.remind`."""
+        message = ask.message or {}
+        if not isinstance(message.get("id"), str):
+            return
+        where = str(message.get("thread") or message["channel"])
+        address = notes.link(message)
+        if await self._reminders(where, str(message["id"]), address) > number:
+            return
+        listed = [who for who in ask.responders if who != ANYONE][:_MOST_MENTIONED]
+        users: list[JsonValue] = [who for who in listed if who.isdigit()]
+        roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
+        words = inert(self._labels.reminder.format(label=view_of(ask).label))
+        body: Json = {
+            "content": f"{notes.names(listed)} {words} {address}".strip()[: limits.CONTENT],
+            "allowed_mentions": {"parse": [], "users": users, "roles": roles},
+            "nonce": _nonce(f"{ask.id}:reminder:{number}", message),
+            "enforce_nonce": True,
+        }
+        await self._rest.request("POST", f"/channels/{where}/messages", body)
+
+    async def _reminders(self, channel: str, after: str, address: str) -> int:
+        """How many reminders of ours already point at a live message."""
+        count = 0
+        for _ in range(_REMINDER_PAGES):
+            query = {"after": after, "limit": str(limits.MESSAGES_PER_PAGE)}
+            page = _objects(await self._rest.get(f"/channels/{channel}/messages", query))
+            for message in page:
+                author = message.get("author")
+                ours = isinstance(author, dict) and author.get("id") == self.bot_id
+                count += ours and str(message.get("content")).endswith(address)
+            if len(page) < limits.MESSAGES_PER_PAGE:
+                break
+            after = max((str(message["id"]) for message in page), key=int)
+        return count
+
+    async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `bot.ports.Surface.moved`."""
+        if not isinstance(left.get("id"), str):
+            return
+        where = inert(to.surface)
+        if to.surface == SURFACE:
+            place = to.thread or to.channel or ""
+            where = notes.mention(to.user) if to.user else f"<#{place}>"
+        body = notes.elsewhere(where, self._labels)
+        path = f"/channels/{left['channel']}/messages/{left['id']}"
+        try:
+            await self._rest.request("PATCH", path, body)
+        except PlatformError as error:
+            if not has_code(error, Code.THREAD_ARCHIVED):
+                raise
+            await self._channels.unarchive(str(left["channel"]))
+            await self._rest.request("PATCH", path, body)
+
+
+def _noted(place: Place) -> Json:
+    """The reference before the post: where, and since when to look for it."""
+    since = (int(time.time() * 1000) - _CLOCKS_APART_MS - _EPOCH_MS) << 22
+    noted: Json = {
+        "kind": str(place.kind),
+        "channel": place.id,
+        "parent": place.id if place.kind is Kind.FORUM else place.parent,
+        "guild": place.guild,
+        "since": str(since),
+    }
+    return noted | {"thread": place.id} if place.kind is Kind.THREAD else noted
+
+
+def _thread(message: Mapping[str, JsonValue]) -> Thread:
+    """What an ask tells of where it is shown."""
+    channel, thread = message.get("parent") or message["channel"], message.get("thread")
+    return Thread(
+        channel=str(channel),
+        id=str(thread) if thread else None,
+        url=notes.link(message) if "id" in message else None,
+    )
+
+
+def _shown(ask: Ask, message: Json) -> Shown:
+    return Shown(ask.revision, message, _thread(message))
+
+
+def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:
+    """One post of one ask, the same for every try of it."""
+    text = f"{what}:{message.get('channel')}:{message.get('since')}"
+    return hashlib.blake2b(text.encode(), digest_size=limits.NONCE // 2).hexdigest()
+
+
+def _wrapped(message: Json, extra: Json) -> Json:
+    """A message with the fields of its request; a forum post has the message inside."""
+    return extra | {"message": message} if "message" in extra else message | extra
+
+
+def _id_of(sent: JsonValue) -> str:
+    if not isinstance(sent, dict) or not isinstance(sent.get("id"), str):
+        raise UnavailableError("Discord answered a post without the message's id.")
+    return str(sent["id"])
+
+
+def _objects(value: JsonValue) -> list[Json]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
