@@ -110,10 +110,8 @@ class Shower:
         return await self._show(ask, surface)
 
     async def _show(self, ask: Ask, surface: Surface) -> bool:
-        store = self._service.store
-
         async def save(shown: Shown) -> None:
-            await store.shown(ask.id, shown)
+            await self._note(ask, shown, surface)
 
         try:
             async with self._room, asyncio.timeout(SHOW_TIMEOUT):
@@ -134,8 +132,16 @@ class Shower:
             )
             raise
         self._count(surface, "shown")
-        await store.shown(ask.id, shown)
+        await save(shown)
         return False  # look again: it may have moved on meanwhile
+
+    async def _note(self, ask: Ask, shown: Shown, surface: Surface) -> None:
+        """Stores what is shown; a message at a place that the ask has left meanwhile becomes a note."""
+        latest = await self._service.store.get(ask.id)
+        if latest is not None and latest.destination != ask.destination:
+            await surface.moved(latest, shown.message, latest.destination)
+        else:
+            await self._service.store.shown(ask.id, shown)
 
     async def _give_up(self, ask: Ask, error: PlatformError) -> None:
         """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""

@@ -157,9 +157,9 @@ async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are
 
 
 async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: Parts) -> None:
-    async with running(parts) as (service, _):
+    async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"))
-        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
     await service.act(ask.id, Answer(value=True), actor())  # committed, and the process died
     async with running(parts):
         await parts.chat.until(shows(parts, ask, 2))
@@ -247,6 +247,26 @@ async def test_an_ask_that_nobody_answered_is_handed_on_and_leaves_a_note(parts:
         assert not isinstance(await service.act(ask.id, Answer(value=True), actor("U1")), Acted)
         assert isinstance(await service.act(ask.id, Answer(value=True), actor("BOSS")), Acted)
     assert parts.chat.posts == 2
+
+
+async def test_a_message_that_was_being_posted_when_the_ask_was_handed_on_becomes_a_note(
+    parts: Parts,
+) -> None:
+    parts.chat.hold = asyncio.Event()
+    route = Route.model_validate(
+        {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "to": "chat:C2"}}
+    )
+    async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        with service.follow(ask.id) as follower:
+            await parts.clock.advance(61)
+            async with asyncio.timeout(WAIT):
+                await follower.changed()
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+    assert [to.channel for _, to in parts.chat.notes] == ["C2"]
+    assert parts.chat.messages[ask.id].destination.channel == "C2"
 
 
 async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> None:
