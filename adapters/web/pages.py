@@ -1,4 +1,4 @@
-"""Pages as HTTP responses: the templates, the static files and the headers that shut everything else out.
+"""Pages as HTTP responses: templates, static files, streams, and the headers that shut everything else out.
 
 Templates and files are read once, at import: no request waits for the disk.
 """
@@ -6,12 +6,16 @@ Templates and files are read once, at import: no request waits for the disk.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import resources
 from typing import Final
 
 from aiohttp import web
+from aiohttp_sse import EventSourceResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from adapters.web import limits
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -26,6 +30,7 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_STREAM_HEADERS: Final = {k: v for k, v in HEADERS.items() if k != "Cache-Control"}
 _TYPES: Final = {
     "page.css": "text/css",
     "page.js": "text/javascript",
@@ -89,3 +94,17 @@ async def static(request: web.Request) -> web.Response:
     return web.Response(
         body=_STATIC[name], content_type=_TYPES[name], charset="utf-8", headers=headers
     )
+
+
+async def tell_once(
+    request: web.Request, event: Callable[[], Awaitable[str]]
+) -> web.StreamResponse:
+    """An event stream that tells one event, once it is known; the browser then asks afresh."""
+    stream = EventSourceResponse(headers=_STREAM_HEADERS, ping_interval=limits.PING_SECONDS)
+    try:
+        await stream.prepare(request)
+        async with stream:
+            await stream.send("", event=await event())
+    except ConnectionResetError:
+        pass  # the browser has left in this moment: there is nobody to tell
+    return stream

@@ -141,6 +141,8 @@
     } else if (dialog && target.closest("button.close")) {
       dialog.close();
     }
+    const option = target.closest(".option");
+    if (option && !target.closest("label, textarea, details")) option.querySelector("input").click();
     const link = target.closest(".summary a[href^='#']");
     if (link) {
       const box = document.getElementById(link.hash.slice(1));
@@ -208,6 +210,5 @@
   document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
 
   prepare();
-  focusFirst();
   follow();
 })();
