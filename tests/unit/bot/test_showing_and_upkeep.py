@@ -202,9 +202,9 @@ async def test_a_deadline_that_passed_while_the_process_was_down_is_kept_at_the_
 
 
 async def test_each_reminder_is_sent_once_also_over_a_restart(parts: Parts) -> None:
-    async with running(parts) as (service, _):
+    async with running(parts) as (service, shower):
         ask = await submit(service, remind_after=[10, 20, 30])
-        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
         await parts.clock.advance(11)
         await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
     async with running(parts) as (service, _):
@@ -218,9 +218,9 @@ async def test_each_reminder_is_sent_once_also_over_a_restart(parts: Parts) -> N
 async def test_a_reminder_that_fails_is_tried_again_and_one_that_cannot_be_sent_is_given_up(
     parts: Parts,
 ) -> None:
-    async with running(parts) as (service, _):
+    async with running(parts) as (service, shower):
         ask = await submit(service, remind_after=[10, 100])
-        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
         parts.chat.failures.append(RateLimitedError("wait", retry_after=5))
         await parts.clock.advance(11)
         await parts.chat.until(lambda: not parts.chat.failures)
@@ -236,7 +236,7 @@ async def test_an_ask_that_nobody_answered_is_handed_on_and_leaves_a_note(parts:
     route = Route.model_validate({"to": "chat:C1", "responders": ["U1"], "escalate": escalate})
     async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
         await shower.idle()
@@ -273,9 +273,9 @@ async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> 
     route = Route.model_validate(
         {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "responders": ["U2"]}}
     )
-    async with running(parts, routes=Routes("ops", {"ops": route})) as (service, _):
+    async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
         assert isinstance(await service.act(ask.id, Answer(value=True), actor("U2")), Acted)
