@@ -1,0 +1,114 @@
+"""The Discord surface with a real store, service and shower, in front of the fake Discord, in either mode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import aiohttp
+from aiohttp import web
+
+from adapters.discord.adapter import DiscordSurface
+from bot.ask import Ask
+from bot.clock import SystemClock
+from bot.labels import Labels
+from bot.ports import Surface
+from bot.service import Service
+from bot.showing import Shower
+from bot.submission import Submission
+from storage.sqlite import SqliteStore
+from tests.fakes.discord.person import Person
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.world import Channel, Guild
+
+Mode = Literal["gateway", "http"]
+MODES: tuple[Mode, ...] = ("gateway", "http")
+
+
+@dataclass
+class Rig:
+    """Everything up, with one server, one channel and Ann in it."""
+
+    discord: FakeDiscord
+    surface: DiscordSurface
+    service: Service
+    store: SqliteStore
+    shower: Shower
+    guild: Guild
+    channel: Channel
+    ann: Person
+
+    async def submit(self, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+        """Submits an ``ask_user`` call to the channel, for Ann unless said otherwise."""
+        body = {
+            "name": "ask_user",
+            "arguments": {"questions": questions},
+            "to": f"discord:{self.channel.id}",
+            "responders": [str(self.ann.id)],
+            **fields,
+        }
+        submitted = await self.service.submit(Submission.model_validate(body))
+        return submitted.ask
+
+    async def shown(self, ask: Ask | str) -> Ask:
+        """The ask as it stands once nothing is being shown any more."""
+        await self.shower.idle()
+        stored = await self.store.get(ask if isinstance(ask, str) else ask.id)
+        assert stored is not None
+        return stored
+
+
+@asynccontextmanager
+async def surface_in_front_of(
+    discord: FakeDiscord, database: Path, mode: Mode, **options: Any
+) -> AsyncIterator[tuple[DiscordSurface, Service, SqliteStore, Shower]]:
+    """The service with its Discord surface, as one process has it."""
+    async with AsyncExitStack() as stack:
+        store = SqliteStore(database)
+        await store.open()
+        stack.push_async_callback(store.close)
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        surface = DiscordSurface(
+            bot_token=discord.application.token,
+            http=http,
+            labels=Labels(),
+            public_key=discord.application.public_key if mode == "http" else None,
+            api_url=discord.api_url,
+            **options,
+        )
+        surfaces: dict[str, Surface] = {"discord": surface}
+        service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset({"discord"}))
+        shower = Shower(service, first_pause=0.02)
+        stack.push_async_callback(shower.stop)
+        service.hooks.show = lambda ask: shower.poke(ask.id)
+        if mode == "http":
+            discord.application.interactions_endpoint_url = await _served(surface, stack)
+        stack.push_async_callback(surface.stop)
+        await surface.start(service)
+        yield surface, service, store, shower
+
+
+async def _served(surface: DiscordSurface, stack: AsyncExitStack) -> str:
+    app = web.Application()
+    app.add_routes(surface.public_routes())
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    return f"http://{host}:{port}/discord/interactions"
+
+
+@asynccontextmanager
+async def rig(tmp_path: Path, mode: Mode = "gateway", **options: Any) -> AsyncIterator[Rig]:
+    """A fresh world with the surface connected to it."""
+    async with FakeDiscord() as discord:
+        guild = discord.add_guild()
+        channel = discord.add_channel(guild)
+        ann = discord.person("ann", guild)
+        up = surface_in_front_of(discord, tmp_path / "answerback.db", mode, **options)
+        async with up as (surface, service, store, shower):
+            yield Rig(discord, surface, service, store, shower, guild, channel, ann)
