@@ -20,14 +20,17 @@ from bot.api.auth import Tokens
 from bot.api.calls import Api
 from bot.api.metrics import Metrics
 from bot.api.server import application, public_application
+from bot.callbacks import AddressRules, Callbacks, guarded_session
 from bot.clock import SystemClock
 from bot.config import Settings, is_loopback
+from bot.delivery import Deliverer
 from bot.errors import ConfigError
 from bot.inquiry import HttpInquiry
 from bot.listening import address_of, bind, listen
 from bot.metered import MeteredService, MeteredSqliteStore
 from bot.ports import Surface
 from bot.routing import Rules
+from bot.sending import Sender
 from bot.service import Service
 from bot.showing import Shower
 from bot.submission import Agent, Routes, destination_of
@@ -77,6 +80,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             now=time.time,
         )
         surfaces: Mapping[str, Surface] = {page.name: page}
+        callbacks = callbacks_of(settings)
         service = MeteredService(
             store,
             SystemClock(),
@@ -86,12 +90,14 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             rules=Rules(tools=settings.tools),
             labels=settings.labels,
             has_inquiry=settings.inquiry.url is not None,
+            check_callback=callbacks.check,
         )
         service.metrics = metrics
         for surface in surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
-        shower = await _background(settings, service, http, stack)
+        deliverer = await _deliverer(service, callbacks, stack)
+        shower = await _background(settings, service, http, deliverer, stack)
         api = Api(
             service=service,
             store=store,
@@ -145,8 +151,21 @@ async def _listen(
     stack.push_async_callback(stop)
 
 
+async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitStack) -> Deliverer:
+    http = await stack.enter_async_context(guarded_session(callbacks.rules))
+    sender = Sender(http, callbacks.rules, callbacks.secrets_of)
+    deliverer = Deliverer(service.store, service.clock, sender)
+    stack.push_async_callback(deliverer.stop)
+    service.hooks.deliver = deliverer.wake
+    return deliverer
+
+
 async def _background(
-    settings: Settings, service: Service, http: aiohttp.ClientSession, stack: AsyncExitStack
+    settings: Settings,
+    service: Service,
+    http: aiohttp.ClientSession,
+    deliverer: Deliverer,
+    stack: AsyncExitStack,
 ) -> Shower:
     """Starts what goes on in the background; it ends with the stack."""
     inquiry = None
@@ -158,7 +177,10 @@ async def _background(
     stack.push_async_callback(upkeep.stop)
     service.hooks.show = lambda ask: shower.poke(ask.id)
     service.hooks.due = upkeep.due
-    loops: Sequence[tuple[str, Loop]] = (("upkeep", upkeep.run),)
+    loops: Sequence[tuple[str, Loop]] = (
+        ("upkeep", upkeep.run),
+        ("delivery", deliverer.run),
+    )
     tasks = [asyncio.create_task(supervised(name, run), name=f"loop {name}") for name, run in loops]
 
     async def stop() -> None:
@@ -182,6 +204,20 @@ def database_of(settings: Settings) -> Path:
     if path is None:
         raise ConfigError(f"storage.url {settings.storage.url} is no database that is supported.")
     return path
+
+
+def callbacks_of(settings: Settings) -> Callbacks:
+    """Where webhooks may go, and what signs them.
+
+    Raises:
+        ConfigError: callbacks.allow holds what is no host, address or network.
+    """
+    named = {name: agent.callback_secret for name, agent in settings.agents.items()}
+    secrets = named if settings.agents else {None: settings.callbacks.secret}
+    return Callbacks(
+        AddressRules(settings.callbacks.allow),
+        {name: [one.get_secret_value() for one in many] for name, many in secrets.items()},
+    )
 
 
 def routes_of(settings: Settings) -> Routes:
@@ -219,9 +255,10 @@ def summary(settings: Settings) -> list[str]:
     """What a configuration sets up, a line each, for the person who wrote it.
 
     Raises:
-        ConfigError: a route leads nowhere.
+        ConfigError: a route leads nowhere, or another key holds what it cannot.
     """
     routes = routes_of(settings)
+    callbacks_of(settings)
     server, public = settings.server, settings.public
     agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
     listener = "none"

@@ -402,8 +402,8 @@ class Store(Protocol):
     async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
         """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
 
-    async def next_delivery(self) -> float | None:
-        """When the next pending delivery is due, or None."""
+    async def next_delivery(self, after: float = 0.0) -> float | None:
+        """When, later than ``after``, the next pending delivery is due, or None."""
 
     async def tried(
         self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]

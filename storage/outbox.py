@@ -34,9 +34,11 @@ def due(db: sqlite3.Connection, now: float, limit: int) -> list[StoredDelivery]:
     return [rows.delivery_of(row) for row in found]
 
 
-def next_due(db: sqlite3.Connection) -> float | None:
-    """When the next delivery may be sent."""
-    found = db.execute(f"SELECT next_at {_FIRST} ORDER BY next_at LIMIT 1").fetchone()
+def next_due(db: sqlite3.Connection, after: float) -> float | None:
+    """When, later than ``after``, the next delivery may be sent."""
+    found = db.execute(
+        f"SELECT next_at {_FIRST} AND next_at > ? ORDER BY next_at LIMIT 1", (after,)
+    ).fetchone()
     return None if found is None else found[0]
 
 

@@ -230,9 +230,9 @@ class SqliteStore:
         """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
         return await self._read(lambda db: outbox.due(db, now, limit))
 
-    async def next_delivery(self) -> float | None:
-        """When the next pending delivery is due, or None."""
-        return await self._read(outbox.next_due)
+    async def next_delivery(self, after: float = 0.0) -> float | None:
+        """When, later than ``after``, the next pending delivery is due, or None."""
+        return await self._read(lambda db: outbox.next_due(db, after))
 
     async def tried(
         self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]

@@ -236,6 +236,7 @@ class ListsContract:
 
         assert await due(9_000.0) == ["msg_3", "msg_1"]
         assert await store.next_delivery() == 900.0
+        assert await store.next_delivery(900.0) == 1_000.0
         await store.tried(
             [
                 result(other, DeliveryState.DELIVERED),

@@ -1,0 +1,252 @@
+"""Drains the outbox to webhooks: woken by commits, in order per ask, no receiver in another's way.
+
+Owns the queues, the pauses between tries and when to give up. What one try is, `bot.sending` knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pydantic import JsonValue
+from yarl import URL
+
+from bot.ask import Entry
+from bot.errors import StoreError
+from bot.ports import Clock, DeliveryState, Store, StoredDelivery
+from bot.sending import Sender, Sent
+
+logger = logging.getLogger(__name__)
+
+_HOUR: Final = 3_600.0
+PAUSES: Final = (
+    5.0, 30.0, 120.0, 600.0, 1_800.0, _HOUR, 2 * _HOUR, 4 * _HOUR, 6 * _HOUR, 8 * _HOUR,
+    10 * _HOUR, 12 * _HOUR, 12 * _HOUR, 16 * _HOUR,
+)  # fmt: skip
+"""Seconds between tries: three days in all, and then the delivery is dead."""
+_JITTER: Final = 0.1
+_IN_FLIGHT: Final = 8
+"""Tries under way to one endpoint."""
+_QUEUED: Final = 500
+"""Deliveries of one endpoint that wait in memory for their try; more wait in the store."""
+_HELD: Final = 4_000
+"""Deliveries in memory in all."""
+_BATCH: Final = 100
+_UNLEASED: Final = 128
+"""Deliveries in memory that the store still calls due: few enough for every look to step over them."""
+_LEASE: Final = 60.0
+_LATER: Final = 2.0
+"""Seconds until a delivery is looked at again for which there was no room."""
+_DATABASE_PAUSE: Final = 1.0
+_LONGEST_DATABASE_PAUSE: Final = 30.0
+
+
+@dataclass(slots=True)
+class _Endpoint:
+    """A receiver: what waits for it, how many tries are under way, and until when it wants to be left alone."""
+
+    waiting: deque[StoredDelivery] = field(default_factory=deque)
+    running: int = 0
+    closed_until: float = 0.0
+
+
+class Deliverer:
+    """Sends what the outbox holds.
+
+    Args:
+        store: holds the outbox.
+        clock: what pauses are measured with.
+        sender: makes one try.
+        jitter: a factor near 1 for every pause, so that receivers are not called in step.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        sender: Sender,
+        *,
+        jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._sender = sender
+        self._jitter = jitter
+        self._wake = asyncio.Event()
+        self._endpoints: dict[str, _Endpoint] = {}
+        self._held: dict[str, bool] = {}
+        """Ids of deliveries in memory, and whether the store has them postponed meanwhile."""
+        self._unleased = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._crashed: BaseException | None = None
+
+    def wake(self) -> None:
+        """The outbox has something new."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Runs until cancelled. A try that crashes (our defect) crashes this too, to be logged and started again."""
+        while True:
+            self._wake.clear()
+            if self._crashed is not None:
+                crashed, self._crashed = self._crashed, None
+                raise crashed
+            try:
+                more = await self._look()
+                # What is due by now is in memory, and wakes us at its end.
+                due = None if more else await self._store.next_delivery(self._clock.now())
+            except StoreError as error:
+                extra = {"action": "delivery_waits"}
+                logger.warning("Webhooks wait for the database: %s", error, extra=extra)
+                more, due = False, self._clock.now() + _DATABASE_PAUSE
+            if not more:
+                await self._sleep(due)
+
+    async def stop(self, grace: float = 3.0) -> None:
+        """Lets the tries under way end for ``grace`` seconds; the next start repeats what did not."""
+        for endpoint in self._endpoints.values():
+            endpoint.waiting.clear()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _sleep(self, due: float | None) -> None:
+        """Until something new is committed, a try ends, or the next delivery in the store is due."""
+        waiting: list[asyncio.Task[object]] = [asyncio.create_task(self._wake.wait())]
+        if due is not None:
+            waiting.append(asyncio.create_task(self._clock.sleep_until(due)))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _look(self) -> bool:
+        """Takes what is due into memory; whether there may be more."""
+        now = self._clock.now()
+        limit = _BATCH + self._unleased
+        found = await self._store.due_deliveries(now, limit)
+        postponed = [stored for one in found if (stored := self._take(one, now)) is not None]
+        if postponed:
+            await self._store.tried(postponed, [])
+        return len(found) == limit
+
+    def _take(self, stored: StoredDelivery, now: float) -> StoredDelivery | None:
+        """Queues a delivery, unless it is; returns it with a later time where the store is to keep it back."""
+        held = self._held.get(stored.delivery.id)
+        if held is False:
+            return None
+        leased = replace(stored, next_at=now + _LEASE)
+        if held:
+            return leased
+        name = str(URL(stored.delivery.url).origin())
+        endpoint = self._endpoints.setdefault(name, _Endpoint())
+        if endpoint.closed_until > now:
+            return replace(stored, next_at=endpoint.closed_until + _LATER * random.random())
+        if len(endpoint.waiting) >= _QUEUED or len(self._held) >= _HELD:
+            return replace(stored, next_at=now + _LATER * (1 + random.random()))
+        keep_back = self._unleased >= _UNLEASED
+        self._held[stored.delivery.id] = keep_back
+        self._unleased += not keep_back
+        endpoint.waiting.append(stored)
+        self._start(name, endpoint)
+        return leased if keep_back else None
+
+    def _start(self, name: str, endpoint: _Endpoint) -> None:
+        while endpoint.waiting and endpoint.running < _IN_FLIGHT:
+            stored = endpoint.waiting.popleft()
+            endpoint.running += 1
+            task = asyncio.create_task(
+                self._try(stored, name, endpoint), name=f"deliver {stored.delivery.id}"
+            )
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (crash := task.exception()) is not None:
+            self._crashed = crash
+        self._wake.set()
+
+    async def _try(self, stored: StoredDelivery, name: str, endpoint: _Endpoint) -> None:
+        try:
+            now = self._clock.now()
+            if endpoint.closed_until > now:
+                later = replace(stored, next_at=endpoint.closed_until + _LATER * random.random())
+                await self._mark(later, [])
+                return
+            sent = await self._sender.send(stored.delivery, now)
+            at = self._clock.now()
+            if sent.retry_after is not None:
+                endpoint.closed_until = max(endpoint.closed_until, at + sent.retry_after)
+            result = self._result(stored, sent, at)
+            await self._mark(result, [_entry(result, sent, at)])
+            _log(result)
+        finally:
+            self._unleased -= not self._held.pop(stored.delivery.id)
+            endpoint.running -= 1
+            self._start(name, endpoint)
+            if not endpoint.running and endpoint.closed_until <= self._clock.now():
+                self._endpoints.pop(name, None)
+
+    def _result(self, stored: StoredDelivery, sent: Sent, at: float) -> StoredDelivery:
+        tries = stored.tries + 1
+        tried = replace(
+            stored,
+            tries=tries,
+            next_at=None,
+            last_status=sent.status,
+            last_error=sent.error,
+            updated_at=at,
+        )
+        if sent.error is None:
+            return replace(tried, state=DeliveryState.DELIVERED)
+        if sent.gone or tries > len(PAUSES):
+            return replace(tried, state=DeliveryState.DEAD)
+        pause = PAUSES[tries - 1] * self._jitter()
+        return replace(tried, next_at=at + max(pause, sent.retry_after or 0.0))
+
+    async def _mark(self, result: StoredDelivery, entries: Iterable[Entry]) -> None:
+        """Stores what became of a try, however long the database takes: forgetting it would send it again and again."""
+        lines = [(result.delivery.ask_id, entry) for entry in entries]
+        pause = _DATABASE_PAUSE
+        while True:
+            try:
+                await self._store.tried([result], lines)
+                return
+            except StoreError as error:
+                extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
+                logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_DATABASE_PAUSE)
+
+
+def _entry(result: StoredDelivery, sent: Sent, at: float) -> Entry:
+    """The record's line about a try."""
+    body: dict[str, JsonValue] = {
+        "id": result.delivery.id,
+        "type": result.delivery.type,
+        "try": result.tries,
+        "state": result.state.value,
+        "status": sent.status,
+        "error": sent.error,
+        "next_try_in": None if result.next_at is None else round(result.next_at - at, 1),
+    }
+    return Entry(at=at, kind="delivery", body=body)
+
+
+def _log(result: StoredDelivery) -> None:
+    extra = {"action": "delivery", "ask_id": result.delivery.ask_id, "tries": result.tries}
+    if result.state is DeliveryState.DELIVERED:
+        logger.debug("A webhook was delivered", extra=extra)
+    elif result.state is DeliveryState.DEAD:
+        logger.error("A webhook was given up: %s", result.last_error, extra=extra)
+    else:
+        logger.warning("A webhook is tried again: %s", result.last_error, extra=extra)
