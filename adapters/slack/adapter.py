@@ -1,0 +1,188 @@
+"""Slack as a surface: wires the parts together, and tells whether people can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from pydantic import JsonValue
+
+from adapters import people
+from adapters.slack.calls import Calls, client_of
+from adapters.slack.front import Front
+from adapters.slack.groups import Groups
+from adapters.slack.inbound import Identity, Inbound
+from adapters.slack.notes import Later, Notes
+from adapters.slack.posting import Posting
+from adapters.slack.sockets import Sockets
+from bot.ask import ANYONE, Ask, Destination
+from bot.errors import PlatformError, RateLimitedError
+from bot.labels import Labels
+from bot.ports import Asks, Shown
+from bot.walker import Person
+
+logger = logging.getLogger(__name__)
+
+PATH: Final = "/slack/events"
+_FINISH_SECONDS: Final = 5.0
+_LONGEST_PAUSE: Final = 60.0
+_CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")
+_THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
+_USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
+
+
+class SlackSurface:
+    """Shows asks in Slack and hands in what people do there.
+
+    Args:
+        bot_token: ``xoxb-…``: posts, edits, looks up.
+        app_token: ``xapp-…``: payloads come over Socket Mode; None: over HTTP, on `public_routes`.
+        signing_secret: proves HTTP requests to be Slack's.
+        responders: who may act where neither the ask nor its route says so.
+        api_url: another base than Slack's for the Web API, for tests and proxies.
+        http: the session that every call shares.
+    """
+
+    name = "slack"
+    live = True
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        app_token: str | None,
+        signing_secret: str | None,
+        responders: tuple[str, ...],
+        api_url: str | None,
+        labels: Labels,
+        http: aiohttp.ClientSession,
+    ) -> None:
+        self._responders = responders
+        self._app_token = app_token
+        self._signing_secret = signing_secret
+        self._labels = labels
+        self._calls = Calls(client_of(bot_token, api_url, http))
+        self._posting = Posting(self._calls, labels)
+        self._groups = Groups(self._calls)
+        self._notes = Notes(self._calls, http)
+        self._later = Later()
+        self._identity = Identity()
+        self._inbound: Inbound | None = None
+        self._sockets: Sockets | None = None
+        self._identifying: asyncio.Task[None] | None = None
+        self._trouble: str | None = "Slack is not connected yet."
+        self._front = None if signing_secret is None else Front(signing_secret, self._receive)
+
+    async def start(self, asks: Asks) -> None:
+        """See `bot.ports.Surface.start`."""
+        self._inbound = Inbound(
+            asks, self._calls, self._notes, self._later, self._labels, self._identity, self
+        )
+        first = asyncio.Event()
+        self._identifying = asyncio.create_task(self._identify(first), name="slack identity")
+        await first.wait()
+        if self._app_token is not None:
+            web_client = self._calls.client
+            self._sockets = Sockets(self._app_token, web_client, self._receive)
+            await self._sockets.start()
+
+    async def stop(self) -> None:
+        """See `bot.ports.Surface.stop`."""
+        if self._identifying is not None:
+            self._identifying.cancel()
+            await asyncio.gather(self._identifying, return_exceptions=True)
+        await self._later.stop(_FINISH_SECONDS)
+        if self._sockets is not None:
+            await self._sockets.stop()
+        await self._groups.stop()
+
+    def ready(self) -> str | None:
+        """See `bot.ports.Surface.ready`."""
+        if self._trouble is None and self._sockets is not None:
+            lost = self._sockets.trouble()
+            return (
+                None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
+            )
+        return self._trouble
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """The routes of HTTP mode for the public listener; none over Socket Mode."""
+        if self._front is None or self._app_token is not None:
+            return []
+        return [web.post(PATH, self._front.handle)]
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        """See `bot.ports.Surface.show`."""
+        for group in people.groups_asked(ask):
+            self._groups.refresh(group)  # known by the time somebody clicks
+        return await self._posting.show(ask, save)
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `bot.ports.Surface.remind`."""
+        await self._posting.remind(ask, number)
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `bot.ports.Surface.moved`."""
+        await self._posting.moved(left, to)
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """See `bot.ports.Surface.groups_of`."""
+        known = {group: await self._groups.members(group) for group in groups}
+        return frozenset(group for group, users in known.items() if person.user_id in users)
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """See `bot.ports.Surface.default_responders`: a direct message is its person's."""
+        if destination.user is not None:
+            return (destination.user,)
+        if (destination.channel or "").startswith("D"):
+            return (ANYONE,)
+        return self._responders
+
+    def check(self, destination: Destination) -> str | None:
+        """See `bot.ports.Surface.check`."""
+        if destination.user is not None:
+            if _USER.fullmatch(destination.user):
+                return None
+            return f"{destination.user!r} is no Slack member id: it begins with U or W, as in slack:@U012ABC."
+        if not _CHANNEL.fullmatch(destination.channel or ""):
+            return (
+                f"{destination.channel!r} is no Slack channel id: give the id that begins with C, G or D "
+                "(at the end of the channel's details), not its name, as in slack:C012ABC."
+            )
+        if destination.thread is not None and not _THREAD.fullmatch(destination.thread):
+            return (
+                f"{destination.thread!r} is no Slack thread: give the ts of its first message, "
+                "as in slack:C012ABC/1716400000.000100."
+            )
+        return None
+
+    async def _receive(self, kind: str, payload: object) -> object:
+        if self._inbound is None:
+            raise AssertionError("nothing is received before the surface is started")
+        return await self._inbound.receive(kind, payload)
+
+    async def _identify(self, first: asyncio.Event) -> None:
+        """Asks Slack who we are until it says so; ``first`` is set after the first attempt."""
+        pause = 1.0
+        while True:
+            try:
+                told = await self._calls.do("auth.test", self._calls.client.auth_test)
+            except PlatformError as error:
+                self._trouble = str(error)
+                wait = error.retry_after if isinstance(error, RateLimitedError) else pause
+                extra = {"action": "not_identified", "code": error.code}
+                logger.warning("Slack does not know us: %s", error, extra=extra)
+                first.set()
+                await asyncio.sleep(wait)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            self._identity.team = str(told.get("team_id") or "") or None
+            self._identity.bot_user = str(told.get("user_id") or "") or None
+            self._trouble = None
+            first.set()
+            return

@@ -1,0 +1,116 @@
+"""The public end of Slack's HTTP mode: what is not provably Slack's is refused before anything of it is parsed.
+
+Owns the signature over the raw bytes (https://docs.slack.dev/authentication/verifying-requests-from-slack), the
+refusal of replayed requests, and the decoding of a body. Measured, decoding a click with the standard library's parser
+costs half of what a whole click does; yarl's, in C, is some seventeen times faster.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+from yarl import URL
+
+from adapters.slack import limits
+from bot.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+Receive = Callable[[str, object], Awaitable[object]]
+"""Takes a payload of a kind; gives what the acknowledgement says (None: nothing) once it is committed."""
+
+MAX_BODY: Final = 2 * 1024 * 1024
+_REMEMBERED: Final = 200_000
+"""Signatures kept against replay; within five minutes, more would be beyond what Slack sends an app."""
+_DIGITS: Final = 12
+
+
+class Front:
+    """Receives Slack's requests."""
+
+    def __init__(self, secret: str, receive: Receive, now: Callable[[], float] = time.time) -> None:
+        self._secret = secret.encode()
+        self._receive = receive
+        self._now = now
+        self._seen: dict[str, float] = {}
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """POST /slack/events: events and interactivity alike."""
+        if (request.content_length or 0) > MAX_BODY:
+            return web.Response(status=413, text="the body is too large")
+        body = await request.content.read(MAX_BODY + 1)
+        while len(body) <= MAX_BODY and not request.content.at_eof():
+            body += await request.content.read(MAX_BODY + 1 - len(body))
+        if len(body) > MAX_BODY:
+            return web.Response(status=413, text="the body is too large")
+        signature = request.headers.get("X-Slack-Signature", "")
+        refusal = self.refusal(
+            body, request.headers.get("X-Slack-Request-Timestamp", ""), signature
+        )
+        if refusal is not None:
+            logger.warning("A request was refused: %s", refusal, extra={"action": "refused"})
+            return web.Response(status=401, text=refusal)
+        self._seen[signature] = self._now()
+        response = await self._answer(request.content_type, body)
+        if response.status >= 500:
+            self._seen.pop(signature, None)  # the same request may come again, and is welcome
+        return response
+
+    def refusal(self, body: bytes, timestamp: str, signature: str) -> str | None:
+        """Why a request is not taken; None when it is Slack's, new, and of now."""
+        if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > _DIGITS:
+            return "X-Slack-Request-Timestamp is missing or no number"
+        if abs(self._now() - int(timestamp)) > limits.SIGNATURE_SECONDS:
+            return "the request is too old, or the clock of this machine is wrong"
+        signed = b"v0:" + timestamp.encode() + b":" + body
+        expected = "v0=" + hmac.digest(self._secret, signed, "sha256").hex()
+        if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "replace")):
+            return "the signature is wrong: check slack.signing_secret"
+        self._forget()
+        return "the request was received before" if signature in self._seen else None
+
+    def _forget(self) -> None:
+        """Drops signatures that are too old to be replayed; they stand in the order in which they came."""
+        first = next(iter(self._seen.items()), None)
+        if first is None:
+            return
+        signature, at = first
+        if at < self._now() - 2 * limits.SIGNATURE_SECONDS or len(self._seen) >= _REMEMBERED:
+            del self._seen[signature]
+
+    async def _answer(self, content_type: str, body: bytes) -> web.Response:
+        kind = "events_api" if content_type == "application/json" else "interactive"
+        payload = decoded(kind, body)
+        if payload is None:
+            return web.Response(status=400, text="the body is no payload of Slack's")
+        if payload.get("type") == "url_verification":
+            return web.json_response({"challenge": str(payload.get("challenge", ""))})
+        try:
+            said = await self._receive(kind, payload)
+        except StoreError as error:
+            logger.warning(
+                "A payload could not be stored: %s", error, extra={"action": "not_stored"}
+            )
+            return web.Response(status=503, text="not stored; send it again")
+        except Exception:
+            logger.exception("A payload could not be handled", extra={"action": "not_handled"})
+            return web.Response(status=500, text="an error of Answerback's")
+        return web.Response() if said is None else web.json_response(said)
+
+
+def decoded(kind: str, body: bytes) -> dict[str, object] | None:
+    """The payload in a verified body, or None where there is none."""
+    try:
+        text = body.decode()
+        if kind == "interactive":
+            text = URL.build(path="/", query_string=text, encoded=True).query["payload"]
+        payload = json.loads(text)
+    except (ValueError, KeyError, RecursionError):
+        return None
+    return payload if isinstance(payload, dict) else None

@@ -1,0 +1,359 @@
+"""What people do on Slack, over Socket Mode and HTTP alike: each payload is one action, committed, then acknowledged.
+
+Owns the way from a parsed payload to the service and back to the person. Nothing here waits for Slack's API
+before the acknowledgement, but for members of a user group that were never looked up; modals are opened and
+notes are told after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adapters import people, words
+from adapters.controls import Control, Verb
+from adapters.slack import lines, modals, reading, typed
+from adapters.slack.blocks import Block, escape
+from adapters.slack.calls import Calls
+from adapters.slack.notes import Later, Notes
+from adapters.slack.parse import Click, Submission, Where, Words, chosen, parse
+from adapters.slack.posting import Ref, mention
+from bot.ask import Ask
+from bot.errors import PlatformError, StoreError
+from bot.labels import Labels
+from bot.ports import Acted, Actor, Asks, Rejected, Surface, Why
+from bot.view import View, view_of
+from bot.walker import Action, Answer, Back, Edit, EndTurn, Person, Submit
+
+_OPENING: Final = frozenset(
+    {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.CHOOSE, Verb.FULL, Verb.PREVIEW}
+)
+_READING: Final = frozenset({Verb.FULL, Verb.PREVIEW, Verb.PAGE})
+_MOST_NAMED: Final = 10
+_TAKEN: Final = "white_check_mark"
+
+
+@dataclass(slots=True)
+class Identity:
+    """Who we are in the workspace, once Slack has told."""
+
+    team: str | None = None
+    bot_user: str | None = None
+
+
+class Inbound:
+    """Takes payloads in."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        calls: Calls,
+        notes: Notes,
+        later: Later,
+        labels: Labels,
+        identity: Identity,
+        surface: Surface,
+    ) -> None:
+        self._asks = asks
+        self._calls = calls
+        self._notes = notes
+        self._later = later
+        self._labels = labels
+        self._identity = identity
+        self._surface = surface
+
+    async def receive(self, kind: str, payload: object) -> object:
+        """Handles one payload; gives what its acknowledgement is to say, None for nothing.
+
+        Raises:
+            StoreError: nothing is known to be saved; the payload is not to be acknowledged.
+        """
+        inbound = parse(kind, payload, self._identity.team)
+        match inbound:
+            case Click():
+                await self._click(inbound)
+            case Submission():
+                return await self._submission(inbound)
+            case Words():
+                await self._words(inbound)
+            case None:
+                self._unknown(payload)
+        return None
+
+    # --- clicks ----------------------------------------------------------------------------------
+
+    async def _click(self, click: Click) -> None:
+        try:
+            if click.control.verb in _OPENING:
+                await self._open(click)
+            elif click.control.verb is Verb.PAGE:
+                await self._turn_page(click)
+            else:
+                await self._act(click)
+        except StoreError:
+            self._tell(self._labels.try_again, click)
+            raise
+
+    async def _act(self, click: Click) -> None:
+        control, labels = click.control, self._labels
+        ask = await self._asks.get(control.ask_id)
+        action: Action = Submit()
+        if ask is not None and ask.open and ask.revision == control.revision:
+            found = action_of(click, view_of(ask))
+            if found is None:
+                self._tell(labels.choose_first.format(submit=labels.submit), click)
+                return
+            action = found
+        # On another revision the service refuses whatever the action is, in the words for that case.
+        told = await self._asks.act(
+            control.ask_id,
+            action,
+            Actor(click.person),
+            revision=control.revision,
+            delivery=f"slack:{click.trigger_id}",
+        )
+        if isinstance(told, Rejected):
+            self._tell_rejected(told, click)
+
+    async def _open(self, click: Click) -> None:
+        """Opens a modal, if this person could hand it in."""
+        control = click.control
+        ask = await self._asks.get(control.ask_id)
+        refused = await self._refusal(ask, click)
+        if ask is None or refused is not None:
+            self._tell_rejected(refused or Rejected(Why.NOT_FOUND), click)
+            return
+        metadata = click.where.encode() if click.where else ""
+        modal = modals.opened(view_of(ask), control, self._labels, metadata)
+        if modal is None:
+            self._tell_rejected(Rejected(Why.STALE, ask), click)
+            return
+        self._later.do("modal", self._show_modal(click, modal))
+
+    async def _show_modal(self, click: Click, modal: Block) -> None:
+        """Opens a modal after the acknowledgement; if Slack does not, the person is told to press again."""
+        client = self._calls.client
+        try:
+            await self._calls.do(
+                "views.open", lambda: client.views_open(trigger_id=click.trigger_id, view=modal)
+            )
+        except PlatformError:
+            self._tell(self._labels.press_again, click)
+            raise
+
+    async def _refusal(self, ask: Ask | None, click: Click) -> Rejected | None:
+        """Why this person is not to be shown this modal; None when they are. Reading is for all who see the message."""
+        control = click.control
+        if ask is None:
+            return Rejected(Why.NOT_FOUND)
+        if control.verb is Verb.FULL:
+            return None
+        if not ask.open:
+            return Rejected(Why.ENDED, ask)
+        if control.verb not in _READING and await self._is_stranger(ask, click.person):
+            return Rejected(Why.NOT_ALLOWED, ask)
+        return None if ask.revision == control.revision else Rejected(Why.STALE, ask)
+
+    async def _is_stranger(self, ask: Ask, person: Person) -> bool:
+        actor = Actor(person)
+        groups = people.groups_asked(ask)
+        if groups and person.user_id not in ask.responders:
+            found = await self._surface.groups_of(person, groups)
+            actor = Actor(person, found, groups)
+        return people.is_stranger(ask, actor)
+
+    async def _turn_page(self, click: Click) -> None:
+        ask = await self._asks.get(click.control.ask_id)
+        if ask is None or click.view_id is None:
+            self._tell_rejected(Rejected(Why.NOT_FOUND), click)
+            return
+        page = int(click.control.argument) if click.control.argument.isdigit() else 0
+        metadata = click.where.encode() if click.where else ""
+        view = reading.full(view_of(ask), self._labels, page, metadata)
+        client, view_id, view_hash = self._calls.client, click.view_id, click.view_hash
+        self._later.do(
+            "page",
+            self._calls.do(
+                "views.update",
+                lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
+            ),
+        )
+
+    # --- modals ----------------------------------------------------------------------------------
+
+    async def _submission(self, submission: Submission) -> object:
+        """Acts on a submitted modal; what it acknowledges keeps what was typed, unless it counted."""
+        control, labels = submission.control, self._labels
+        if control.verb in _READING:
+            return None
+        try:
+            ask = await self._asks.get(control.ask_id)
+            if ask is None:
+                return self._noticed(Rejected(Why.NOT_FOUND), submission)
+            view = view_of(ask)
+            action: Action = Submit()
+            if ask.open and ask.revision == control.revision:
+                found = modals.submitted(submission, view, labels)
+                if isinstance(found, dict):
+                    return errors_of(found)
+                action = found
+            told = await self._asks.act(
+                control.ask_id,
+                action,
+                Actor(submission.person),
+                revision=control.revision,
+                delivery=f"slack:{submission.trigger_id}",
+            )
+        except StoreError:
+            first = next(iter(submission.values), None)
+            if first is None:
+                raise
+            return errors_of({first: labels.try_again})
+        if isinstance(told, Acted):
+            return None
+        if told.why is Why.INVALID:
+            return errors_of(modals.refused(control, view, told.problems))
+        return self._noticed(told, submission)
+
+    def _noticed(self, rejected: Rejected, submission: Submission) -> object:
+        said = self._sentence(rejected, submission.person)
+        view = modals.notice(said, modals.everything_typed(submission), self._labels)
+        return {"response_action": "update", "view": view}
+
+    # --- words -----------------------------------------------------------------------------------
+
+    async def _words(self, said: Words) -> None:
+        """Takes a message as an action where it is meant for an ask; every other message is left alone."""
+        bot = self._identity.bot_user
+        called = bot is not None and typed.mentions(said.text, bot)
+        thread = said.where.thread
+        if thread is None and not said.direct:
+            return
+        found = await self._asks.open_in("slack", said.where.channel, thread)
+        meant = [ask for ask in found if said.direct or called or _own_thread(ask)]
+        if not meant:
+            return
+        if len(meant) > 1:
+            if called or said.direct:
+                self._tell_words(escape(self._labels.which_one), said)
+            return
+        text = typed.without_mention(said.text, bot) if bot else said.text
+        told = await self._asks.typed(
+            meant[0].id,
+            typed.decoded(text),
+            Actor(said.person),
+            delivery=f"slack:{said.where.channel}:{said.where.ts}",
+        )
+        if isinstance(told, Acted):
+            self._mark(said.where)
+        elif told is not None and (told.why is not Why.NOT_ALLOWED or called):
+            self._tell_words(self._text(told, said.person), said)
+
+    def _mark(self, where: Where) -> None:
+        client = self._calls.client
+        self._later.do(
+            "reaction",
+            self._calls.do(
+                "reactions.add",
+                lambda: client.reactions_add(
+                    channel=where.channel, timestamp=where.ts, name=_TAKEN
+                ),
+            ),
+        )
+
+    # --- notes -----------------------------------------------------------------------------------
+
+    def _unknown(self, payload: object) -> None:
+        """A control that no version of us knows any more must not be silent."""
+        body = payload if isinstance(payload, dict) else {}
+        url, user = body.get("response_url"), body.get("user")
+        if body.get("type") == "block_actions" and isinstance(url, str) and isinstance(user, dict):
+            text = escape(self._labels.not_found)
+            self._later.do("note", self._notes.tell(text, str(user.get("id")), None, url))
+
+    def _tell(self, sentence: str, click: Click) -> None:
+        self._note(escape(sentence), click)
+
+    def _tell_rejected(self, rejected: Rejected, click: Click) -> None:
+        self._note(self._text(rejected, click.person), click)
+
+    def _note(self, text: str, click: Click) -> None:
+        user = click.person.user_id
+        self._later.do("note", self._notes.tell(text, user, click.where, click.response_url))
+
+    def _tell_words(self, text: str, said: Words) -> None:
+        self._later.do("note", self._notes.tell(text, said.person.user_id, said.where))
+
+    def _text(self, rejected: Rejected, reader: Person) -> str:
+        """Why nothing was changed, as mrkdwn: people without a name by their mention, which notifies nobody here."""
+        ask = rejected.ask
+        text = escape(self._sentence(rejected, reader, who="{who}"))
+        if ask is None:
+            return text
+        named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
+        for person in named:
+            if person is not None and person.name is None:
+                text = text.replace(person.user_id, lines.who(person))
+        return text.replace("{who}", _names(ask))
+
+    def _sentence(self, rejected: Rejected, reader: Person, who: str | None = None) -> str:
+        ask, labels = rejected.ask, self._labels
+        by = ask.acted_by if ask else None
+        if rejected.why is Why.STALE and by is not None and by.user_id == reader.user_id:
+            return labels.too_late_unknown
+        view: View | None = view_of(ask) if ask else None
+        responders = ", ".join(ask.responders) if ask else ""
+        return words.note(rejected, view, labels, responders if who is None else who)
+
+
+def action_of(click: Click, view: View) -> Action | None:
+    """The action of a control on the view that it was rendered from; None where nothing is chosen."""
+    control, prompt = click.control, view.prompt
+    match control.verb:
+        case Verb.BACK:
+            return Back()
+        case Verb.END_TURN:
+            return EndTurn()
+        case Verb.EDIT:
+            place = click.index if click.index is not None else _index(control)
+            known = place is not None and place < len(view.lines)
+            return (
+                Edit(question_id=view.lines[place].question.id)
+                if known and place is not None
+                else None
+            )
+        case Verb.ANSWER | Verb.REMEMBER if prompt is not None and control.argument in _BOOLEANS:
+            return Answer(value=_BOOLEANS[control.argument], remember=control.verb is Verb.REMEMBER)
+        case Verb.ANSWER if prompt is not None:
+            index = _index(control)
+            return None if index is None else modals.taken(prompt.question, [index])
+        case Verb.TAKE if prompt is not None and not prompt.question.options:
+            return Answer(value=prompt.prefill)
+        case Verb.TAKE if prompt is not None:
+            return modals.taken(prompt.question, chosen(control, click.values))
+        case _:
+            return Submit()
+
+
+_BOOLEANS: Final = {"true": True, "false": False}
+
+
+def errors_of(found: dict[str, str]) -> Block:
+    """The acknowledgement that shows mistakes at the inputs of a modal."""
+    return {"response_action": "errors", "errors": found}
+
+
+def _index(control: Control) -> int | None:
+    text = control.argument
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
+
+
+def _own_thread(ask: Ask) -> bool:
+    """Whether the thread that the ask is shown in was begun by its own message."""
+    ref = Ref.read(ask.message)
+    return ref is not None and ref.thread is None and ref.ts is not None
+
+
+def _names(ask: Ask) -> str:
+    shown = [mention(who) for who in ask.responders[:_MOST_NAMED]]
+    return ", ".join(shown) + (", …" if len(ask.responders) > _MOST_NAMED else "")

@@ -1,0 +1,296 @@
+"""Keeps one live message an ask: posted once, edited in place, found again after a crash, replaced when it is gone.
+
+Owns what is said to Slack about an ask unasked: the live message, reminders, the note at a place that an
+ask left. A post is preceded by a mark in the store; with a mark and no message, the thread is searched for
+our metadata before anything is posted again, because Slack has no idempotency key
+(https://docs.slack.dev/reference/methods/chat.postMessage).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from adapters.slack import errors
+from adapters.slack.blocks import Block, escape, section
+from adapters.slack.calls import Calls
+from adapters.slack.render import Message, render
+from bot.ask import Ask, Destination, Thread
+from bot.errors import GoneError, PlatformError, RefusedError, UnauthorizedError, UnavailableError
+from bot.labels import Labels
+from bot.ports import Shown
+from bot.view import view_of
+
+logger = logging.getLogger(__name__)
+
+Save = Callable[[Shown], Awaitable[None]]
+
+ASK_EVENT: Final = "answerback_ask"
+REMINDER_EVENT: Final = "answerback_reminder"
+_PAGE: Final = 200
+_PAGES: Final = 25
+_SKEW_SECONDS: Final = 300
+"""How far Slack's clock and ours may differ when a message is looked for from the ask's creation on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Where the live message is, or (without ``ts``) where it is about to be posted."""
+
+    channel: str
+    ts: str | None = None
+    thread: str | None = None
+    """The parent's ts where the ask was given a thread; None: the message starts its own."""
+
+    @classmethod
+    def read(cls, stored: Mapping[str, JsonValue] | None) -> Ref | None:
+        """What is kept with an ask."""
+        channel = (stored or {}).get("channel")
+        if stored is None or not isinstance(channel, str):
+            return None
+        ts, thread = stored.get("ts"), stored.get("thread")
+        return cls(
+            channel,
+            ts if isinstance(ts, str) else None,
+            thread if isinstance(thread, str) else None,
+        )
+
+    def kept(self) -> dict[str, JsonValue]:
+        """What to keep with the ask."""
+        return {"channel": self.channel, "ts": self.ts, "thread": self.thread}
+
+    def shown(self, revision: int, url: str | None) -> Shown:
+        """What the store is told."""
+        return Shown(
+            revision, self.kept(), Thread(channel=self.channel, id=self.thread or self.ts, url=url)
+        )
+
+
+class Posting:
+    """Says to Slack what is stored."""
+
+    def __init__(self, calls: Calls, labels: Labels) -> None:
+        self._calls = calls
+        self._labels = labels
+
+    async def show(self, ask: Ask, save: Save) -> Shown:
+        """See `bot.ports.Surface.show`."""
+        ref = Ref.read(ask.message)
+        if ref is None:
+            ref = await self._place(ask.destination)
+            await save(ref.shown(ask.shown_revision, None))
+        elif ref.ts is None:
+            ref = await self._found(ask, ref)
+        url = ask.thread.url if ask.thread else None
+        if ref.ts is None and not ask.open:
+            return ref.shown(ask.revision, url)  # nobody has seen it, and nobody has to
+        message = render(view_of(ask), self._labels)
+        if ref.ts is not None and not await self._updated(ask, ref, message):
+            ref, url = replace(ref, ts=None), None
+            await save(ref.shown(ask.shown_revision, None))
+        if ref.ts is None:
+            ref = replace(ref, ts=await self._posted(ask, ref, message))
+            await save(ref.shown(ask.revision, None))
+        return ref.shown(ask.revision, url or await self._permalink(ref))
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `bot.ports.Surface.remind`."""
+        ref = Ref.read(ask.message)
+        if ref is None or ref.ts is None:
+            raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
+        thread = ref.thread or ref.ts
+        payload: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
+        if await self._search(ask, ref.channel, thread, REMINDER_EVENT, payload) is not None:
+            return
+        names = " ".join(mention(who) for who in ask.responders if who != "anyone")
+        said = escape(self._labels.reminder.format(label=view_of(ask).label))
+        text = f"{names} {said}".strip()
+        url = (ask.thread.url if ask.thread else None) or await self._permalink(ref)
+        await self._post(
+            ref.channel,
+            thread,
+            Message(f"{text} <{url}>" if url else text, []),
+            {"event_type": REMINDER_EVENT, "event_payload": payload},
+        )
+
+    async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `bot.ports.Surface.moved`."""
+        ref = Ref.read(left)
+        if ref is None or ref.ts is None:
+            return
+        text = self._labels.escalated.format(where=place(to))
+        await self._update(ref, Message(escape(text), [section(text)]))
+
+    # --- finding and posting ---------------------------------------------------------------------
+
+    async def _place(self, destination: Destination) -> Ref:
+        if destination.user is None:
+            return Ref(destination.channel or "", None, destination.thread)
+        user = destination.user
+        answer = await self._calls.do(
+            "conversations.open", lambda: self._calls.client.conversations_open(users=user)
+        )
+        channel = answer.get("channel")
+        opened = channel.get("id") if isinstance(channel, dict) else None
+        return Ref(str(opened or ""), None, destination.thread)
+
+    async def _found(self, ask: Ask, ref: Ref) -> Ref:
+        """The message that an interrupted post may have left behind."""
+        try:
+            ts = await self._search(ask, ref.channel, ref.thread, ASK_EVENT, {"ask_id": ask.id})
+        except (GoneError, UnauthorizedError) as error:
+            if error.code not in {"not_in_channel", "missing_scope"}:
+                raise
+            # Posting is allowed here and reading is not. A question that nobody sees is worse than one seen twice.
+            extra = {"action": "cannot_look", "ask_id": ask.id, "code": error.code}
+            logger.warning("Whether the ask was posted cannot be seen: %s", error, extra=extra)
+            return ref
+        return replace(ref, ts=ts)
+
+    async def _search(
+        self, ask: Ask, channel: str, thread: str | None, event: str, payload: dict[str, JsonValue]
+    ) -> str | None:
+        """The ts of our message with this metadata, among all since the ask was made."""
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            answer = await self._read(ask, channel, thread, cursor)
+            for message in _list(answer.get("messages")):
+                if _has(message, event, payload):
+                    return str(message.get("ts"))
+            cursor = str(_dict(answer.get("response_metadata")).get("next_cursor") or "")
+            if not cursor:
+                return None
+        return None
+
+    async def _read(
+        self, ask: Ask, channel: str, thread: str | None, cursor: str | None
+    ) -> Mapping[str, object]:
+        """A page of what was said since the ask was made."""
+        client, oldest = self._calls.client, f"{ask.created_at - _SKEW_SECONDS:.6f}"
+        if thread is None:
+            return await self._calls.do(
+                "conversations.history",
+                lambda: client.conversations_history(
+                    channel=channel,
+                    oldest=oldest,
+                    limit=_PAGE,
+                    cursor=cursor,
+                    include_all_metadata=True,
+                ),
+            )
+        return await self._calls.do(
+            "conversations.replies",
+            lambda: client.conversations_replies(
+                channel=channel,
+                ts=thread,
+                oldest=oldest,
+                limit=_PAGE,
+                cursor=cursor,
+                include_all_metadata=True,
+            ),
+        )
+
+    async def _updated(self, ask: Ask, ref: Ref, message: Message) -> bool:
+        """Edits the message; whether it is still there to be edited."""
+        try:
+            await self._update(ref, message)
+        except GoneError as error:
+            if error.code not in errors.MESSAGE_GONE:
+                raise
+            extra = {"action": "message_gone", "ask_id": ask.id, "code": error.code}
+            logger.info("The live message is gone; another one is posted", extra=extra)
+            return False
+        except RefusedError as error:
+            self._defect(ask, error)
+            await self._update(ref, Message(message.text, []))
+        return True
+
+    async def _posted(self, ask: Ask, ref: Ref, message: Message) -> str:
+        metadata: dict[str, object] = {
+            "event_type": ASK_EVENT,
+            "event_payload": {"ask_id": ask.id, "revision": ask.revision},
+        }
+        try:
+            return await self._post(ref.channel, ref.thread, message, metadata)
+        except RefusedError as error:
+            self._defect(ask, error)
+            return await self._post(ref.channel, ref.thread, Message(message.text, []), metadata)
+
+    def _defect(self, ask: Ask, error: RefusedError) -> None:
+        extra = {"action": "blocks_refused", "ask_id": ask.id, "code": error.code}
+        logger.error(
+            "Slack refuses our blocks, which is a defect of Answerback; plain text is shown: %s",
+            error, extra=extra,
+        )  # fmt: skip
+
+    async def _post(
+        self, channel: str, thread: str | None, message: Message, metadata: Mapping[str, object]
+    ) -> str:
+        client = self._calls.client
+        answer = await self._calls.do(
+            "chat.postMessage",
+            lambda: client.chat_postMessage(
+                channel=channel,
+                thread_ts=thread,
+                text=message.text,
+                blocks=message.blocks or None,
+                metadata=dict(metadata),
+                unfurl_links=False,
+                unfurl_media=False,
+            ),
+            channel,
+        )
+        return str(answer.get("ts") or "")
+
+    async def _update(self, ref: Ref, message: Message) -> None:
+        client = self._calls.client
+        blocks: list[Block] = message.blocks  # an empty list takes away what was there
+        await self._calls.do(
+            "chat.update",
+            lambda: client.chat_update(
+                channel=ref.channel, ts=ref.ts or "", text=message.text, blocks=blocks
+            ),
+        )
+
+    async def _permalink(self, ref: Ref) -> str | None:
+        """A link to the message; without one, the ask is shown all the same."""
+        client, ts = self._calls.client, ref.ts or ""
+        try:
+            answer = await self._calls.do(
+                "chat.getPermalink",
+                lambda: client.chat_getPermalink(channel=ref.channel, message_ts=ts),
+            )
+        except PlatformError as error:
+            extra = {"action": "no_permalink", "code": error.code}
+            logger.warning("A message's link could not be had: %s", error, extra=extra)
+            return None
+        return str(answer.get("permalink") or "") or None
+
+
+def mention(responder: str) -> str:
+    """A responder as mrkdwn that notifies them: a person, or a user group (``@S…``)."""
+    return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
+
+
+def place(destination: Destination) -> str:
+    """A destination in words, for people."""
+    where = destination.channel or (f"@{destination.user}" if destination.user else "")
+    return f"{destination.surface} {where}".strip()
+
+
+def _has(message: Mapping[str, object], event: str, payload: Mapping[str, JsonValue]) -> bool:
+    metadata = _dict(message.get("metadata"))
+    kept = _dict(metadata.get("event_payload"))
+    return metadata.get("event_type") == event and payload.items() <= kept.items()
+
+
+def _dict(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Mapping[str, object]]:
+    return [_dict(item) for item in value] if isinstance(value, list) else []

@@ -1,0 +1,134 @@
+"""Asks in every state, small and as large as the API lets them be, for the tests of Slack's rendering."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from bot import ask as asks
+from bot import walker
+from bot.ask import Ask, Change, Destination, Reason, Request, Status
+from bot.form import AnswerType, Form, Option, Question
+from bot.walker import Action, Answer, Back, EndTurn, Other, Person, Reply, Submit
+from tests import strategies
+
+ASK_ID = "ask_0123456789abcdef01234567"
+ADA = Person(surface="slack", user_id="U0ADA", name="ada")
+_FRAGMENTS = st.sampled_from(
+    ["word ", "*bold* _x_ ~y~ `z` ", "<!channel> <@U1> & ", "漢字テスト ", "👩‍👩‍👧‍👦🏽 ", "שלום‮עולם ", "é̂̃ ", "a\nb\n\n", "x" * 97,
+     ":smile: https://evil.example ", "\x00\x07\r\n", "```code``` "]
+)  # fmt: skip
+
+
+def ask_of(form: Form, **changes: object) -> Ask:
+    """An open ask with this form, as it is stored before anybody acted."""
+    request = Request(name="ask_user", dialect="ask_user", arguments={}, form=form)
+    made = Ask(
+        id=ASK_ID,
+        created_at=1_700_000_000,
+        updated_at=1_700_000_000,
+        request=request,
+        destination=Destination(surface="slack", channel="C1"),
+        responders=("anyone",),
+        walk=walker.start(form),
+    )
+    return made.model_copy(update=changes)
+
+
+def one(kind: AnswerType, **changes: object) -> Ask:
+    """An open ask with one question."""
+    question = Question(id="q", text="Which one?", answer_type=kind)
+    return ask_of(Form(questions=(question.model_copy(update=changes),)))
+
+
+def after(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
+    """The ask after these actions, each of which must fit."""
+    for action in actions:
+        change = asks.acted(ask, action, at=ask.updated_at + 1, by=by)
+        assert isinstance(change, Change), change
+        ask = change.ask
+    return ask
+
+
+def big_texts(most: int) -> st.SearchStrategy[str]:
+    """Texts of any script, up to a length that the API allows."""
+    repeated = st.builds(
+        lambda part, length: (part * (length // len(part) + 1))[:length],
+        _FRAGMENTS,
+        st.integers(1, most) | st.sampled_from([most, min(most, 3000), min(most, 3001), 75, 76, 150, 151]),
+    )
+    return (repeated | strategies.texts(60)).filter(lambda text: bool(text.strip()) and len(text) <= most)
+
+
+@st.composite
+def big_questions(draw: st.DrawFn, question_id: str) -> Question:
+    """A question whose parts may be as large as the API lets them be."""
+    kind = draw(st.sampled_from(list(AnswerType)))
+    options: tuple[Option, ...] = ()
+    if kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}:
+        count = draw(st.sampled_from([1, 2, 5, 6, 10, 11, 99, 100, 101, 250, 1000]))
+        label = draw(big_texts(1_000 if count <= 100 else 120))
+        described = draw(st.none() | big_texts(20_000 if count <= 5 else 100))
+        preview = draw(st.none() | big_texts(20_000 if count <= 5 else 100))
+        options = tuple(
+            Option(value=f"v{i}", label=f"{i} {label}"[:1_000], description=described, preview=preview)
+            for i in range(count)
+        )
+    schema = draw(st.sampled_from(strategies.SCHEMAS)) if kind is AnswerType.SCHEMA else None
+    question = Question(
+        id=question_id,
+        text=draw(big_texts(20_000)),
+        context=draw(st.none() | big_texts(20_000)),
+        header=draw(st.none() | big_texts(1_000)),
+        answer_type=kind,
+        options=options,
+        json_schema=schema,
+        other=bool(options) and draw(st.booleans()),
+        persistence=draw(st.sampled_from(["none", "turn"])),
+    )
+    if draw(st.booleans()):
+        question = question.model_copy(
+            update={"default": draw(big_values(question)), "has_default": True}
+        )
+    return question
+
+
+def big_values(question: Question) -> st.SearchStrategy[JsonValue]:
+    """Answers to a question, also very large ones."""
+    if question.answer_type is AnswerType.TEXT:
+        return big_texts(50_000)
+    return strategies.values(question)
+
+
+@st.composite
+def big_asks(draw: st.DrawFn) -> Ask:
+    """An ask in any state: open at any question, in review, or ended in any way."""
+    questions = tuple(
+        draw(big_questions(f"q{i}")) for i in range(draw(st.integers(1, 3)))
+    )
+    small = all(len(q.options) <= 11 for q in questions)
+    copies = draw(st.sampled_from([1, 1, 1, 33])) if small else 1
+    questions = tuple(
+        q.model_copy(update={"id": f"{q.id}.{n}"}) for n in range(copies) for q in questions
+    )
+    form = Form(questions=questions, review=draw(st.booleans()))
+    ask = ask_of(form)
+    for _ in range(draw(st.integers(0, len(questions)))):
+        if ask.question is None:
+            break
+        value = draw(big_values(ask.question))
+        other = ask.question.other and draw(st.booleans())
+        ask = after(ask, Other(text=draw(big_texts(20_000))) if other else Answer(value=value))
+        if ask.open and draw(st.integers(0, 5)) == 0:
+            ask = after(ask, Back())
+    ending = draw(st.sampled_from([None, None, "submit", "reply", "end", "expired", "failed"]))
+    if not ask.open or ending is None:
+        return ask
+    if ending == "submit":
+        return after(ask, Submit()) if ask.question is None else ask
+    if ending == "reply":
+        return after(ask, Reply(text=draw(st.none() | big_texts(20_000))))
+    if ending == "end":
+        return after(ask, EndTurn())
+    status = Status.EXPIRED if ending == "expired" else Status.FAILED
+    return asks.ended(ask, status, at=ask.updated_at, reason=Reason.EXPIRED, message="No.").ask

@@ -1,0 +1,121 @@
+"""Any ask in any state is a message that Slack takes, and every word of it can be reached."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+
+from adapters.controls import Control, Verb, decode
+from adapters.plain import visible
+from adapters.slack import modals, reading
+from adapters.slack.blocks import Block
+from adapters.slack.render import render
+from bot.ask import Ask
+from bot.labels import Labels
+from bot.view import View, view_of
+from tests.fakes.slack.checks import check_message, check_view, elements_of
+from tests.fakes.slack.schema import Problem
+from tests.fakes.slack.sight import look
+from tests.fakes.slack.workspace import Message, Snapshot
+from tests.unit.adapters.slack.asks import big_asks
+
+LABELS = Labels()
+_OPENING = {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.FULL, Verb.PREVIEW, Verb.CHOOSE}
+
+
+def arguments(view: View) -> dict[str, object]:
+    """What chat.postMessage would be given."""
+    message = render(view, LABELS)
+    payload = {"channel": "C1", "text": message.text, "blocks": message.blocks}
+    return json.loads(json.dumps(payload))  # type: ignore[no-any-return]
+
+
+def refusals(view: Block) -> list[Problem]:
+    """What Slack would refuse in a modal."""
+    sent = json.dumps(view)
+    return check_view(json.loads(sent), foreign=len(sent) < 15_000)
+
+
+def controls_of(blocks: list[Block]) -> list[Control]:
+    """Everything in a message that carries a control in a button."""
+    found = [decode(element.get("value")) for element in elements_of(blocks)]
+    return [control for control in found if control is not None]
+
+
+@settings(max_examples=60)
+@given(big_asks())
+def test_any_ask_is_a_message_within_slacks_rules(ask: Ask) -> None:
+    payload = arguments(view_of(ask))
+    foreign = len(json.dumps(payload)) < 60_000  # the foreign judges are slow on a thousand options
+    assert not check_message(payload, update=True, foreign=foreign)
+    if ask.open:
+        assert {c.verb for c in controls_of(render(view_of(ask), LABELS).blocks)} >= {
+            Verb.REPLY,
+            Verb.END_TURN,
+        }
+
+
+@settings(max_examples=60)
+@given(big_asks())
+def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> None:
+    view = view_of(ask)
+    for control in controls_of(render(view, LABELS).blocks):
+        if control.verb in _OPENING:
+            opened = modals.opened(view, control, LABELS, '["C1", "1.0", null]')
+            assert opened is not None
+            assert refusals(opened) == [], control.verb
+    for page in range(len(reading.pages(reading.full_text(view, LABELS)))):
+        assert refusals(reading.full(view, LABELS, page, "[]")) == []
+
+
+@settings(max_examples=60)
+@given(big_asks())
+def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> None:
+    view = view_of(ask)
+    message = render(view, LABELS)
+    shown = squeezed(look(Snapshot("C1", {"ts": "1", "text": "", "blocks": message.blocks})).words)
+    controls = controls_of(message.blocks)
+    if any(control.verb is Verb.FULL for control in controls):
+        shown = "".join(
+            squeezed(piece)
+            for page in reading.pages(reading.full_text(view, LABELS))
+            for piece in page
+        )
+    for text in everything_said(view):
+        assert squeezed(text) in shown, text[:200]
+
+
+def everything_said(view: View) -> list[str]:
+    """Every text of an agent or person that a view holds."""
+    said: list[str | None] = [view.reply]
+    if view.prompt is not None:
+        question = view.prompt.question
+        said += [question.text, question.context, question.header]
+        said += [part for o in question.options for part in (o.label, o.description)]
+        if isinstance(view.prompt.prefill, str) and not question.options:
+            said.append(view.prompt.prefill)
+    for line in view.lines:
+        said.append(line.question.text)
+        if line.given is not None and isinstance(line.given.value, str):
+            option = None if line.given.other else line.question.option(line.given.value)
+            said.append(option.label if option else line.given.value)
+    return [text for text in said if text and text.strip()]
+
+
+def squeezed(text: str) -> str:
+    """A text without white space, as far as it can be seen."""
+    return "".join(visible(text).split())
+
+
+@settings(max_examples=30)
+@given(big_asks())
+def test_nothing_in_a_message_reaches_or_misleads_anybody(ask: Ask) -> None:
+    message = render(view_of(ask), LABELS)
+    sight = look(
+        Message("C1", "1.0", "U0BOT", message.text, json.loads(json.dumps(message.blocks)))
+    )
+    assert sight.mentions == []
+    assert sight.links == []
+
+
