@@ -21,6 +21,7 @@ from bot.walker import Action, Person
 
 VISITOR: Final = Person(surface=NAME, user_id="visitor")
 """Whoever sees a page: the page knows no names."""
+_FORM: Final = "application/x-www-form-urlencoded"
 _STATUS: Final = {
     Why.NOT_FOUND: 404,
     Why.NOT_ALLOWED: 403,
@@ -101,6 +102,10 @@ class AskPages:
 
     async def post(self, request: web.Request, place: _Place) -> web.StreamResponse:
         """What the page's form leads to: the page again, or on to it once something was done."""
+        if request.content_type != _FORM:
+            return self._front.notice(
+                415, self._front.labels.page_refused, root="../", inbox=place.local
+            )
         body = await _body(request)
         post = parse.read(body) if body is not None else None
         if post is None:
@@ -226,9 +231,7 @@ class AskPages:
 
 
 async def _body(request: web.Request) -> bytes | None:
-    """The body of a form post, or None where it is no form's or longer than we take."""
-    if request.content_type != "application/x-www-form-urlencoded":
-        return None
+    """The body of a form post, or None where it is longer than we take."""
     body = bytearray()
     async for chunk in request.content.iter_any():
         body += chunk

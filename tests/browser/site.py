@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
-from pydantic import JsonValue
 
 from adapters.web.adapter import WebSurface
 from bot.api.guard import guarded
@@ -23,7 +22,7 @@ from bot.walker import Action, Person
 from storage.sqlite import SqliteStore
 
 COLLEAGUE: Final = Actor(Person(surface="web", user_id="U7", name="Kim"))
-MIGRATION: Final[list[JsonValue]] = [
+MIGRATION: Final[tuple[dict[str, Any], ...]] = (
     {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
     {
         "id": "env",
@@ -38,7 +37,7 @@ MIGRATION: Final[list[JsonValue]] = [
         "answer_type": "text",
         "when": {"question_id": "apply", "equals": True},
     },
-]
+)
 
 
 @dataclass
@@ -50,7 +49,9 @@ class Site:
     url: str
     public_url: str
 
-    async def ask(self, *questions: JsonValue, name: str = "ask_user", **more: JsonValue) -> Ask:
+    async def ask(
+        self, *questions: Mapping[str, Any], name: str = "ask_user", **more: object
+    ) -> Ask:
         """Submits questions in the ``ask_user`` dialect, or, without any, ``arguments`` of another."""
         arguments = more.pop("arguments", None) or {"questions": list(questions)}
         body = Submission.model_validate(

@@ -25,8 +25,6 @@ class Document(HTMLParser):
     title: str = ""
     fields: list[tuple[str, str]] = field(default_factory=list)
     """Name and value of every field that the form would send."""
-    offered: list[tuple[str, str, str]] = field(default_factory=list)
-    """Name, value and text of every box and option, chosen or not."""
     buttons: dict[str, str] = field(default_factory=dict)
     """What each button sends, and its text."""
     action: str | None = None
@@ -52,30 +50,33 @@ class Document(HTMLParser):
         match tag:
             case "form":
                 self.action = found.get("action")
-            case "input" if found.get("type") in {"radio", "checkbox"}:
-                self.offered.append((name, value, ""))
-                if "checked" in found:
+            case "button":
+                self.buttons[value] = ""
+            case "a":
+                self.links.append(found.get("href") or "")
+            case "input":
+                if found.get("type") not in {"radio", "checkbox"} or "checked" in found:
                     self.fields.append((name, value))
-            case "input" if name:
-                self.fields.append((name, value))
             case "textarea":
                 self._area, self._first = name, True
                 self.fields.append((name, ""))
             case "select":
                 self._select = (name, False)
-            case "option" if self._select:
-                self.offered.append((self._select[0], value, ""))
-                if "selected" in found or not self._select[1]:
-                    if self._select[1]:
-                        self.fields.pop()
-                    self.fields.append((self._select[0], value))
-                    self._select = (self._select[0], True)
-            case "button":
-                self.buttons[value] = ""
-            case "a":
-                self.links.append(found.get("href") or "")
+            case "option":
+                self._option(value, "selected" in found)
             case _:
                 pass
+
+    def _option(self, value: str, selected: bool) -> None:
+        """A menu sends what is selected, else its first option."""
+        if self._select is None:
+            return
+        name, filled = self._select
+        if filled and selected:
+            self.fields.pop()
+        if selected or not filled:
+            self.fields.append((name, value))
+            self._select = (name, True)
 
     def handle_endtag(self, tag: str) -> None:
         while self._open and self._open.pop()[0] != tag:

@@ -1,0 +1,59 @@
+"""A real browser on a running site; a page that breaks its own policy, or whose script fails, fails the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+
+from tests.browser.site import Site, site
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+EXPECTED = ("Failed to load resource: the server responded with a status of 4",)
+"""What Chromium logs of every page with an error status."""
+
+
+@pytest.fixture
+async def browser(chromium: str) -> AsyncIterator[Browser]:
+    """Debian's Chromium."""
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield launched
+        await launched.close()
+
+
+@pytest.fixture
+async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
+    """A site where no agent has a token."""
+    async with site(tmp_path) as running:
+        yield running
+
+
+@asynccontextmanager
+async def tab(browser: Browser, **options: Any) -> AsyncIterator[Page]:
+    """A page in a fresh browser profile; what it complains about fails the test."""
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"} and not message.text.startswith(EXPECTED):
+            complaints.append(message.text)
+
+    context = await browser.new_context(**options)
+    context.set_default_timeout(8_000)
+    page = await context.new_page()
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    await context.close()
+    assert complaints == []
