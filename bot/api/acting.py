@@ -37,7 +37,7 @@ async def act(call: Call) -> web.Response:
     body = _read_action(await read_json(call.request))
     actor = _actor(call, ask, body.actor)
     done = await call.api.finish(call.service.act(ask.id, body, actor, revision=body.revision))
-    return ask_response(done.ask) if isinstance(done, Acted) else _refused(done)
+    return ask_response(done.ask) if isinstance(done, Acted) else _refused(done, body.revision)
 
 
 def _read_action(body: JsonValue) -> ActionModel:
@@ -81,9 +81,12 @@ def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     return Actor(person, groups, groups | known)
 
 
-def _refused(done: Rejected) -> web.Response:
+def _refused(done: Rejected, revision: int | None) -> web.Response:
     if done.ask is None:
         return problem(404, "Not found", "There is no such ask.")
+    if done.why is Why.ENDED and revision not in {None, done.ask.revision}:
+        # Somebody was faster, and that ended the ask: to who acted on an older revision it is a conflict.
+        return ask_response(done.ask, 409)
     match done.why:
         case Why.STALE:
             return ask_response(done.ask, 409)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from aiohttp import web
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import JsonValue
 
 from bot.api.bodies import dump_json
@@ -33,17 +33,8 @@ DESCRIBED: Final = web.AppKey("described", Described)
 
 def described(document: Mapping[str, JsonValue]) -> Described:
     """An OpenAPI document as JSON and as a page."""
-    style = (_HERE / "docs.css").read_text(encoding="utf-8")
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["schema"] = _schema_text
-    page = environment.get_template("docs.html").render(document=document, style=style)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page = _TEMPLATE.render(document=document, style=_STYLE)
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
@@ -53,3 +44,20 @@ def described(document: Mapping[str, JsonValue]) -> Described:
 
 def _schema_text(schema: JsonValue) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False)
+
+
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["schema"] = _schema_text
+    return environment.get_template("docs.html")
+
+
+# Read at import: no request, and no start of a service, waits for the disk.
+_STYLE: Final = (_HERE / "docs.css").read_text(encoding="utf-8")
+_TEMPLATE: Final = _template()

@@ -19,6 +19,7 @@ from bot.api.problems import problems
 from bot.api.routes import OPERATIONS
 from bot.errors import ProblemError
 
+VERSION: Final = version("answerback")
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
@@ -38,7 +39,7 @@ def application(
     middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
     app = web.Application(middlewares=middlewares, client_max_size=MAX_BODY)
     app[DESCRIBED] = described(
-        openapi.document(OPERATIONS, version("answerback"), tokens=api.tokens.required)
+        openapi.document(OPERATIONS, VERSION, tokens=api.tokens.required)
     )
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)

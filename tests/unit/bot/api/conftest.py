@@ -1,0 +1,104 @@
+"""The whole service in this process, called over real sockets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bot import app
+from bot.api.auth import hash_of, new_token
+from bot.config import Agent, Server, Settings, Storage
+
+Json = dict[str, Any]
+"""An answer's body, as it came: tests look into it as they like."""
+
+FORM: Json = {
+    "questions": [
+        {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
+        {
+            "id": "env",
+            "text": "Which environment?",
+            "answer_type": "select",
+            "options": ["staging", "production"],
+            "when": {"question_id": "apply", "equals": True},
+        },
+    ]
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running service, a client of its API, and the tokens that were made for it."""
+
+    running: app.Running
+    http: aiohttp.ClientSession
+    tokens: dict[str, str]
+
+    def bearer(self, name: str) -> dict[str, str]:
+        """The header of an agent's calls."""
+        return {"Authorization": f"Bearer {self.tokens[name]}"}
+
+    async def asked(self, arguments: Json | None = None, **more: object) -> Json:
+        """A new ask on the web surface."""
+        headers = more.pop("headers", None)
+        body = {"name": "ask_user", "arguments": arguments or FORM, "to": "web", **more}
+        async with self.http.post("/v1/asks", json=body, headers=headers) as response:  # type: ignore[arg-type]  # a dict of strings
+            assert response.status == 201, await response.text()
+            ask: Json = await response.json()
+            return ask
+
+    async def act(self, ask: Json, **action: object) -> tuple[int, Json]:
+        """An action on an ask: the status and the body."""
+        path = f"/v1/asks/{ask['id']}/actions"
+        async with self.http.post(path, json=action) as response:
+            return response.status, await response.json(content_type=None)
+
+    async def get(self, path: str, **headers: str) -> tuple[int, Json]:
+        """What a path holds: the status and the body."""
+        async with self.http.get(path, headers=headers) as response:
+            return response.status, await response.json(content_type=None)
+
+
+Serve = Callable[..., AbstractAsyncContextManager[Served]]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
+    """Starts a service; ``roles`` are agents to make tokens for, the rest are tables of the settings."""
+
+    @asynccontextmanager
+    async def serving(
+        roles: dict[str, str] | None = None, **tables: object
+    ) -> AsyncIterator[Served]:
+        tokens = {name: new_token() for name in roles or {}}
+        agents = {
+            name: Agent.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
+            for name, role in (roles or {}).items()
+        }
+        settings = Settings.model_construct(
+            server=Server(port=0),
+            storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}"),
+            agents=agents,
+            **tables,  # type: ignore[arg-type]  # validated tables of the settings
+        )
+        timeout = aiohttp.ClientTimeout(total=10)
+        async with (
+            app.running(settings) as running,
+            aiohttp.ClientSession(running.api_url, timeout=timeout) as http,
+        ):
+            yield Served(running, http, tokens)
+
+    return serving
+
+
+@pytest.fixture
+async def api(serve: Serve) -> AsyncIterator[Served]:
+    """A service without tokens."""
+    async with serve() as served:
+        yield served

@@ -1,0 +1,250 @@
+"""Submitting, waiting, listing and withdrawing, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bot.api.wire import AskBody, RecordPage
+from bot.signals import Follower
+from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
+
+CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
+
+
+async def waiter(api: Served) -> None:
+    """Returns once somebody waits for an ask."""
+    async with asyncio.timeout(5):
+        while not api.running.service.signals.count:
+            await asyncio.sleep(0.005)
+
+
+async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Served) -> None:
+    async with api.http.post(
+        "/v1/asks", json=CALL | {"metadata": {"repo": "acme/api"}}
+    ) as response:
+        ask = await response.json()
+        assert response.status == 201
+        assert response.headers["Location"] == f"/v1/asks/{ask['id']}"
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+    AskBody.model_validate(ask)
+    assert ask["status"] == "open"
+    assert ask["surface"] == "web"
+    assert ask["metadata"] == {"repo": "acme/api"}
+    assert ask["prompt"]["question_id"] == "apply"
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_a_repeated_key_gives_the_first_ask_for_the_same_json_only(
+    api: Served, same: bool
+) -> None:
+    first = await api.asked(headers={"Idempotency-Key": "k"})
+    # The same JSON in another order and with other blanks is the same body.
+    again = json.dumps(dict(reversed(CALL.items())) if same else CALL | {"turn": "t"}, indent=3)
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/json; charset=UTF-8"}
+    async with api.http.post("/v1/asks", data=again, headers=headers) as response:
+        body = await response.json(content_type=None)
+        assert (response.status, body.get("id")) == ((200, first["id"]) if same else (422, None))
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256])
+async def test_an_idempotency_key_has_1_to_255_characters(api: Served, key: str) -> None:
+    headers = {"Idempotency-Key": key}
+    async with api.http.post("/v1/asks", json=CALL, headers=headers) as response:
+        assert response.status == 400
+        assert (await response.json(content_type=None))["title"] == "Bad Idempotency-Key"
+
+
+async def test_a_wrong_call_is_refused_with_every_mistake_and_the_words_for_the_model(
+    api: Served,
+) -> None:
+    questions: list[Any] = [
+        {
+            "id": "a",
+            "text": "A?",
+            "answer_type": "boolean",
+            "when": {"question_id": "c", "equals": 1},
+        },
+        {"id": "a", "text": " ", "answer_type": "text"},
+    ]
+    body = {"name": "ask_user", "arguments": {"questions": questions}}
+    async with api.http.post("/v1/asks", json=body) as response:
+        assert response.status == 422
+        assert response.content_type == "application/problem+json"
+        problem = await response.json(content_type=None)
+    assert problem["title"] == "Invalid ask_user call"
+    assert [(e["pointer"], e["code"]) for e in problem["errors"]] == [
+        ("/questions/0/when/question_id", "forward_reference"),
+        ("/questions/1/id", "duplicate_id"),
+        ("/questions/1/text", "empty"),
+    ]
+    assert problem["tool_result"]["is_error"]
+    assert await api.get("/v1/asks") == (200, {"asks": [], "next": None})
+
+
+@pytest.mark.parametrize("method", ["post", "get"])
+async def test_a_wait_is_answered_by_the_end_of_the_ask(api: Served, method: str) -> None:
+    headers = {"Prefer": "wait=10"}
+    ask = await api.asked(headers={"Idempotency-Key": "k"})
+    if method == "post":
+        headers["Idempotency-Key"] = "k"
+        request = api.http.post("/v1/asks", json=CALL, headers=headers)
+    else:
+        request = api.http.get(f"/v1/asks/{ask['id']}", headers=headers)
+    waiting = asyncio.ensure_future(request)
+    await waiter(api)
+    await api.act(ask, action="answer", value=False)
+    async with asyncio.timeout(5), await waiting as response:
+        assert response.status == 200
+        assert response.headers["Preference-Applied"] == "wait=10"
+        assert (await response.json())["status"] == "answered"
+
+
+@pytest.mark.parametrize("wait", ["0", "1"])
+async def test_a_wait_that_runs_out_gives_the_open_ask_with_202(api: Served, wait: str) -> None:
+    async with api.http.post("/v1/asks", json=CALL, headers={"Prefer": f"wait={wait}"}) as response:
+        assert response.status == 202
+        assert response.headers["Preference-Applied"] == f"wait={wait}"
+        assert "Location" in response.headers
+        assert (await response.json())["status"] == "open"
+
+
+async def test_a_wait_for_an_ended_ask_is_answered_at_once(api: Served) -> None:
+    ask = await api.asked()
+    await api.act(ask, action="end_turn")
+    async with asyncio.timeout(5):
+        status, body = await api.get(f"/v1/asks/{ask['id']}", Prefer="wait=300")
+    assert (status, body["status"], body["end_turn"]) == (200, "turn_ended", True)
+
+
+async def test_a_caller_that_hangs_up_leaves_no_waiter_and_no_loss(api: Served) -> None:
+    ask = await api.asked()
+    headers = {"Prefer": "wait=300"}
+    waiting = asyncio.ensure_future(api.http.get(f"/v1/asks/{ask['id']}", headers=headers))
+    await waiter(api)
+    waiting.cancel()
+    async with asyncio.timeout(5):
+        while api.running.service.signals.count:
+            await asyncio.sleep(0.005)
+    assert (await api.act(ask, action="answer", value=False))[0] == 200
+
+
+async def test_when_the_service_stops_waiters_get_the_ask_as_it_stands(serve: Serve) -> None:
+    async with serve() as api:
+        ask = await api.asked()
+        headers = {"Prefer": "wait=300"}
+        waiting = asyncio.ensure_future(api.http.get(f"/v1/asks/{ask['id']}", headers=headers))
+        await waiter(api)
+        api.running.service.stop_waiting()
+        async with asyncio.timeout(5), await waiting as response:
+            assert response.status == 202
+            assert await response.json() == ask
+
+
+async def test_pages_are_linked_newest_first_and_filtered(api: Served) -> None:
+    asks = [await api.asked(conversation=f"c{i % 2}") for i in range(5)]
+    await api.act(asks[0], action="reply", text="later")
+    ids = [ask["id"] for ask in reversed(asks)]
+    found: list[str] = []
+    path = "/v1/asks?limit=2"
+    while path:
+        async with api.http.get(path) as response:
+            body = await response.json()
+            found += [ask["id"] for ask in body["asks"]]
+            link = response.links.get("next")
+            path = str(link["url"].relative()) if link else ""
+            assert bool(body["next"]) == bool(path)
+    assert found == ids
+    _, body = await api.get("/v1/asks?status=open&conversation=c0&surface=web")
+    assert [ask["id"] for ask in body["asks"]] == [asks[4]["id"], asks[2]["id"]]
+    _, body = await api.get("/v1/asks?surface=slack")
+    assert body["asks"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ("status=closed", "/status"),
+        ("limit=0", "/limit"),
+        ("limit=201", "/limit"),
+        ("limit=many", "/limit"),
+        ("colour=red", "/colour"),
+    ],
+)
+async def test_a_query_that_is_not_understood_is_refused_with_its_place(
+    api: Served, query: str, where: str
+) -> None:
+    status, body = await api.get(f"/v1/asks?{query}")
+    assert status == 400
+    assert [error["pointer"] for error in body["errors"]] == [where]
+
+
+@pytest.mark.parametrize("query", ["after=made-up", "limit=1&limit=2"])
+async def test_a_made_up_cursor_and_a_parameter_given_twice_are_refused(
+    api: Served, query: str
+) -> None:
+    status, body = await api.get(f"/v1/asks?{query}")
+    assert (status, body["title"]) == (400, "Bad query")
+
+
+async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
+    ask = await api.asked()
+    async with api.http.delete(f"/v1/asks/{ask['id']}") as response:
+        assert response.status == 200
+        assert (await response.json())["status"] == "withdrawn"
+    async with api.http.delete(f"/v1/asks/{ask['id']}") as response:
+        assert response.status == 410
+        assert (await response.json(content_type=None))["ask"]["status"] == "withdrawn"
+
+
+async def test_the_record_holds_every_step_and_is_paged(api: Served) -> None:
+    ask = await api.asked()
+    await api.act(ask, action="answer", value=True)
+    await api.act(ask, action="back")
+    await api.act(ask, action="answer", value=False)
+    _, body = await api.get(f"/v1/asks/{ask['id']}/record")
+    RecordPage.model_validate(body)
+    kinds = [entry["type"] for entry in body["entries"]]
+    assert kinds == [*(["request", "response"] * 3), "ended"]
+    assert "backed" in body["entries"][3]["response"]
+    _, first = await api.get(f"/v1/asks/{ask['id']}/record?limit=5")
+    _, second = await api.get(f"/v1/asks/{ask['id']}/record?after={first['next']}")
+    assert first["entries"] + second["entries"] == body["entries"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/asks/ask_none", "/v1/asks/ask_none/record", "/v1/asks/ask_none/events"]
+)
+async def test_an_ask_that_does_not_exist_is_404(api: Served, path: str) -> None:
+    status, body = await api.get(path)
+    assert (status, body["detail"]) == (404, "There is no ask ask_none.")
+
+
+def test_a_follower_that_is_released_is_told_so() -> None:
+    follower = Follower()
+    follower.wake(None)
+    assert follower.latest is None
+
+
+async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.http._base_url.port)  # type: ignore[union-attr]  # set by the fixture
+    body = json.dumps(CALL).encode()
+    head = (
+        "POST /v1/asks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Idempotency-Key: gone\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    writer.write(head.encode() + body)
+    await writer.drain()
+    writer.transport.abort()
+    async with asyncio.timeout(5):
+        while not (await api.get("/v1/asks"))[1]["asks"]:
+            await asyncio.sleep(0.01)
+    headers = {"Idempotency-Key": "gone"}
+    async with api.http.post("/v1/asks", json=CALL, headers=headers) as response:
+        assert response.status == 200
+    assert reader.at_eof() or isinstance(api.http, aiohttp.ClientSession)

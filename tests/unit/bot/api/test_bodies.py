@@ -1,0 +1,85 @@
+"""Request bodies: JSON and nothing but JSON, within bounds, refused with their place."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.api.bodies import MAX_DEPTH, dump_json, parse_json
+from bot.errors import ProblemError
+
+
+def refused(body: bytes) -> str:
+    with pytest.raises(ProblemError) as caught:
+        parse_json(body)
+    assert caught.value.status == 400
+    return str(caught.value.detail)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "expecting value at line 1, column 1"),
+        (b'{"a": 1,\n "b" 2}', "expecting ':' delimiter at line 2, column 6"),
+        (b'{"a": 1} x', "extra data at line 1, column 10"),
+        (b"\xff\xfe", "byte 0 is not UTF-8"),
+        (b'{"a": "\xed\xa0\x80"}', "byte 7 is not UTF-8"),
+        (b'{"a": NaN}', "NaN is no JSON value"),
+        (b'{"a": -Infinity}', "-Infinity is no JSON value"),
+        (b'{"a": 1e999}', "the number 1e999"),
+        (b"1" * 400, "the number 1111"),
+        (b"1" * 250_000, "the number 1111"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" is twice in one object'),
+        (b"[" * 66 + b"]" * 66, "nested deeper than 64 levels"),
+        (b"[" * 100_000, "nested deeper than 64 levels"),
+        (b'{"a":' * 50_000, "nested deeper than 64 levels"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_its_place(body: bytes, words: str) -> None:
+    assert words in refused(body)
+
+
+def test_the_deepest_nesting_that_is_read() -> None:
+    assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH) is not None
+
+
+def test_half_a_surrogate_pair_and_nul_pass_and_come_out_as_they_came() -> None:
+    body = b'{"a":"\\ud800","b":"\\u0000"}'
+    value = parse_json(body)
+    assert value == {"a": "\ud800", "b": "\x00"}
+    assert dump_json(value) == body
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_any_json_value_is_read_as_what_it_is(value: object) -> None:
+    assert parse_json(json.dumps(value).encode()) == value
+    assert parse_json(dump_json(value)) == value
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_with_400(body: bytes) -> None:
+    try:
+        value = parse_json(body)
+    except ProblemError as error:
+        assert error.status == 400
+    else:
+        assert value == json.loads(body)
+
+
+def test_numbers_at_the_edge_of_a_double_are_read() -> None:
+    assert parse_json(b"1.7976931348623157e308") == pytest.approx(1.7976931348623157e308)
+    assert parse_json(b"1" + b"0" * 308) == 10**308
+    assert math.copysign(1, float(str(parse_json(b"-0.0")))) == -1
