@@ -74,6 +74,22 @@ async def test_a_lock_that_is_let_go_in_time_fails_nothing(path: Path) -> None:
     await store.close()
 
 
+async def test_nobody_else_can_write_between_a_decision_and_what_it_stores(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.create(Write(new_ask()), None)
+
+    def decide(ask: Ask | None) -> Decision[Ask]:
+        other = sqlite3.connect(path, timeout=0.0)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("UPDATE asks SET revision = 9")
+        other.close()
+        return answering()(ask)
+
+    moved, _ = await store.change("ask_1", decide)
+    assert await store.get("ask_1") == moved
+
+
 async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
     store: SqliteStore, path: Path
 ) -> None:
