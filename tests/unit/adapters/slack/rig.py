@@ -1,0 +1,149 @@
+"""The Slack surface with a real store, service and shower, in front of the fake Slack, in either mode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import aiohttp
+from aiohttp import web
+
+from adapters.slack.adapter import SlackSurface
+from bot.ask import Ask
+from bot.clock import SystemClock
+from bot.labels import Labels
+from bot.service import Service
+from bot.showing import Shower
+from bot.submission import Submission
+from storage.sqlite import SqliteStore
+from tests.fakes.slack.person import Person
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.workspace import Message
+
+Mode = Literal["socket", "http"]
+MODES: tuple[Mode, ...] = ("socket", "http")
+CHANNEL = "C0OPS"
+LABELS = Labels()
+
+
+@dataclass
+class App:
+    """What of Answerback is up in front of a Slack."""
+
+    surface: SlackSurface
+    service: Service
+    store: SqliteStore
+    shower: Shower
+
+
+@dataclass
+class Rig:
+    """Everything up, with one channel and Ada and Bob in it."""
+
+    slack: FakeSlack
+    app: App
+    ada: Person
+    bob: Person
+
+    async def submit(self, *questions: dict[str, Any], **fields: Any) -> Ask:
+        """Submits an ``ask_user`` call to the channel, for Ada unless said otherwise; shown when it returns."""
+        body = {
+            "name": "ask_user",
+            "arguments": {"questions": list(questions)},
+            "to": f"slack:{CHANNEL}",
+            "responders": [self.ada.id],
+            **fields,
+        }
+        submitted = await self.app.service.submit(Submission.model_validate(body))
+        return await self.shown(submitted.ask)
+
+    async def shown(self, ask: Ask | str) -> Ask:
+        """The ask as it stands once nothing is being shown any more."""
+        await self.app.shower.idle()
+        stored = await self.app.store.get(ask if isinstance(ask, str) else ask.id)
+        assert stored is not None
+        return stored
+
+    def live(self, ask: Ask) -> Message:
+        """The ask's message."""
+        found = [m for m in self.slack.messages(self.channel_of(ask)) if _belongs(m, ask.id)]
+        assert len(found) == 1, f"{len(found)} messages of {ask.id}"
+        return found[0]
+
+    def channel_of(self, ask: Ask) -> str:
+        """Where an ask is shown."""
+        return (ask.thread.channel if ask.thread else None) or CHANNEL
+
+    async def told(self, person: Person, count: int = 1, channel: str = CHANNEL) -> list[str]:
+        """What a person was told privately, once it is that many notes."""
+        await self.slack.until(lambda: len(person.private_notes(channel)) >= count)
+        return person.private_notes(channel)
+
+
+def _belongs(message: Message, ask_id: str) -> bool:
+    metadata = message.metadata or {}
+    mine = metadata.get("event_type") == "answerback_ask"
+    return mine and metadata["event_payload"]["ask_id"] == ask_id
+
+
+@asynccontextmanager
+async def app_in_front_of(slack: FakeSlack, database: Path, mode: Mode) -> AsyncIterator[App]:
+    """The service with its Slack surface, as one process has it."""
+    async with AsyncExitStack() as stack:
+        store = SqliteStore(database)
+        await store.open()
+        stack.push_async_callback(store.close)
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        surface = SlackSurface(
+            bot_token=slack.bot_token,
+            app_token=slack.app_token if mode == "socket" else None,
+            signing_secret=slack.signing_secret,
+            responders=(),
+            api_url=slack.api_url,
+            labels=LABELS,
+            http=http,
+        )
+        service = Service(
+            store, SystemClock(), {"slack": surface}, known_surfaces=frozenset({"slack"})
+        )
+        shower = Shower(service, first_pause=0.02)
+        stack.push_async_callback(shower.stop)
+        service.hooks.show = lambda ask: shower.poke(ask.id)
+        stack.push_async_callback(surface.stop)
+        await surface.start(service)
+        if mode == "http":
+            slack.deliver_to(await _served(surface, stack))
+        for ask_id in await store.behind(100):
+            shower.poke(ask_id)
+        yield App(surface, service, store, shower)
+
+
+async def _served(surface: SlackSurface, stack: AsyncExitStack) -> str:
+    app = web.Application()
+    app.add_routes(surface.public_routes())
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    return f"http://{host}:{port}/slack/events"
+
+
+@asynccontextmanager
+async def workspace() -> AsyncIterator[tuple[FakeSlack, Person, Person]]:
+    """A fake Slack with one channel, and Ada and Bob in it."""
+    async with FakeSlack() as slack:
+        ada, bob = slack.person("U0ADA", "ada"), slack.person("U0BOB", "bob")
+        slack.workspace.add_channel(CHANNEL, ada.id, bob.id, name="ops")
+        yield slack, ada, bob
+
+
+@asynccontextmanager
+async def rig(tmp_path: Path, mode: Mode = "socket") -> AsyncIterator[Rig]:
+    """A fresh world with the surface connected to it."""
+    async with workspace() as (slack, ada, bob):
+        async with app_in_front_of(slack, tmp_path / "answerback.db", mode) as app:
+            yield Rig(slack, app, ada, bob)
