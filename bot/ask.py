@@ -7,7 +7,7 @@ epoch, UTC).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -135,6 +135,8 @@ class Ask(_Frozen):
     escalated: bool = False
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
+    unattended: bool = False
+    """Whether the agent has stopped waiting, and people are to know it; their answer counts all the same."""
     shown_revision: int = 0
     message: dict[str, JsonValue] | None = None
     """The surface's own reference to the live message; None until it is posted."""
@@ -184,14 +186,15 @@ class ToolResult(_Frozen):
     is_error: bool = False
 
 
-class Entry(_Frozen):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """One line of the record: append-only, numbered by the store."""
 
     at: float
     kind: Literal["request", "answered", "backed", "cancelled", "ended", "delivery", "note"]
     question_id: str | None = None
     by: Person | None = None
-    body: dict[str, JsonValue] = {}
+    body: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,11 @@ class Change:
 
     ask: Ask
     entries: tuple[Entry, ...]
+
+
+def options_json(question: Question) -> JsonValue:
+    """A question's options as agents and the record have them; null where there are none."""
+    return [option.model_dump(exclude_none=True) for option in question.options] or None
 
 
 def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
@@ -211,7 +219,7 @@ def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
         "question": question.text,
         "context": question.context,
         "answer_type": question.answer_type.value,
-        "options": [o.model_dump(exclude_none=True) for o in question.options] or None,
+        "options": options_json(question),
         "default": question.default,
         "exclusive": question.exclusive,
         "persistence": question.persistence.value,

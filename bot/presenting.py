@@ -7,9 +7,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from bot.ask import Ask, Status
+from bot.ask import Ask, Status, options_json
 from bot.dialects import registry
-from bot.form import Question
 from bot.ports import StoredDelivery, StoredEntry
 from bot.view import View, view_of
 from bot.walker import Person
@@ -85,7 +84,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "context": question.context,
         "header": question.header,
         "answer_type": question.answer_type.value,
-        "options": _options(question),
+        "options": options_json(question),
         "other": question.other,
         "schema": question.json_schema,
         "remember": view.prompt.remember,
@@ -161,7 +160,3 @@ def _thread(ask: Ask) -> dict[str, JsonValue] | None:
         "id": (thread.id if thread else None) or destination.thread,
         "url": thread.url if thread else None,
     }
-
-
-def _options(question: Question) -> JsonValue:
-    return [option.model_dump(exclude_none=True) for option in question.options] or None

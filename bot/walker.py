@@ -6,7 +6,6 @@ platform, and either gives a new walk or refuses and leaves the old one as it wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal, assert_never
@@ -160,15 +159,6 @@ def can_go_back(form: Form, walk: Walk) -> bool:
     return walk.open and _previous(form, walk) is not None
 
 
-def holds(question: Question, answers: Sequence[Given]) -> bool:
-    """Whether a question is to be asked, given the answers to the questions before it (skipped counts as null)."""
-    when = question.when
-    if when is None:
-        return True
-    given = next((a for a in answers if a.question_id == when.question_id), None)
-    return json_equal(given.value if given else None, when.equals)
-
-
 def step(
     form: Form,
     walk: Walk,
@@ -246,18 +236,26 @@ def offers_remembering(question: Question) -> bool:
 
 def _onwards(form: Form, answers: tuple[Given, ...]) -> Walk:
     """Walks forward from the first question over what is answered to the first that is not."""
-    kept: list[Given] = []
+    given = {answer.question_id: answer for answer in answers}
+    kept: dict[str, Given] = {}
     for i, question in enumerate(form.questions):
-        if not holds(question, kept):
+        when = question.when
+        if when is not None and not _equals(kept.get(when.question_id), when.equals):
             continue
-        given = next((a for a in answers if a.question_id == question.id), None)
-        if given is None:
+        answer = given.get(question.id)
+        if answer is None:
             # Answers to later questions stay only after an Edit, which took off those that depend on it.
-            later = {q.id for q in form.questions[i + 1 :]}
-            rest = tuple(a for a in answers if a.question_id in later)
-            return Walk(phase=Phase.QUESTION, at=i, answers=(*kept, *rest))
-        kept.append(given)
-    return Walk(phase=Phase.REVIEW if form.reviewed else Phase.ANSWERED, answers=tuple(kept))
+            later = [given[q.id] for q in form.questions[i + 1 :] if q.id in given]
+            return Walk(phase=Phase.QUESTION, at=i, answers=(*kept.values(), *later))
+        kept[question.id] = answer
+    return Walk(
+        phase=Phase.REVIEW if form.reviewed else Phase.ANSWERED, answers=tuple(kept.values())
+    )
+
+
+def _equals(given: Given | None, value: JsonValue) -> bool:
+    """Whether an answer is this value; a skipped question counts as null."""
+    return json_equal(given.value if given else None, value)
 
 
 def _previous(form: Form, walk: Walk) -> Given | None:

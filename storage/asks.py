@@ -66,7 +66,7 @@ def add_entries(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entr
     """Adds lines to the record."""
     db.executemany(
         "INSERT INTO record (ask_id, at, kind, entry) VALUES (?, ?, ?, ?)",
-        [(ask_id, entry.at, entry.kind, rows.dump_model(entry)) for ask_id, entry in entries],
+        [(ask_id, entry.at, entry.kind, rows.dump_entry(entry)) for ask_id, entry in entries],
     )
 
 

@@ -36,6 +36,7 @@ _COLUMNS: Final = {
 _CACHE_CHARACTERS: Final = 4_000_000
 """JSON kept as parsed requests, at the most; a parsed one takes about ten times its text."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
+_ENTRY: Final = TypeAdapter(Entry)
 
 
 def dump(value: JsonValue) -> str:
@@ -55,6 +56,14 @@ def dump_model(model: BaseModel, exclude: set[str] | None = None) -> str:
     """A model as JSON text."""
     try:
         return model.model_dump_json(exclude=exclude)
+    except ValueError as error:
+        raise no_text(error) from error
+
+
+def dump_entry(entry: Entry) -> str:
+    """A line of the record as JSON text."""
+    try:
+        return _ENTRY.dump_json(entry).decode()
     except ValueError as error:
         raise no_text(error) from error
 
@@ -115,7 +124,7 @@ def ask_of(row: Row, request: Request) -> Ask:
 
 def entry_of(text: str) -> Entry:
     """The record's line of a JSON text."""
-    return Entry.model_validate_json(text)
+    return _ENTRY.validate_json(text)
 
 
 def delivery_row(stored: StoredDelivery) -> Row:
