@@ -11,9 +11,15 @@ from bot.walker import Person, Source
 
 def asks_line(view: View, labels: Labels) -> str:
     """Who asks, and how far they are: ``Assistant asks [2/3]``."""
-    line = labels.asks.format(label=view.label)
+    line = who_asks(view, labels)
     progress = view.prompt.progress if view.prompt else None
     return f"{line} {progress}" if progress else line
+
+
+def who_asks(view: View, labels: Labels) -> str:
+    """Who asks, and whether they still wait."""
+    words = labels.asked_unattended if view.unattended else labels.asks
+    return words.format(label=view.label)
 
 
 def ending(view: View, labels: Labels) -> str:

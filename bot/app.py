@@ -21,12 +21,15 @@ from bot.api.calls import Api
 from bot.api.metrics import Metrics
 from bot.api.server import application, public_application
 from bot.callbacks import AddressRules, Callbacks, guarded_session
+from bot.callers import Callers
 from bot.clock import SystemClock
 from bot.config import Settings, is_loopback
 from bot.delivery import Deliverer
 from bot.errors import ConfigError
+from bot.hooks import ClaudeHook
 from bot.inquiry import HttpInquiry
 from bot.listening import address_of, bind, listen
+from bot.mcp.http import McpEndpoint
 from bot.metered import MeteredService, MeteredSqliteStore
 from bot.ports import Surface
 from bot.routing import Rules
@@ -108,7 +111,11 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             shows=lambda: shower.outcomes,
         )
         loopback = is_loopback(settings.server.host)
-        local = application(api, pages=page.routes(), loopback=loopback)
+        callers = Callers(api.tokens.agent_of, api.finish)
+        mcp = McpEndpoint(service, callers, tokens=api.tokens.required)
+        await stack.enter_async_context(mcp.running())
+        routes = [*mcp.routes(), *ClaudeHook(service, callers).routes()]
+        local = application(api, routes=routes, pages=page.routes(), loopback=loopback)
         await _listen(local, sockets.api, api, stack)
         if sockets.public is not None:
             public = public_application(api, page.public_routes())

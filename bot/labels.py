@@ -36,6 +36,7 @@ class Labels(BaseModel):
 
     # headings and what is filled in
     asks: str = "{label} asks"
+    asked_unattended: str = "{label} asked, and no longer waits (answers are kept)"
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     answered_so_far: str = "So far"

@@ -74,6 +74,8 @@ class View:
     reply: str | None
     reply_needs_text: bool
     acted_by: Person | None
+    unattended: bool = False
+    """Whether the agent has stopped waiting for this answer."""
 
     @property
     def is_review(self) -> bool:
@@ -94,6 +96,7 @@ def view_of(ask: Ask) -> View:
         reply=ask.walk.reply,
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
+        unattended=ask.unattended and ask.open,
     )
 
 

@@ -169,7 +169,7 @@ def ask_page(
         revision=view.revision,
         title=one_line(_title(view, labels)),
         label=one_line(view.label),
-        asks=one_line(labels.asks.format(label=view.label)),
+        asks=one_line(words.who_asks(view, labels)),
         progress=prompt.progress if prompt else None,
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=_prompt_part(prompt, labels, post) if prompt else None,
@@ -365,7 +365,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     text = view.prompt.question.text if view.prompt else labels.review_title
     return InboxItem(
         ask_id=ask.id,
-        label=one_line(labels.asks.format(label=view.label)),
+        label=one_line(words.who_asks(view, labels)),
         text=shorten(one_line(text), limits.FIRST_WORDS),
         progress=view.prompt.progress if view.prompt else None,
         created_at=ask.created_at,

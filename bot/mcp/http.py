@@ -1,0 +1,117 @@
+"""The MCP server at ``/mcp``: streamable HTTP without sessions, by the official SDK, inside aiohttp.
+
+Every request stands for itself, so a restart of ours costs no client its session. Answers are
+event streams: only so is it noticed that a client has left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+from aiohttp.web_routedef import AbstractRouteDef
+from aiohttp_asgi.resource import ASGIContext, ScopeDict
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+
+from bot.callers import Callers
+from bot.mcp.backend import Backend, ServiceBackend
+from bot.mcp.server import PROGRESS, Context, mcp_server
+from bot.service import Service
+from bot.submission import Agent
+
+PATH: Final = "/mcp"
+MAX_BODY: Final = 256 * 1024
+"""Bytes of one request, as for the API."""
+_AGENT: Final = "answerback.agent"
+_LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+
+
+class McpEndpoint:
+    """The endpoint and what runs behind it.
+
+    Args:
+        tokens: whether callers bear tokens; without, only loopback names are served.
+        progress: seconds between two words of progress.
+    """
+
+    def __init__(
+        self, service: Service, callers: Callers, *, tokens: bool, progress: float = PROGRESS
+    ) -> None:
+        self._service = service
+        self._callers = callers
+        self._manager = StreamableHTTPSessionManager(
+            mcp_server(self._backend_of, progress=progress),
+            stateless=True,
+            json_response=False,
+            max_request_body_size=MAX_BODY,
+            security_settings=TransportSecuritySettings(
+                enable_dns_rebinding_protection=not tokens,
+                allowed_hosts=list(_LOOPBACK),
+                allowed_origins=[f"http://{host}" for host in _LOOPBACK],
+            ),
+        )
+
+    def routes(self) -> Sequence[AbstractRouteDef]:
+        """The one route: without sessions there is nothing to GET or to DELETE."""
+        return [web.post(PATH, self._handle)]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serves for as long as the context lasts."""
+        started, stop = asyncio.Event(), asyncio.Event()
+
+        async def run() -> None:
+            # A task of its own: the SDK wants to be left in the task in which it was entered.
+            async with self._manager.run():
+                started.set()
+                await stop.wait()
+
+        task = asyncio.create_task(run(), name="mcp")
+        starting = asyncio.create_task(started.wait())
+        await asyncio.wait({task, starting}, return_when=asyncio.FIRST_COMPLETED)
+        starting.cancel()
+        try:
+            yield
+        finally:
+            stop.set()
+            await task
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        agent = self._callers.agent(request)
+        return await _Exchange(self._manager, request, agent).get_response()
+
+    def _backend_of(self, ctx: Context) -> Backend:
+        request = ctx.request
+        agent = request.scope.get(_AGENT) if isinstance(request, Request) else None
+        return ServiceBackend(self._service, self._callers, agent)
+
+
+class _Exchange(ASGIContext):
+    """One request as ASGI, with the agent in its scope."""
+
+    def __init__(
+        self, manager: StreamableHTTPSessionManager, request: web.Request, agent: Agent | None
+    ) -> None:
+        super().__init__(manager.asgi_app, request, "/")
+        self._agent = agent
+        self._read = False
+
+    @property
+    def scope(self) -> ScopeDict:
+        """The ASGI scope."""
+        scope = super().scope
+        scope[_AGENT] = self._agent  # type: ignore[typeddict-unknown-key] # servers may add keys
+        return scope
+
+    async def on_receive(self) -> dict[str, object]:
+        """The body, and then nothing more: aiohttp cancels the handler of a client that has left."""
+        if self._read:
+            await asyncio.Event().wait()
+        message: dict[str, object] = await super().on_receive()
+        self._read = not message.get("more_body")
+        return message
