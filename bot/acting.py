@@ -1,0 +1,127 @@
+"""Acting: what a responder does to an ask, authorised, decided and stored in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from bot import ask as asks
+from bot.ask import ANYONE, Ask
+from bot.commits import Commits
+from bot.errors import PlatformError, Problem
+from bot.ports import Acted, Actor, Decision, Memory, Rejected, Why, Write
+from bot.view import can_remember
+from bot.walker import Action, Answer, Refused
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _NeedsGroups:
+    """Whether the actor may act depends on groups that were not looked up yet."""
+
+    ask: Ask
+    groups: frozenset[str]
+
+
+class Acting:
+    """Lets people act on asks."""
+
+    def __init__(self, commits: Commits) -> None:
+        self._commits = commits
+
+    async def act(
+        self,
+        ask_id: str,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        *,
+        revision: int | None,
+        delivery: str | None,
+    ) -> Acted | Rejected | None:
+        """What the action that ``choose`` finds for the ask as it stands makes of it; None when it finds none."""
+        while True:
+            decide = partial(self._decide, choose, actor, revision, self._commits.clock.now())
+            told, repeated = await self._commits.store.change(ask_id, decide, delivery=delivery)
+            if repeated:
+                ask = await self._commits.store.get(ask_id)
+                return Acted(ask, repeated=True) if ask else Rejected(Why.NOT_FOUND)
+            if isinstance(told, Write):
+                self._commits.committed(told)
+                return Acted(told.ask)
+            if not isinstance(told, _NeedsGroups):
+                return told
+            actor = await self._with_groups(told.ask, actor, told.groups)
+
+    def _decide(
+        self,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        revision: int | None,
+        at: float,
+        ask: Ask | None,
+    ) -> Decision[Write | Rejected | _NeedsGroups | None]:
+        if ask is None:
+            return Decision(None, Rejected(Why.NOT_FOUND))
+        if not ask.open:
+            return Decision(None, Rejected(Why.ENDED, ask))
+        if (missing := self._missing_groups(ask, actor)) is not None:
+            return Decision(
+                None, _NeedsGroups(ask, missing) if missing else Rejected(Why.NOT_ALLOWED, ask)
+            )
+        if revision is not None and revision != ask.revision:
+            return Decision(None, Rejected(Why.STALE, ask))
+        action = choose(ask)
+        if action is None:
+            return Decision(None, None)
+        if isinstance(action, Answer) and action.remember and not can_remember(ask):
+            problem = Problem(
+                pointer="/remember",
+                code="unknown_value",
+                message="This answer cannot be remembered here.",
+            )
+            return Decision(None, Rejected(Why.INVALID, ask, (problem,)))
+        change = asks.acted(ask, action, at=at, by=actor.person)
+        if isinstance(change, Refused):
+            return Decision(None, Rejected(Why.INVALID, ask, change.problems))
+        write = self._commits.write(
+            self._commits.routed(change, at), at, memory=_memory(ask, action)
+        )
+        return Decision(write, write)
+
+    @staticmethod
+    def _missing_groups(ask: Ask, actor: Actor) -> frozenset[str] | None:
+        """None: may act. Otherwise the groups that are still to be looked up; empty: may not act."""
+        if ANYONE in ask.responders or actor.person.user_id in ask.responders:
+            return None
+        groups = frozenset(r[1:] for r in ask.responders if r.startswith("@"))
+        if groups & actor.groups:
+            return None
+        return groups - actor.groups_known
+
+    async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor:
+        """The actor with what the surface knows of these groups; a surface that cannot tell says no."""
+        surface = self._commits.surfaces.get(ask.destination.surface)
+        found: frozenset[str] = frozenset()
+        if surface is not None:
+            try:
+                found = await surface.groups_of(actor.person, groups)
+            except PlatformError as error:
+                extra = {"action": "groups_unknown", "ask_id": ask.id, "code": error.code}
+                logger.warning(
+                    "Whether somebody is in a group could not be found out: %s", error, extra=extra
+                )
+        return replace(actor, groups=actor.groups | found, groups_known=actor.groups_known | groups)
+
+
+def _memory(ask: Ask, action: Action) -> Memory | None:
+    request, question = ask.request, ask.question
+    if not (isinstance(action, Answer) and action.remember and question):
+        return None
+    if request.conversation is None or request.turn is None:
+        return None
+    return Memory(
+        request.conversation, request.turn, ask.form.tool or "", question.id, action.value
+    )
