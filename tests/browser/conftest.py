@@ -1,4 +1,4 @@
-"""A real browser on a running site; a page that breaks its own policy, or whose script fails, fails the test."""
+"""A real browser on a running site; a page that breaks its own policy or whose script fails, fails its test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
 from tests.browser.site import Site, site
@@ -24,16 +24,16 @@ EXPECTED = ("Failed to load resource: the server responded with a status of 4",)
 """What Chromium logs of every page with an error status."""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(chromium: str) -> AsyncIterator[Browser]:
-    """Debian's Chromium."""
+    """Debian's Chromium, started once: each test has a profile of its own."""
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield launched
         await launched.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
     """A site where no agent has a token."""
     async with site(tmp_path) as running:

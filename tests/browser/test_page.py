@@ -1,0 +1,328 @@
+"""What only a browser can show: scripts, keys, the live page, narrow screens, the dark."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from bot.ask import Ask, Status
+from bot.walker import Answer, EndTurn
+from tests.browser.conftest import tab
+from tests.browser.site import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+TEXT = {"id": "t", "text": "Say something", "answer_type": "text"}
+CLAUDE = {
+    "questions": [
+        {
+            "question": "Which store?",
+            "header": "Storage",
+            "options": [
+                {"label": "Redis", "description": "fast", "preview": "a preview"},
+                {"label": "PostgreSQL", "description": "there already"},
+            ],
+        }
+    ]
+}
+FLAT = {
+    "id": "s",
+    "text": "Fill this in",
+    "answer_type": "schema",
+    "schema": {
+        "type": "object",
+        "required": ["name", "n"],
+        "properties": {
+            "name": {"type": "string", "title": "Your name"},
+            "n": {"type": "integer", "minimum": 1, "title": "How many", "default": 2},
+            "when": {"type": "string", "format": "date", "title": "Day"},
+            "on": {"type": "boolean", "title": "On"},
+        },
+    },
+}
+
+
+async def open_(page: Page, site: Site, ask: Ask) -> None:
+    """Opens an ask's page, and waits until it follows the ask where there are scripts."""
+    await page.goto(f"{site.url}/asks/{ask.id}")
+
+
+async def followed(site: Site) -> None:
+    """Returns once a page follows something."""
+    async with asyncio.timeout(8):
+        while not site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
+            await asyncio.sleep(0.01)
+
+
+async def answers(site: Site, ask: Ask) -> list[object]:
+    """The collected answers."""
+    return [given.value for given in (await site.stored(ask)).walk.answers]
+
+
+PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.mark.parametrize(
+    ("script", "look"),
+    [(True, {}), (False, {}), (True, PHONE), (True, {"color_scheme": "dark"})],
+    ids=["wide", "without script", "phone", "dark"],
+)
+async def test_the_migration_form_is_walked_by_hand(
+    browser: Browser, web_site: Site, script: bool, look: dict[str, Any]
+) -> None:
+    ask = await web_site.migration()
+    async with tab(browser, java_script_enabled=script, **look) as page:
+        await page.goto(web_site.url)
+        await page.get_by_role("link", name="Apply the proposed migration?").click()
+        await page.get_by_role("button", name="Yes", exact=True).click()
+        await expect(page.locator("h1")).to_have_text("Which environment?")
+        await page.get_by_label("production").check()
+        await page.get_by_role("button", name="Answer").click()
+        await page.get_by_role("button", name="Back").click()
+        await expect(page.get_by_label("production")).to_be_checked()
+        await page.get_by_role("button", name="Answer").click()
+        await page.get_by_label("Optional note for the migration log").fill("go\nnow")
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.locator("h1")).to_contain_text("Answered")
+        await expect(page.get_by_role("button")).to_have_count(0)
+        if script:
+            # Nothing sticks out sideways: a page is read by scrolling one way.
+            wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+            assert not await page.evaluate(wide)
+    assert await answers(web_site, ask) == [True, "production", "go\nnow"]
+
+
+async def test_the_form_is_walked_by_keyboard_alone(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.migration()
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await expect(page.get_by_role("button", name="Yes", exact=True)).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_label("staging")).to_be_focused()
+        await page.keyboard.press("2")
+        await expect(page.get_by_label("production")).to_be_checked()
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("#text")).to_be_focused()
+        await page.keyboard.type("go 1")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    assert await answers(web_site, ask) == [True, "production", "go 1"]
+
+
+async def test_every_control_is_reached_by_tab_in_reading_order(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.migration()
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await page.get_by_role("button", name="Yes", exact=True).click()
+        await expect(page.get_by_label("staging")).to_be_focused()
+        seen = []
+        for _ in range(4):
+            await page.keyboard.press("Tab")
+            seen.append(await page.evaluate("document.activeElement.textContent.trim()"))
+        assert seen == ["Answer", "← Back", "Reply", "End Turn"]
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+async def test_end_turn_asks_first(browser: Browser, web_site: Site, script: bool) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_(page, web_site, ask)
+        await page.locator("#text").fill("half an answer")
+        await page.get_by_role("button", name="End Turn").click()
+        await expect(page.get_by_text("stops here and gets no answer")).to_be_visible()
+        await page.get_by_role("button", name="Cancel").click()
+        await expect(page.locator("#text")).to_have_value("half an answer")
+        assert (await web_site.stored(ask)).open
+        await page.get_by_role("button", name="End Turn").click()
+        scope = page.get_by_role("dialog") if script else page
+        await scope.get_by_role("button", name="End Turn").click()
+        await expect(page.locator("h1")).to_contain_text("Turn ended")
+    assert (await web_site.stored(ask)).status is Status.TURN_ENDED
+
+
+async def test_reply_opens_takes_the_focus_and_ends_the_questions(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await page.locator("summary", has_text="Reply").click()
+        await expect(page.locator("#reply")).to_be_focused()
+        await page.keyboard.type("do it yourself")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("h1")).to_contain_text("Ended with a reply")
+    assert (await web_site.stored(ask)).walk.reply == "do it yourself"
+
+
+async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.migration()
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await followed(web_site)
+        ask = await web_site.act(ask, Answer(value=True))
+        await expect(page.locator("h1")).to_have_text("Which environment?")
+        await expect(page.get_by_label("staging")).to_be_focused()
+        await page.get_by_label("staging").check()
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.locator("h1")).to_have_text("Optional note for the migration log")
+        await followed(web_site)
+        await web_site.act(await web_site.stored(ask), EndTurn())
+        await expect(page.locator("h1")).to_contain_text("Turn ended")
+    assert await answers(web_site, ask) == [True, "staging"]
+
+
+async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask(TEXT, {**TEXT, "id": "u", "text": "And now?"})
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await followed(web_site)
+        await page.locator("#text").fill("a long thought")
+        await web_site.act(ask, Answer(value="Kim's"))
+        live = page.get_by_role("status")
+        await expect(live).to_contain_text("What you entered is still here")
+        await expect(page.locator("#text")).to_have_value("a long thought")
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Kim was faster")
+        await expect(page.get_by_role("alert")).to_contain_text("a long thought")
+        await expect(page.locator("h1")).to_have_text("And now?")
+    assert await answers(web_site, ask) == ["Kim's"]
+
+
+async def test_the_inbox_follows_what_is_asked(browser: Browser, web_site: Site) -> None:
+    async with tab(browser) as page:
+        await page.goto(web_site.url)
+        await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
+        await followed(web_site)
+        ask = await web_site.ask(TEXT)
+        await expect(page.get_by_role("link", name="Say something")).to_be_visible()
+        await expect(page).to_have_title("(1) Waiting for an answer · Answerback")
+        await followed(web_site)
+        await web_site.act(ask, EndTurn())
+        await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
+
+
+async def test_mistakes_take_the_focus_and_lead_to_their_fields(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(FLAT)
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await page.get_by_label("How many").fill("many")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_be_focused()
+        await page.get_by_role("link", name="Your name is required.").click()
+        await expect(page.get_by_label("Your name")).to_be_focused()
+        await expect(page.get_by_label("How many")).to_have_value("many")
+        await expect(page.get_by_label("How many")).to_have_accessible_description(
+            "How many must be a whole number, at least 1."
+        )
+        await page.get_by_label("Your name").fill("Kim")
+        await page.get_by_label("How many").fill("3")
+        await page.get_by_label("Day").fill("2026-05-31")
+        await page.get_by_label("Yes").check()
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    assert await answers(web_site, ask) == [
+        {"name": "Kim", "n": 3, "when": "2026-05-31", "on": True}
+    ]
+
+
+async def test_typing_something_else_chooses_it(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask(name="AskUserQuestion", arguments=CLAUDE)
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await page.locator("summary", has_text="Preview").click()
+        await expect(page.get_by_text("a preview")).to_be_visible()
+        await page.get_by_text("there already").click()
+        await expect(page.get_by_role("radio", name="PostgreSQL")).to_be_checked()
+        await page.get_by_label("Your answer").fill("memcached")
+        await expect(page.get_by_role("radio", name="Something else…")).to_be_checked()
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    assert await answers(web_site, ask) == ["memcached"]
+
+
+async def test_long_lists_are_narrowed_without_losing_a_choice(
+    browser: Browser, web_site: Site
+) -> None:
+    options = [f"Option {i}" for i in range(1000)]
+    question = {"id": "m", "text": "Many", "answer_type": "multi_select", "options": options}
+    ask = await web_site.ask(question)
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await page.get_by_label("Option 77", exact=True).check()
+        await page.get_by_role("searchbox").fill("option 99")
+        visible = page.locator(".option:visible")
+        await expect(visible).to_have_count(12)
+        await page.get_by_label("Option 999", exact=True).check()
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    assert await answers(web_site, ask) == [["Option 77", "Option 999"]]
+
+
+async def test_a_hostile_question_runs_nothing_and_breaks_no_layout(
+    browser: Browser, web_site: Site
+) -> None:
+    hostile = '"><img src=x onerror=alert(1)><script>alert(1)</script>' + "W" * 900 + "\u202e"
+    texts = {"id": "q", "text": hostile, "context": hostile}
+    ask = await web_site.ask({**texts, "answer_type": "select", "options": [hostile]})
+    async with tab(browser, viewport={"width": 360, "height": 640}) as page:
+        dialogs: list[object] = []
+        page.on("dialog", lambda dialog: dialogs.append(dialog))
+        await open_(page, web_site, ask)
+        await expect(page.get_by_role("radio")).to_have_count(1)
+        assert await page.locator("main img, main script").count() == 0
+        width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert await page.evaluate(width) == 0
+        assert dialogs == []
+
+
+# https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
+CONTRAST = """() => {
+  const lum = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const rgb = text => text.match(/[0-9.]+/g).map(Number);
+  const poor = [];
+  for (const node of document.querySelectorAll("main *, header *")) {
+    const own = Array.from(node.childNodes).some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !node.checkVisibility() || node.closest(".hidden")) continue;
+    let back = node, colour = [0, 0, 0, 0];
+    while (back && (colour.length === 4 && colour[3] === 0)) {
+      colour = rgb(getComputedStyle(back).backgroundColor);
+      back = back.parentElement;
+    }
+    const [a, b] = [lum(rgb(getComputedStyle(node).color)), lum(colour)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) poor.push(`${node.tagName} ${node.textContent.trim()} ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+UNNAMED = """() => Array.from(document.querySelectorAll("main input, main textarea, main select, main button"))
+  .filter(e => e.type !== "hidden" && !e.hidden && !(e.labels && e.labels.length)
+    && !e.getAttribute("aria-label") && !e.getAttribute("aria-labelledby") && !e.textContent.trim())
+  .map(e => e.outerHTML)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_all_text_has_contrast_and_every_control_a_name(
+    browser: Browser, web_site: Site, scheme: Any
+) -> None:
+    ended = await web_site.act(await web_site.ask(TEXT), EndTurn())
+    moved = await web_site.act(await web_site.migration(), Answer(value=True))
+    claude = await web_site.ask(name="AskUserQuestion", arguments=CLAUDE)
+    flat = await web_site.ask(FLAT)
+    async with tab(browser, color_scheme=scheme, reduced_motion="reduce") as page:
+        for address in ("/", *(f"/asks/{ask.id}" for ask in (ended, moved, claude, flat))):
+            await page.goto(web_site.url + address)
+            assert await page.evaluate(CONTRAST) == []
+            assert await page.evaluate(UNNAMED) == []
+            assert await page.locator("h1").count() == 1
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        assert await page.evaluate(CONTRAST) == []
