@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib.metadata import version
 from typing import Final
 
 import aiohttp
@@ -18,10 +17,11 @@ from yarl import URL
 
 from bot.callbacks import AddressRefusedError, AddressRules
 from bot.ports import Delivery
+from bot.version import VERSION
 
 TIMEOUT: Final = 15.0
 """Seconds a receiver has to answer with a status."""
-_AGENT: Final = f"Answerback/{version('answerback')}"
+_AGENT: Final = f"Answerback/{VERSION}"
 _GONE: Final = 410
 _LONGEST_RETRY_AFTER: Final = 86_400.0
 

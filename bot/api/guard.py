@@ -45,12 +45,13 @@ def refusal_of(request: web.Request) -> str | None:
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not _is_own(f"http://{hosts[0]}", port):
         return f"Call this by a loopback name: http://localhost:{port} or http://127.0.0.1:{port}."
+    site = request.headers.get("Sec-Fetch-Site")
     for origin in request.headers.getall("Origin", []):
-        if origin != f"http://{hosts[0]}":
+        # A form on a page that sends no referrer has the origin "null"; the browser then says whose page it is.
+        if origin != f"http://{hosts[0]}" and not (origin == "null" and site == "same-origin"):
             return (
                 "The request comes from a page of another origin, which may not use this service."
             )
-    site = request.headers.get("Sec-Fetch-Site")
     if site is not None and site not in _OWN_SITE and not _follows_local_link(request, site):
         return "The request comes from a page of another site; open the address itself."
     return None

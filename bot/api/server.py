@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from importlib.metadata import version
 from typing import Final
 
 from aiohttp import web
@@ -13,13 +13,13 @@ from aiohttp.web_routedef import AbstractRouteDef
 from bot.api import openapi
 from bot.api.bodies import MAX_BODY
 from bot.api.calls import Api, Call, Operation
-from bot.api.docs_page import DESCRIBED, described
+from bot.api.docs_page import DESCRIBED, Described, described
 from bot.api.guard import guarded, only_local
 from bot.api.problems import problems
 from bot.api.routes import OPERATIONS
 from bot.errors import ProblemError
+from bot.version import VERSION
 
-VERSION: Final = version("answerback")
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
@@ -38,9 +38,7 @@ def application(
     """
     middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
     app = web.Application(middlewares=middlewares, client_max_size=MAX_BODY)
-    app[DESCRIBED] = described(
-        openapi.document(OPERATIONS, VERSION, tokens=api.tokens.required)
-    )
+    app[DESCRIBED] = _described(api.tokens.required)
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)
     app.add_routes([guarded(page) if loopback else page for page in pages])
@@ -52,6 +50,11 @@ def public_application(api: Api, routes: Iterable[AbstractRouteDef]) -> web.Appl
     app = web.Application(middlewares=[_finishing(api), problems], client_max_size=MAX_BODY * 4)
     app.add_routes(routes)
     return app
+
+
+@functools.cache
+def _described(tokens: bool) -> Described:
+    return described(openapi.document(OPERATIONS, VERSION, tokens=tokens))
 
 
 def _route(api: Api, operation: Operation) -> web.RouteDef:

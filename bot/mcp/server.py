@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import Final
 
 from mcp.server import Server, ServerRequestContext
@@ -25,6 +24,7 @@ from bot.ask import Status, ToolResult
 from bot.errors import StoreError
 from bot.mcp import tools
 from bot.mcp.backend import Asking, AskJson, Backend, NotAskedError
+from bot.version import VERSION
 
 PROGRESS: Final = 15.0
 """Seconds between two words of progress, for a client that asked for them."""
@@ -38,7 +38,6 @@ _INSTRUCTIONS: Final = (
     f"Asking waits a while for the answer; a result that is pending is fetched with {tools.WAIT}."
 )
 _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
-_CALLED: Final = {tools.ASK_USER: "ask_user", tools.ASK_USER_QUESTION: "ask_user_question"}
 
 Context = ServerRequestContext[dict[str, object]]
 BackendOf = Callable[[Context], Backend]
@@ -54,7 +53,7 @@ def mcp_server(backend_of: BackendOf, *, progress: float = PROGRESS) -> Server[d
     calls = _Calls(backend_of, progress)
     return Server(
         "answerback",
-        version=version("answerback"),
+        version=VERSION,
         title="Answerback",
         instructions=_INSTRUCTIONS,
         on_list_tools=calls.list_tools,
@@ -77,7 +76,7 @@ class _Calls:
         found = [
             tool
             for tool in tools.definitions()
-            if tool.name not in _CALLED or await backend.enabled(_CALLED[tool.name])
+            if tool.name not in tools.DIALECT_NAMES or await backend.enabled(tool.name)
         ]
         return ListToolsResult(tools=found)
 
@@ -97,8 +96,8 @@ class _Calls:
         self, ctx: Context, name: str, arguments: dict[str, JsonValue]
     ) -> CallToolResult:
         backend = self._backend_of(ctx)
-        if name in _CALLED:
-            return await self._ask(ctx, backend, _CALLED[name], arguments)
+        if name in tools.DIALECT_NAMES:
+            return await self._ask(ctx, backend, name, arguments)
         ask_id = arguments.pop("ask_id", None)
         if not isinstance(ask_id, str) or not ask_id:
             raise _BadArgumentError("ask_id is missing: the id that a pending result named.")

@@ -90,7 +90,9 @@ def serve(tmp_path: Path) -> Serve:
         timeout = aiohttp.ClientTimeout(total=10)
         async with (
             app.running(settings) as running,
-            aiohttp.ClientSession(running.api_url, timeout=timeout) as http,
+            aiohttp.ClientSession(
+                running.api_url, timeout=timeout, cookie_jar=aiohttp.CookieJar(unsafe=True)
+            ) as http,
         ):
             yield Served(running, http, tokens)
 

@@ -1,0 +1,110 @@
+"""Server-Sent Events: live, resumable, over after the outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from bot.api import events
+from tests.unit.bot.api.conftest import Json, Serve, Served
+
+Event = tuple[str, str, Json]
+
+
+async def read(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
+    """The events of a stream: id, name and data."""
+    found: dict[str, str] = {}
+    async for raw in response.content:
+        line = raw.decode().rstrip("\r\n")
+        if line.startswith(":"):
+            yield ("", "comment", {})
+        elif line:
+            name, _, value = line.partition(": ")
+            found[name] = value
+        elif found:
+            yield found["id"], found["event"], json.loads(found["data"])
+            found = {}
+
+
+async def test_a_follower_is_told_every_step_as_it_is_taken(api: Served) -> None:
+    ask = await api.asked()
+    async with asyncio.timeout(10), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+        assert response.content_type == "text/event-stream"
+        stream = read(response)
+        assert (await anext(stream))[1:] == ("prompt", _line(await _record(api, ask), 0))
+        await api.act(ask, action="answer", value=True)
+        assert [(await anext(stream))[1] for _ in range(2)] == ["answer", "prompt"]
+        _, ended = await api.act(ask, action="answer", value="staging")
+        assert (await anext(stream))[1] == "answer"
+        number, name, data = await anext(stream)
+        assert (name, data) == ("outcome", ended)
+        assert int(number) == (await _record(api, ask))["entries"][-1]["seq"]
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+
+
+async def test_a_stream_goes_on_behind_the_last_event_that_was_seen(api: Served) -> None:
+    ask = await api.asked()
+    await api.act(ask, action="answer", value=True)
+    await api.act(ask, action="reply", text="stop")
+    path = f"/v1/asks/{ask['id']}/events"
+    async with api.http.get(path) as response:
+        whole = [event async for event in read(response)]
+    assert [name for _, name, _ in whole] == ["prompt", "answer", "prompt", "answer", "outcome"]
+    for i, (number, _, _) in enumerate(whole[:-1]):
+        async with api.http.get(path, headers={"Last-Event-ID": number}) as response:
+            assert [event async for event in read(response)] == whole[i + 1 :]
+    async with api.http.get(path, headers={"Last-Event-ID": whole[-1][0]}) as response:
+        assert response.status == 204
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "1.5", "9" * 30])
+async def test_an_event_id_that_is_none_is_refused(api: Served, number: str) -> None:
+    ask = await api.asked()
+    status, body = await api.get(f"/v1/asks/{ask['id']}/events", **{"Last-Event-ID": number})
+    assert (status, body["title"]) == (400, "Bad Last-Event-ID")
+
+
+async def test_a_silent_stream_is_kept_alive_by_comments(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "HEARTBEAT", 0.02)
+    ask = await api.asked()
+    async with asyncio.timeout(5), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+        stream = read(response)
+        await anext(stream)
+        assert (await anext(stream))[1] == "comment"
+
+
+async def test_a_stream_ends_when_the_service_stops(serve: Serve) -> None:
+    async with serve() as api:
+        ask = await api.asked()
+        async with asyncio.timeout(5), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+            stream = read(response)
+            await anext(stream)
+            api.running.service.stop_waiting()
+            with pytest.raises(StopAsyncIteration):
+                await anext(stream)
+
+
+async def test_a_follower_that_leaves_leaves_nothing_behind(api: Served) -> None:
+    ask = await api.asked()
+    async with api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+        await anext(read(response))
+        assert api.running.service.signals.count == 1
+    async with asyncio.timeout(5):
+        while api.running.service.signals.count:
+            await asyncio.sleep(0.005)
+
+
+async def _record(api: Served, ask: Json) -> Json:
+    return (await api.get(f"/v1/asks/{ask['id']}/record"))[1]
+
+
+def _line(record: Json, number: int) -> Json:
+    line: Json = record["entries"][number]
+    return line

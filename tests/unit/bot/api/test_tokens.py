@@ -1,0 +1,97 @@
+"""Tokens and roles: who may call what, and who sees whose asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.api.auth import hash_of, new_token
+from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
+
+ROLES = {"ci": "agent", "other": "agent", "console": "surface"}
+CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
+OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]
+
+
+def test_tokens_are_random_and_only_their_hash_is_needed() -> None:
+    one, other = new_token(), new_token()
+    assert one != other
+    assert len(one) >= 43
+    assert hash_of(one) == hash_of(one) != hash_of(other)
+    assert one not in hash_of(one)
+
+
+@pytest.mark.parametrize(
+    ("authorization", "title"),
+    [
+        (None, "Token missing"),
+        ("", "Token missing"),
+        ("Bearer", "Token missing"),
+        ("Bearer ", "Token missing"),
+        ("Basic Y2k6Y2k=", "Token missing"),
+        ("Bearer ab_wrong", "Token unknown"),
+        ("Bearer \xe9\xff", "Token unknown"),
+    ],
+)
+async def test_without_a_known_token_nothing_is_told(
+    serve: Serve, authorization: str | None, title: str
+) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    async with serve(ROLES) as api, api.http.get("/v1/asks", headers=headers) as response:
+        assert response.status == 401
+        assert response.headers["WWW-Authenticate"].startswith("Bearer ")
+        assert (await response.json(content_type=None))["title"] == title
+
+
+async def test_what_watches_the_service_needs_no_token(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        for path in OPEN:
+            async with api.http.get(path) as response:
+                assert response.status == 200, path
+
+
+async def test_the_scheme_is_read_in_any_case(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        headers = {"Authorization": f"bearer  {api.tokens['ci']}"}
+        async with api.http.get("/v1/asks", headers=headers) as response:
+            assert response.status == 200
+
+
+async def status(api: Served, who: str, method: str, path: str, body: Json | None = None) -> int:
+    async with api.http.request(method, path, json=body, headers=api.bearer(who)) as response:
+        return response.status
+
+
+async def test_an_agent_knows_of_its_own_asks_only(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        path = f"/v1/asks/{ask['id']}"
+        for tail in ("", "/record", "/events"):
+            assert await status(api, "other", "GET", path + tail) == 404
+        assert await status(api, "other", "DELETE", path) == 404
+        assert await status(api, "console", "GET", path) == 200
+        for who, count in (("ci", 1), ("other", 0), ("console", 1)):
+            async with api.http.get("/v1/asks", headers=api.bearer(who)) as response:
+                assert len((await response.json())["asks"]) == count
+        assert await status(api, "ci", "DELETE", path) == 200
+
+
+async def test_a_surface_may_not_submit_or_withdraw(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        assert await status(api, "console", "POST", "/v1/asks", CALL) == 403
+        assert await status(api, "console", "DELETE", f"/v1/asks/{ask['id']}") == 403
+        assert await status(api, "console", "GET", "/v1/deliveries") == 403
+
+
+async def test_the_key_of_one_agent_is_not_another_agents(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        first = await api.asked(headers={"Idempotency-Key": "k", **api.bearer("ci")})
+        second = await api.asked(headers={"Idempotency-Key": "k", **api.bearer("other")})
+        assert first["id"] != second["id"]
+
+
+async def test_an_agent_cannot_open_the_page_it_is_told(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        async with api.http.get(ask["thread"]["url"]) as response:
+            assert response.status == 403
