@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from bot.cli import ask, check, demo, serve, token
+from bot.cli import answer, ask, check, demo, mcp, preview, serve, token
 from bot.cli.output import fail
 from bot.errors import AnswerbackError
+from bot.version import VERSION
 
 app = typer.Typer(
     name="answerback",
@@ -24,7 +24,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(version("answerback"))
+        print(VERSION)
         raise typer.Exit
 
 
@@ -37,7 +37,7 @@ def options(
     """A tool call in, a person's typed answers out."""
 
 
-for module in (serve, demo, ask, check):
+for module in (serve, demo, ask, answer, check, preview, mcp):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(token.app, name="token")
 
