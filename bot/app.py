@@ -14,7 +14,10 @@ from typing import Final
 
 import aiohttp
 from aiohttp import web
+from pydantic import SecretStr
 
+from adapters.discord.adapter import DiscordSurface
+from adapters.slack.adapter import SlackSurface
 from adapters.web.adapter import WebSurface
 from bot.api.auth import Tokens
 from bot.api.calls import Api
@@ -82,7 +85,8 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             key=(await store.secret("inbox")).hex() if settings.agents else None,
             now=time.time,
         )
-        surfaces: Mapping[str, Surface] = {page.name: page}
+        chats = chats_of(settings, http)
+        surfaces: Mapping[str, Surface] = {each.name: each for each in (page, *chats)}
         callbacks = callbacks_of(settings)
         service = MeteredService(
             store,
@@ -118,7 +122,8 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         local = application(api, routes=routes, pages=page.routes(), loopback=loopback)
         await _listen(local, sockets.api, api, stack)
         if sockets.public is not None:
-            public = public_application(api, page.public_routes())
+            opened = [route for each in (page, *chats) for route in each.public_routes()]
+            public = public_application(api, opened)
             await _listen(public, sockets.public, api, stack)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
@@ -199,6 +204,53 @@ async def _background(
 
     stack.push_async_callback(stop)
     return shower
+
+
+def chats_of(
+    settings: Settings, http: aiohttp.ClientSession
+) -> tuple[SlackSurface | DiscordSurface, ...]:
+    """The configured chat surfaces.
+
+    Raises:
+        ConfigError: one's clicks are to come by HTTP, and there is no listener for them.
+    """
+    found: list[SlackSurface | DiscordSurface] = []
+    slack, discord = settings.slack, settings.discord
+    for key, on in (
+        ("slack.signing_secret without slack.app_token", slack.bot_token and not slack.app_token),
+        ("discord.public_key", discord.public_key),
+    ):
+        if on and settings.public.port is None:
+            raise ConfigError(
+                f"{key} means that clicks come by HTTP, and no listener takes them: set public.port."
+            )
+    if slack.bot_token is not None:
+        made = SlackSurface(
+            bot_token=slack.bot_token.get_secret_value(),
+            app_token=_open(slack.app_token),
+            signing_secret=_open(slack.signing_secret),
+            responders=slack.responders,
+            api_url=slack.api_url,
+            labels=settings.labels,
+            http=http,
+        )
+        found.append(made)
+    if discord.bot_token is not None:
+        other = DiscordSurface(
+            bot_token=discord.bot_token.get_secret_value(),
+            http=http,
+            labels=settings.labels,
+            public_key=discord.public_key,
+            responders=discord.responders,
+            api_url=discord.api_url,
+            gateway=discord.gateway,
+        )
+        found.append(other)
+    return tuple(found)
+
+
+def _open(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def database_of(settings: Settings) -> Path:
