@@ -22,7 +22,7 @@ from bot.cli.output import EXIT_FAILED
 from bot.config_file import CUSTOMARY, keys
 from bot.dialects.registry import DIALECTS, NAMES
 from bot.walker import Source
-from tests.meta import labels_table
+from tests.meta import made_docs
 from tests.meta.project import ROOT, sources
 
 
@@ -45,8 +45,10 @@ def test_every_configuration_key_is_documented(operations: str) -> None:
     assert _unnamed(list(CUSTOMARY), operations) == []
 
 
-def test_every_word_that_surfaces_show_is_documented_with_its_default() -> None:
-    assert labels_table.in_page() == labels_table.table(), "run python -m tests.meta.labels_table"
+@pytest.mark.parametrize("part", made_docs.PARTS)
+def test_what_is_made_from_the_project_is_as_the_project_is(part: str) -> None:
+    _, make = made_docs.PARTS[part]
+    assert made_docs.on_page(part) == make(), "run python -m tests.meta.made_docs"
 
 
 def test_every_metric_is_documented(operations: str) -> None:

@@ -1,0 +1,60 @@
+"""The parts of the documentation that are made from the project itself.
+
+`python -m tests.meta.made_docs` writes them anew. Each stands on its page between two comments.
+"""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from bot.labels import Labels
+from tests.meta.project import ROOT
+
+
+def labels() -> str:
+    """Every word that a surface shows, and its default."""
+    rows = [f"| `labels.{name}` | {field.default} |" for name, field in Labels.model_fields.items()]
+    return "\n".join(["| key | default |", "|---|---|", *rows])
+
+
+def layers() -> str:
+    """The rooms as import-linter holds them, from the top down."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    (contract,) = (
+        one for one in config["tool"]["importlinter"]["contracts"] if one["type"] == "layers"
+    )
+    rows = [layer.replace("(", "").replace(")", "") for layer in contract["layers"]]
+    return "\n".join(["```text", *rows, "```"])
+
+
+PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
+    "labels": (ROOT / "docs" / "operations.md", labels),
+    "layers": (ROOT / "docs" / "architecture.md", layers),
+}
+
+
+def on_page(name: str) -> str:
+    """A part as its page has it."""
+    page, _ = PARTS[name]
+    return page.read_text("utf-8").partition(_begin(name))[2].partition(_end(name))[0]
+
+
+def write(name: str) -> None:
+    """Writes a part anew."""
+    page, make = PARTS[name]
+    old = _begin(name) + on_page(name) + _end(name)
+    new = _begin(name) + make() + _end(name)
+    page.write_text(page.read_text("utf-8").replace(old, new), encoding="utf-8")
+
+
+def _begin(name: str) -> str:
+    return f"<!-- {name} -->\n\n"
+
+
+def _end(name: str) -> str:
+    return f"\n\n<!-- end of {name} -->\n"
+
+
+if __name__ == "__main__":
+    for part in PARTS:
+        write(part)
