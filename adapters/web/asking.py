@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
 from aiohttp import web
@@ -18,6 +19,8 @@ from bot.errors import Problem, StoreError
 from bot.ports import Acted, Actor, Rejected, Why
 from bot.view import view_of
 from bot.walker import Action, Person
+
+logger = logging.getLogger(__name__)
 
 VISITOR: Final = Person(surface=NAME, user_id="visitor")
 """Whoever sees a page: the page knows no names."""
@@ -42,15 +45,16 @@ class _Place:
     """Whether this is the inbox's page, and not the link that anybody may have."""
 
 
+_Handler: TypeAlias = Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
+
+
 class AskPages:
     """The handlers of the pages of single asks."""
 
     def __init__(self, front: Front) -> None:
         self._front = front
 
-    def local(
-        self, handler: Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
-    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def local(self, handler: _Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """A handler for the inbox's pages, which ask for its key."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -59,13 +63,12 @@ class AskPages:
                     403, self._front.labels.key_needed, root="../", inbox=False
                 )
             ask_id = request.match_info["id"]
-            return await handler(request, _Place(ask_id, quote(ask_id, safe=""), local=True))
+            place = _Place(ask_id, quote(ask_id, safe=""), local=True)
+            return await self._tried(handler, request, place)
 
         return handle
 
-    def linked(
-        self, handler: Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
-    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def linked(self, handler: _Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """A handler for the pages that a link opens."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -75,9 +78,19 @@ class AskPages:
                 return self._front.notice(
                     404, self._front.labels.page_missing, root="../", inbox=False
                 )
-            return await handler(request, _Place(ask_id, link, local=False))
+            return await self._tried(handler, request, _Place(ask_id, link, local=False))
 
         return handle
+
+    async def _tried(
+        self, handler: _Handler, request: web.Request, place: _Place
+    ) -> web.StreamResponse:
+        try:
+            return await handler(request, place)
+        except StoreError:
+            logger.exception("A page failed", extra={"action": "page", "ask_id": place.ask_id})
+            message = self._front.labels.try_again
+            return self._front.notice(503, message, root="../", inbox=place.local)
 
     async def get(self, request: web.Request, place: _Place) -> web.StreamResponse:
         """The ask as it stands."""
@@ -148,6 +161,7 @@ class AskPages:
                 ask.id, action, Actor(VISITOR), revision=post.revision, delivery=delivery
             )
         except StoreError:
+            logger.exception("A post failed", extra={"action": "page", "ask_id": ask.id})
             notice = self._front.labels.try_again
             return self._ask_page(request, place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from urllib.parse import quote
 
 from aiohttp import web
@@ -10,7 +11,10 @@ from aiohttp import web
 from adapters.web import limits, pages, render
 from adapters.web.front import NAME, Front
 from bot.ask import Ask
+from bot.errors import StoreError
 from bot.ports import Page
+
+logger = logging.getLogger(__name__)
 
 
 class Inbox:
@@ -34,6 +38,9 @@ class Inbox:
         after = request.query.get("after")
         try:
             found = await self._front.service.inbox(NAME, after, limits.INBOX_PAGE)
+        except StoreError:
+            logger.exception("The inbox failed", extra={"action": "page"})
+            return self._front.notice(503, self._front.labels.try_again, root="", inbox=True)
         except ValueError:
             return self._front.notice(404, self._front.labels.page_missing, root="", inbox=True)
         cursor = f"&after={quote(after)}" if after else ""

@@ -16,6 +16,7 @@ from aiohttp_sse import EventSourceResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adapters.web import limits
+from bot.errors import StoreError
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -105,6 +106,6 @@ async def tell_once(
         await stream.prepare(request)
         async with stream:
             await stream.send("", event=await event())
-    except ConnectionResetError:
-        pass  # the browser has left in this moment: there is nobody to tell
+    except (ConnectionResetError, StoreError):
+        pass  # the browser has left, or comes again by itself in a moment
     return stream

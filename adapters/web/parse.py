@@ -60,10 +60,6 @@ class Post:
         """All values of a field."""
         return self.fields.get(name, ())
 
-    def has(self, name: str) -> bool:
-        """Whether the field was sent at all."""
-        return name in self.fields
-
     @property
     def revision(self) -> int:
         """The revision of the page that was sent; 0 where it does not say."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import hdrs
 
-from bot.ask import Ask, Status
+from adapters.web.asking import VISITOR
+from bot.ask import Ask, Destination, Status
 from bot.labels import Labels
 from bot.walker import Answer, EndTurn
 from tests.browser.site import Site, site
@@ -554,6 +557,45 @@ async def followed(web_site: Site) -> None:
     async with asyncio.timeout(5):
         while not web_site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
             await asyncio.sleep(0.005)
+
+
+async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
+    tmp_path: Path, web_site: Site, visitor: Reader
+) -> None:
+    ask = await web_site.ask(TEXT, expires_in=3600)
+    page = await visitor.open(path(ask))
+    assert "Open until 20" in page.text
+    with closing(sqlite3.connect(tmp_path / "answerback.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        refused = await visitor.press(page, path(ask), "answer", {"text": "mine"})
+    assert refused.status == 503
+    assert "please try again" in refused.text
+    assert refused.value("text") == "mine"
+    assert (await visitor.press(refused, path(ask), "answer")).status == 200
+    assert value(await web_site.stored(ask), "t") == "mine"
+
+
+async def test_a_store_that_is_gone_is_said_in_words(web_site: Site, visitor: Reader) -> None:
+    ask = await web_site.ask(TEXT)
+    await web_site.service.store.close()
+    for address in ("/", path(ask)):
+        page = await visitor.open(address)
+        assert page.status == 503
+        assert "please try again" in page.text
+
+
+async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> None:
+    surface, ask = web_site.surface, await web_site.ask(TEXT)
+    assert not surface.live
+    assert surface.ready() is None
+    assert surface.check(ask.destination) is None
+    wrong = surface.check(Destination(surface="web", channel="C1"))
+    assert wrong is not None
+    assert 'write "web"' in wrong
+    assert await surface.groups_of(VISITOR, frozenset({"G"})) == frozenset()
+    await surface.remind(ask, 0)
+    await surface.moved(ask, {}, ask.destination)
+    await surface.stop()
 
 
 async def read_event(visitor: Reader, address: str) -> str:

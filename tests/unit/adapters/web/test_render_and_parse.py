@@ -1,0 +1,262 @@
+"""Any form as a page, any post as an action; pure, without a listener."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from adapters.plain import visible
+from adapters.web import limits, pages, parse, render
+from adapters.web.access import Access, is_own_page
+from adapters.web.parse import Confirm, Post, Stay, Wrong
+from bot import ask as asks
+from bot.ask import Ask, Destination, Outcome, Request, Status
+from bot.entries import entries_of
+from bot.errors import Problem
+from bot.fields import fields_of
+from bot.form import AnswerType, Form, Option, Question
+from bot.labels import Labels
+from bot.view import as_json, view_of
+from bot.walker import Answer, Other, Person, start
+from tests import strategies
+from tests.unit.adapters.web.reader import Document
+
+LABELS = Labels()
+
+
+def ask_of(form: Form) -> Ask:
+    """A new ask of a form."""
+    request = Request(
+        name="ask_user", dialect="ask_user", arguments={}, form=form, prompt_label="Bot"
+    )
+    return Ask(
+        id="ask_1",
+        created_at=0.0,
+        updated_at=0.0,
+        request=request,
+        destination=Destination(surface="web"),
+        responders=("anyone",),
+        walk=start(form),
+    )
+
+
+def shown(ask: Ask, **more: Any) -> Document:
+    """The page of an ask, read."""
+    page = render.ask_page(ask, LABELS, **more)
+    context = {"root": "../", "inbox": True, "here": "ask_1", "token": "t", "share": None}
+    return Document(pages.html("ask", labels=LABELS, lang="en", page=page, **context))
+
+
+def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post:
+    """The post that this page sends, with something else entered."""
+    pairs = [(name, value) for name, value in page.fields if name not in entered]
+    for name, value in entered.items():
+        pairs += [(name, v) for v in ([value] if isinstance(value, str) else value)]
+    post = parse.read(urlencode([*pairs, ("do", do)]).encode())
+    assert post is not None
+    return post
+
+
+def folded(text: str) -> str:
+    """A text without its white space, which a page may break anew."""
+    return "".join(text.split())
+
+
+def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
+    """The post of a person who answers with this value."""
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return sent(page, "yes" if value else "no")
+        case AnswerType.TEXT:
+            return sent(page, text=str(value).replace("\n", "\r\n"))
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            wanted = value if isinstance(value, list) else [value]
+            places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+            return sent(page, choice=places)
+        case AnswerType.SCHEMA:
+            fields = fields_of(question.json_schema)
+            if fields is None:
+                return sent(page, json=as_json(value))
+            entries = entries_of(fields, value)
+            return sent(page, **{f"f{i}": str(entries[f.name]) for i, f in enumerate(fields)})
+
+
+@given(strategies.forms(), st.data())
+def test_any_form_is_walked_with_every_word_of_it_on_the_page(
+    form: Form, data: st.DataObject
+) -> None:
+    ask = ask_of(form)
+    while (question := ask.question) is not None:
+        page = shown(ask)
+        text = folded(page.text)
+        wanted = [question.text, question.context or ""]
+        wanted += [word for o in question.options for word in (o.label, o.description or "")]
+        for word in wanted:
+            assert folded(visible(word)) in text
+        value = data.draw(strategies.values(question))
+        fields = fields_of(question.json_schema)
+        if fields and isinstance(value, dict):
+            value = {field.name: value[field.name] for field in fields}
+        if isinstance(value, str) and question.answer_type is AnswerType.TEXT:
+            value = value.replace("\r\n", "\n")
+        action = parse.action_of(answered_on(page, question, value), ask, LABELS)
+        assert action == Answer(value=value)
+        change = asks.acted(ask, action, at=1.0, by=Person(surface="web", user_id="visitor"))
+        assert isinstance(change, asks.Change)
+        ask = change.ask
+    page = shown(ask)
+    assert ("submit" in page.buttons) == ask.open
+    assert bool(page.buttons) == ask.open
+    for line in view_of(ask).lines:
+        assert folded(visible(line.question.text)) in folded(page.text)
+
+
+@given(strategies.forms(most=1), st.data())
+def test_a_page_shown_again_sends_what_was_entered(form: Form, data: st.DataObject) -> None:
+    ask = ask_of(form)
+    question = ask.question
+    assert question is not None
+    value = data.draw(strategies.values(question))
+    first = answered_on(shown(ask), question, value)
+    again = shown(ask, post=first, notice="Look again", problems=[])
+    second = sent(again, first.one("do"))
+    skip = {"token", "revision", "at", "do"}
+    assert {n: v for n, v in second.fields.items() if n not in skip and any(v)} == {
+        n: v for n, v in first.fields.items() if n not in skip and any(v)
+    }
+
+
+@given(strategies.forms(most=3), st.binary(max_size=300))
+def test_no_post_of_anybody_breaks_the_page(form: Form, body: bytes) -> None:
+    post = parse.read(body)
+    if post is not None:
+        meant = parse.action_of(post, ask_of(form), LABELS)
+        problems = meant.problems if isinstance(meant, Wrong) else ()
+        assert shown(ask_of(form), post=post, problems=problems).text
+
+
+FIELDS = st.sampled_from(["do", "at", "revision", "choice", "other", "text", "json", "f0", "f1"])
+VALUES = st.sampled_from([*parse.Do, "edit:0", "edit:9", "0", "1", "-1", "other", "x", "", "{}"])
+
+
+@given(strategies.forms(most=3), st.lists(st.tuples(FIELDS, VALUES), max_size=8))
+def test_no_mix_of_our_own_fields_breaks_it_either(
+    form: Form, pairs: list[tuple[str, str]]
+) -> None:
+    post = parse.read(urlencode(pairs).encode())
+    assert post is not None
+    meant = parse.action_of(post, ask_of(form), LABELS)
+    if isinstance(meant, Confirm | Stay | Wrong):
+        problems = meant.problems if isinstance(meant, Wrong) else ()
+        assert shown(ask_of(form), post=post, problems=problems).text
+    else:
+        change = asks.acted(ask_of(form), meant, at=1.0, by=None)
+        assert isinstance(change, asks.Change) or change.problems
+
+
+def test_a_post_remembers_every_value_and_the_same_post_has_the_same_digest() -> None:
+    post = parse.read(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
+    assert post is not None
+    assert post.many("choice") == ("1", "2")
+    assert (post.one("text"), post.one("empty"), post.one("gone")) == ("a\nb", "", "")
+    assert (post.revision, post.do) == (7, parse.Do.EDIT)
+    assert post == parse.read(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
+
+
+@pytest.mark.parametrize("revision", ["", "x", "-1", "٣", "1" * 30])
+def test_a_revision_that_is_none_is_never_the_asks(revision: str) -> None:
+    post = parse.read(urlencode({"revision": revision}).encode())
+    assert post is not None
+    assert post.revision == 0
+
+
+def test_an_option_left_for_other_words_is_replaced_by_them() -> None:
+    question = Question(
+        id="q",
+        text="?",
+        answer_type=AnswerType.MULTI_SELECT,
+        options=(Option(value="a", label="A"),),
+        other=True,
+    )
+    ask = ask_of(Form(questions=(question,)))
+    post = sent(shown(ask), choice=["0", "other"], other="mine")
+    assert parse.action_of(post, ask, LABELS) == Other(text="mine")
+    post = sent(shown(ask), choice=["0"], other="thought better of it")
+    assert parse.action_of(post, ask, LABELS) == Answer(value=["a"])
+
+
+def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
+    schema: JsonValue = {"properties": {"a/b": {"type": "array", "items": {"enum": [1]}}}}
+    question = Question(id="q", text="?", answer_type=AnswerType.SCHEMA, json_schema=schema)
+    ask = ask_of(Form(questions=(question,)))
+    post = sent(shown(ask))
+    for pointer, target in (("/a~1b/0", "f0"), ("/a~1b", "f0"), ("/a~1bc", None), ("", None)):
+        problem = Problem(pointer=pointer, code="x", message="Mend it.")
+        page = render.ask_page(ask, LABELS, post=post, problems=[problem])
+        assert [error.target for error in page.errors] == [target]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (Status.EXPIRED, "Expired"),
+        (Status.WITHDRAWN, "Withdrawn by Bot"),
+        (Status.FAILED, "Could not be asked"),
+        (Status.CANCELLED, "Ended without an answer"),
+    ],
+)
+def test_the_record_says_how_it_ended_and_what_was_open(status: Status, words: str) -> None:
+    question = Question(id="q", text="What now?", answer_type=AnswerType.TEXT)
+    outcome = Outcome(status=status, at=1.0, message="No surface." if status == "failed" else None)
+    ask = ask_of(Form(questions=(question,))).model_copy(update={"outcome": outcome})
+    page = shown(ask)
+    assert words in page.text
+    assert "What now?" in page.text
+    assert "not answered" in page.text
+    assert ("No surface." in page.text) == (status is Status.FAILED)
+    assert page.action is None
+
+
+def test_ages_in_the_inbox_are_rounded_down() -> None:
+    ask = ask_of(Form(questions=(Question(id="q", text="x " * 500, answer_type=AnswerType.TEXT),)))
+    for now, age in ((59, "just now"), (60, "1 min ago"), (7199, "1 h ago"), (172800, "2 d ago")):
+        item = render.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[0]
+        assert item.age == age
+        assert len(item.text) <= limits.FIRST_WORDS
+
+
+def test_a_link_opens_its_own_ask_only_and_a_token_its_own_page() -> None:
+    access, foreign = Access(b"a" * 32), Access(b"b" * 32)
+    link = access.link("ask_1")
+    assert access.ask_of(link) == "ask_1"
+    assert foreign.ask_of(link) is None
+    assert access.ask_of(link.replace("ask_1", "ask_2")) is None
+    visitor = "0" * 32
+    token = access.token(visitor, "ask_1")
+    assert access.is_token(token, visitor, "ask_1")
+    assert not access.is_token(token, visitor, "ask_2")
+    assert not access.is_token(token, "1" * 32, "ask_1")
+    assert not access.is_token(token, None, "ask_1")
+    assert access.cookie_name("key") != foreign.cookie_name("key")
+
+
+def test_a_closed_inbox_admits_its_own_pass_only() -> None:
+    closed = Access(b"a" * 32, "k")
+    assert closed.opens("k")
+    assert not closed.opens("é")
+    assert not Access(b"a" * 32).opens("")
+    assert closed.admits(closed.pass_())
+    assert not closed.admits(None)
+    assert not closed.admits(Access(b"a" * 32, "other").pass_())
+
+
+def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_token() -> None:
+    assert is_own_page(None, None, frozenset())
+    assert is_own_page("http://a:1", None, frozenset({"a:1"}))
+    assert not is_own_page("http://b:1", None, frozenset({"a:1"}))
+    assert not is_own_page("http://a:1", "cross-site", frozenset({"a:1"}))
