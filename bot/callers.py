@@ -14,8 +14,9 @@ from pydantic import JsonValue
 
 from bot.ask import Ask
 from bot.errors import ProblemError
-from bot.service import Service, Submitted
+from bot.service import Service
 from bot.submission import Agent, Submission
+from bot.submitting import Submitted
 
 T = TypeVar("T")
 

@@ -157,7 +157,10 @@ class AsyncClient:
         **envelope: Unpack[Envelope],
     ) -> Ask:
         """Asks, and returns at once. Safe over lost connections: a repeat finds the first ask."""
-        body = {"name": name, "arguments": arguments, **envelope}
+        return await self.submit_body({"name": name, "arguments": arguments, **envelope}, key=key)
+
+    async def submit_body(self, body: Mapping[str, object], *, key: str | None = None) -> Ask:
+        """The same for a body that is whole already: ``name``, ``arguments`` and what else it says."""
         headers = {"Idempotency-Key": key or secrets.token_hex(16)}
         return Ask.of(await self.call("POST", "/v1/asks", json=body, headers=headers))
 

@@ -13,9 +13,9 @@ import typer
 from pydantic import JsonValue
 
 from bot.ask import Status
+from bot.cli.address import Url, url_or_configured
 from bot.cli.forms import EXIT_INVALID, FORM_HELP, read_call
 from bot.cli.output import EXIT_FAILED, as_json, console, fail, result, say, warn
-from bot.config_file import load
 
 EXIT_CODES: Final = {
     Status.ANSWERED: 0,
@@ -38,9 +38,7 @@ def command(
         str | None, typer.Option(help="A route, `slack:C0123`, `slack:@U1`, `web`, …")
     ] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
-    url: Annotated[
-        str | None, typer.Option(envvar="ANSWERBACK_URL", help="Where the service listens.")
-    ] = None,
+    url: Url = None,
     token: Annotated[
         str | None,
         typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
@@ -59,7 +57,7 @@ def command(
     call = read_call(form)
     if to is not None:
         call["to"] = to
-    base = (url or _configured_url()).rstrip("/")
+    base = url_or_configured(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     ask = asyncio.run(_ask(base, headers, call, wait))
     tool_result = ask["tool_result"]
@@ -73,12 +71,6 @@ def command(
         sys.exit(EXIT_STILL_OPEN)
     say(f"{ask['id']}: {status.value.replace('_', ' ')}.")
     sys.exit(EXIT_CODES[status])
-
-
-def _configured_url() -> str:
-    server = load().server
-    host = "127.0.0.1" if server.host in {"0.0.0.0", "::"} else server.host
-    return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
 
 
 async def _ask(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli import answer, ask, check, demo, mcp, preview, serve, token
+from bot.cli import answer, ask, check, demo, mcp, serve, token
 from bot.cli.output import fail
 from bot.errors import AnswerbackError
 from bot.version import VERSION
@@ -37,7 +37,7 @@ def options(
     """A tool call in, a person's typed answers out."""
 
 
-for module in (serve, demo, ask, answer, check, preview, mcp):
+for module in (serve, demo, ask, answer, check, mcp):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(token.app, name="token")
 

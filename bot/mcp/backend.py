@@ -12,6 +12,7 @@ from bot.ask import Ask, ToolResult
 from bot.callers import Callers, may_see
 from bot.dialects.registry import refusal
 from bot.errors import InvalidCallError, ProblemError
+from bot.mcp.tools import DIALECT_NAMES
 from bot.ports import Acted
 from bot.presenting import ask_json
 from bot.service import Service
@@ -44,7 +45,7 @@ class Backend(Protocol):
     """Asks, for one agent."""
 
     async def enabled(self, name: str) -> bool:
-        """Whether the tool of this name is served."""
+        """Whether this asking tool is served."""
 
     async def submit(self, asking: Asking) -> AskJson:
         """The new ask.
@@ -73,7 +74,7 @@ class ServiceBackend:
 
     async def enabled(self, name: str) -> bool:
         """Whether the tool of this name is served."""
-        return self._service.rules.enabled(name)
+        return all(self._service.rules.enabled(one) for one in DIALECT_NAMES[name])
 
     async def submit(self, asking: Asking) -> AskJson:
         """The new ask."""

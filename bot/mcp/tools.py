@@ -19,6 +19,11 @@ GET: Final = "get_answer"
 WITHDRAW: Final = "withdraw_ask"
 ENVELOPE: Final = ("to", "wait_seconds")
 """Arguments of the asking tools that are no part of the form."""
+DIALECT_NAMES: Final = {
+    ASK_USER: ("ask_user",),
+    ASK_USER_QUESTION: ("AskUserQuestion", "ask_user_question"),
+}
+"""The asking tools, and the names under which each can be switched off (``tools.<name>.enable``)."""
 
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 _WAIT_SECONDS: Final[dict[str, JsonValue]] = {

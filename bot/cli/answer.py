@@ -1,0 +1,148 @@
+"""``answerback answer``: answers an ask in the terminal, through the API of the running service."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from typing import Annotated, Final
+
+import typer
+from pydantic import JsonValue
+
+from adapters.plain import one_line
+from bot.cli.address import Url, url_or_configured
+from bot.cli.output import fail, say
+from bot.cli.prompting import Action, Prompting, pressed_key
+from bot.client import (
+    Ask,
+    AsyncClient,
+    ClientError,
+    EndedError,
+    InvalidCallError,
+    NotFoundError,
+    StaleError,
+)
+from bot.config_file import load
+
+_PATIENCE: Final = 5.0
+_SHOWN: Final = 9
+"""Open asks that are offered, one digit each; older ones are named on the command line."""
+
+
+def command(
+    ask: Annotated[
+        str | None, typer.Argument(help="The ask's id; without it, one of the open ones is picked.")
+    ] = None,
+    url: Url = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="ANSWERBACK_TOKEN",
+            help="A token with the role surface, where there are tokens: it says who you are.",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Who answers; by default your name on this machine.")
+    ] = None,
+) -> None:
+    """Answer an ask in this terminal.
+
+    Example: `answerback answer`
+
+    Keys: y n for yes and no, numbers for choices, b for Back, r for Reply, s for End Turn, q leaves the ask
+    open. Without tokens, asks on the web surface can be answered like on their page; with tokens, any ask can that
+    this person may answer (`answerback token create terminal --role surface`).
+    """
+    if not sys.stdin.isatty():
+        fail("This needs a terminal; programs act through POST /v1/asks/{id}/actions.", 2)
+    labels = load().labels
+    base = url_or_configured(url)
+    try:
+        asyncio.run(_answer(base, token, ask, user or getpass.getuser(), Prompting(labels)))
+    except ClientError as error:
+        fail(f"{base}: {error}")
+
+
+async def _answer(
+    base: str, token: str | None, ask_id: str | None, user: str, prompting: Prompting
+) -> None:
+    async with AsyncClient(base, token, patience=_PATIENCE) as client:
+        try:
+            ask = await (client.get(ask_id) if ask_id else _picked(client, prompting))
+        except NotFoundError:
+            fail(f"There is no ask {ask_id}.")
+        if ask is None:
+            return
+        actor: dict[str, JsonValue] = {"user_id": user, "name": user}
+        await Walk(client, prompting, actor).walk(ask)
+
+
+async def _picked(client: AsyncClient, prompting: Prompting) -> Ask | None:
+    """The open ask that the person chooses; the only one without asking."""
+    asks = await client.open_asks(limit=_SHOWN)
+    if len(asks) <= 1:
+        if not asks:
+            say("Nothing is waiting for an answer.")
+        return asks[0] if asks else None
+    for number, ask in enumerate(asks, 1):
+        text = ask.prompt["text"] if ask.prompt else ""
+        prompting.line(f"  {number}  {one_line(str(text))}  ({ask.json['surface']}, {ask.id})")
+    prompting.line("  q  None of them")
+    pressed = await pressed_key({"q": 0} | {str(n): 0 for n in range(1, len(asks) + 1)}, None)
+    return None if pressed == "q" else asks[int(pressed) - 1]
+
+
+class Walk:
+    """One person's way through one ask."""
+
+    def __init__(
+        self, client: AsyncClient, prompting: Prompting, actor: dict[str, JsonValue]
+    ) -> None:
+        self._client = client
+        self._prompting = prompting
+        self._actor = actor
+
+    async def walk(self, ask: Ask) -> None:
+        """Prompts until the ask has ended or is left open."""
+        typed: JsonValue = None
+        while ask.open:
+            action = await self._prompting.action(ask.json, typed)
+            if action is None:
+                self._prompting.line(f"{ask.id} stays open.")
+                return
+            ask, typed = await self._acted(ask, action)
+        self._ended(ask)
+
+    async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, JsonValue]:
+        """The ask as it stands after the action, and what was typed if that was refused."""
+        prompting = self._prompting
+        try:
+            acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
+        except StaleError as error:
+            prompting.mistake("Somebody else was faster. This is how it stands now:")
+            return error.ask, None
+        except EndedError as error:
+            prompting.mistake("It has ended in the meantime; nothing was changed.")
+            return error.ask, None
+        except InvalidCallError as error:
+            for line in _words(error):
+                prompting.mistake(line)
+            return ask, action.get("value")
+        return acted, None
+
+    def _ended(self, ask: Ask) -> None:
+        person = ask.json["ended_by"]
+        name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
+        by = f" by {name}" if name else ""
+        self._prompting.line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+
+
+def _words(error: InvalidCallError) -> list[str]:
+    errors = error.problem.get("errors")
+    found = (
+        [str(one.get("message")) for one in errors if isinstance(one, dict)]
+        if isinstance(errors, list)
+        else []
+    )
+    return found or [str(error)]
