@@ -165,6 +165,7 @@ class Gateway:
             "max_messages": None,
             "member_cache_flags": discord.MemberCacheFlags.none(),
             "chunk_guilds_at_startup": False,
+            "guild_ready_timeout": 0.0,  # nothing here waits for the servers' caches to be full
             "allowed_mentions": discord.AllowedMentions.none(),
         }
         client: discord.Client

@@ -18,6 +18,7 @@ from adapters.discord import components as c
 from adapters.discord.choices import Look, control
 from adapters.discord.components import Json, Style
 from adapters.discord.text import fit, inert, share, shorten
+from adapters.plain import one_line
 from adapters.texts import units
 from bot.ask import Status
 from bot.form import AnswerType, Question
@@ -276,7 +277,7 @@ def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
     lines: list[str] = []
     left, short = SO_FAR_ROOM, False
     for line in reversed(view.lines):
-        question, cut_question = shorten(" ".join(line.question.text.split()), QUESTION_IN_LINE)
+        question, cut_question = shorten(one_line(line.question.text), QUESTION_IN_LINE)
         said = " · ".join(answer_text(line, labels).split("\n"))
         answer, cut_answer = shorten(said, ANSWER_IN_LINE)
         text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
@@ -293,7 +294,7 @@ def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
 
 def _option_text(question: Question, index: int) -> str:
     option = question.options[index]
-    label = " ".join(option.label.split())
+    label = one_line(option.label)
     return f"{label} — {option.description}" if option.description else label
 
 
