@@ -49,3 +49,197 @@ async def test_three_questions_are_answered_by_buttons_and_a_modal(up: Rig) -> N
     assert ask.thread is not None
     assert ask.thread.url is not None
     assert len(up.slack.messages("C0OPS")) == 1
+
+
+async def test_back_shows_the_old_answer_highlighted_and_end_turn_asks_first(up: Rig) -> None:
+    ask = await up.submit(APPLY, ENV)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    ask = await up.shown(ask)
+    await up.ada.click(up.live(ask), LABELS.back)
+    ask = await up.shown(ask)
+    yes = up.ada.sees(up.live(ask)).control(LABELS.yes)
+    assert yes.style == "primary"
+    assert await up.ada.click(up.live(ask), LABELS.end_turn, confirm=False) is None
+    assert (await up.shown(ask)).open
+    await up.ada.click(up.live(ask), LABELS.end_turn)
+    ask = await up.shown(ask)
+    assert ask.status is Status.TURN_ENDED
+    assert "Turn ended by ada" in up.ada.sees(up.live(ask)).text
+
+
+async def test_a_reply_ends_the_ask_with_words_or_without(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    await up.ada.click(up.live(ask), LABELS.reply)
+    await up.ada.sees_modal()
+    await up.ada.submit({LABELS.reply_label.format(label="Assistant"): "First tell me *why*"})
+    ask = await up.shown(ask)
+    assert (ask.status, ask.walk.reply) == (Status.CANCELLED, "First tell me *why*")
+    assert "First tell me *why*" in up.ada.sees(up.live(ask)).text
+
+
+async def test_a_menu_of_many_options_takes_a_choice_with_submit(up: Rig) -> None:
+    options = [f"region-{n}" for n in range(150)]
+    ask = await up.submit({**ENV, "options": options})
+    await up.ada.click(up.live(ask), LABELS.submit)
+    assert "Nothing is chosen yet" in (await up.told(up.ada))[0]
+    await up.ada.choose(up.live(ask), "region-149")
+    await up.ada.click(up.live(ask), LABELS.submit)
+    ask = await up.shown(ask)
+    assert ask.walk.answers[0].value == "region-149"
+
+
+async def test_a_thousand_long_options_are_chosen_from_in_a_modal(up: Rig) -> None:
+    options = [f"{n} " + "long " * 12 for n in range(1000)]
+    ask = await up.submit({**ENV, "answer_type": "multi_select", "options": options})
+    await up.ada.click(up.live(ask), LABELS.choose)
+    view = await up.ada.sees_modal()
+    menus = up.ada.sees(view).controls
+    assert len(menus) == 10
+    labels = [menus[9].choices[99].label, menus[9].choices[0].label]
+    await up.ada.check(view, labels, menus[9].label)
+    await up.ada.check(view, [menus[0].choices[3].label], menus[0].label)
+    assert (await up.ada.submit()).ok
+    ask = await up.shown(ask)
+    assert ask.walk.answers[0].value == [options[3], options[900], options[999]]
+
+
+async def test_checkboxes_start_from_the_default_and_may_be_left_empty(up: Rig) -> None:
+    ask = await up.submit(
+        {**ENV, "answer_type": "multi_select", "options": ["a", "b", "c"], "default": ["a", "c"]}
+    )
+    [boxes] = [c for c in up.ada.sees(up.live(ask)).controls if c.kind == "checkboxes"]
+    assert [o["value"] for o in boxes.element["initial_options"]] == ["0", "2"]
+    await up.ada.check(up.live(ask), [])
+    await up.ada.click(up.live(ask), LABELS.submit)
+    assert (await up.shown(ask)).walk.answers[0].value == []
+
+
+async def test_something_else_refuses_blanks_and_keeps_what_was_typed(up: Rig) -> None:
+    arguments = {
+        "questions": [{"question": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}]
+    }
+    ask = await up.submit(arguments=arguments)
+    await up.ada.click(up.live(ask), LABELS.other)
+    await up.ada.sees_modal()
+    refused = await up.ada.submit({LABELS.other_label: "   "})
+    assert refused.body is not None
+    assert refused.body["response_action"] == "errors"
+    assert up.ada.modal is not None
+    await up.ada.submit({LABELS.other_label: "Neither"})
+    ask = await up.shown(ask)
+    assert ask.walk.answers[0].other
+    assert "Neither" in up.ada.sees(up.live(ask)).text
+
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 2, "title": "Name"},
+        "mail": {"type": "string", "format": "email"},
+        "age": {"type": "integer", "minimum": 18, "maximum": 99},
+        "team": {"enum": ["red", "blue"]},
+        "tags": {"type": "array", "items": {"enum": ["x", "y", "z"]}, "minItems": 1},
+        "start": {"type": "string", "format": "date"},
+        "at": {"type": "string", "format": "date-time"},
+        "agree": {"type": "boolean"},
+    },
+    "required": ["name", "tags", "agree", "at"],
+}
+FORM = {"id": "p", "text": "Who?", "answer_type": "schema", "schema": PERSON}
+
+
+async def test_a_flat_schema_is_native_inputs_with_mistakes_shown_at_their_fields(up: Rig) -> None:
+    ask = await up.submit({**FORM, "default": {"name": "Al", "at": "2026-05-31T14:30:15+02:00"}})
+    await up.ada.click(up.live(ask), LABELS.fill_in)
+    view = await up.ada.sees_modal()
+    kinds = [c.kind for c in up.ada.sees(view).controls]
+    assert kinds == [
+        "plain_text_input", "email_text_input", "number_input", "static_select", "checkboxes",
+        "datepicker", "datetimepicker", "radio_buttons",
+    ]  # fmt: skip
+    values: dict[str, object] = {
+        "Name": "Ada", "age": "36", "team": "blue", "tags": ["x", "z"], "start": "2026-06-01",
+        "agree": "Yes",
+    }  # fmt: skip
+    assert (await up.ada.submit(values)).ok
+    assert up.ada.modal is None
+    assert (await up.shown(ask)).walk.answers[0].value == {
+        "name": "Ada", "age": 36, "team": "blue", "tags": ["x", "z"], "start": "2026-06-01",
+        "at": "2026-05-31T14:30:15+02:00", "agree": True,
+    }  # fmt: skip
+
+
+async def test_any_other_schema_is_typed_as_json_and_nothing_typed_is_lost(up: Rig) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    ask = await up.submit({**FORM, "schema": schema})
+    await up.ada.click(up.live(ask), LABELS.fill_in)
+    view = await up.ada.sees_modal()
+    for typed, why in (("[1,", "not JSON"), ('["a"]', "integer")):
+        refused = await up.ada.submit({LABELS.json_label: typed})
+        assert refused.body is not None
+        assert why in refused.body["errors"]["text.0"]
+        assert view.values["text.0"]["text"]["value"] == typed
+    assert (await up.ada.submit({LABELS.json_label: "[1, 2]"})).ok
+    assert (await up.shown(ask)).walk.answers[0].value == [1, 2]
+
+
+async def test_a_review_of_many_answers_is_edited_by_a_menu(up: Rig) -> None:
+    questions = [
+        {"id": f"q{n}", "prompt": f"Question {n}?", "options": [{"value": "v", "label": "Only"}, {"value": "w", "label": "Other one"}]}
+        for n in range(17)
+    ]  # fmt: skip
+    ask = await up.submit(name="question", arguments={"questions": questions})
+    for _ in range(17):
+        await up.ada.click(up.live(ask), "Only")
+        ask = await up.shown(ask)
+    assert LABELS.review_title in up.ada.sees(up.live(ask)).text
+    await up.ada.choose(up.live(ask), "Question 16?")
+    ask = await up.shown(ask)
+    await up.ada.click(up.live(ask), "Other one")
+    ask = await up.shown(ask)
+    await up.ada.click(up.live(ask), LABELS.submit)
+    ask = await up.shown(ask)
+    assert ask.status is Status.ANSWERED
+    assert ask.walk.answers[16].value == "w"
+
+
+async def test_everything_in_full_is_read_page_by_page(up: Rig) -> None:
+    text = "".join(f"sentence {n}. " for n in range(1200))
+    context = "漢" * 20_000
+    ask = await up.submit({**APPLY, "text": text, "context": context})
+    await up.ada.click(up.live(ask), LABELS.details)
+    read = up.ada.sees(await up.ada.sees_modal()).text
+    while (view := up.ada.modal) and LABELS.next in up.ada.sees(view).buttons:
+        before = view.hash
+        await up.ada.click(view, LABELS.next)
+        await up.slack.until(lambda v=view, b=before: v.hash != b)  # type: ignore[misc]
+        read += up.ada.sees(view).text
+    assert "".join(text.split()) in "".join(read.split())
+    assert read.count("漢") == 20_000
+
+
+async def test_a_preview_is_one_click_away(up: Rig) -> None:
+    option = {"label": "A", "description": "first", "preview": "```\nlook\n```"}
+    other = {"label": "B", "description": "second"}
+    question = {"question": "Which?", "header": "Pick", "options": [option, other]}
+    ask = await up.submit(name="AskUserQuestion", arguments={"questions": [question]})
+    await up.ada.click(up.live(ask), f"{LABELS.preview}: A")
+    assert "look" in up.ada.sees(await up.ada.sees_modal()).text
+
+
+async def test_a_direct_message_is_its_persons(up: Rig) -> None:
+    ask = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
+    assert ask.responders == (up.ada.id,)
+    assert up.channel_of(ask) == "D0ADA"
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_a_given_thread_holds_the_question(up: Rig) -> None:
+    parent = await up.bob.post("C0OPS", "Deploying now")
+    ask = await up.submit(APPLY, to=f"slack:C0OPS/{parent.ts}")
+    assert up.live(ask).thread_ts == parent.ts
+    assert ask.thread is not None
+    assert ask.thread.id == parent.ts
+    await up.ada.click(up.live(ask), LABELS.no)
+    assert (await up.shown(ask)).walk.answers[0].value is False
