@@ -46,7 +46,7 @@ FLAT = {
 
 
 async def open_(page: Page, site: Site, ask: Ask) -> None:
-    """Opens an ask's page, and waits until it follows the ask where there are scripts."""
+    """Opens an ask's page."""
     await page.goto(f"{site.url}/asks/{ask.id}")
 
 
@@ -166,6 +166,7 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
         await followed(web_site)
         ask = await web_site.act(ask, Answer(value=True))
         await expect(page.locator("h1")).to_have_text("Which environment?")
+        await expect(page.locator("#said")).to_have_text("Which environment?")
         await expect(page.get_by_label("staging")).to_be_focused()
         await page.get_by_label("staging").check()
         await page.get_by_role("button", name="Answer").click()
@@ -176,6 +177,24 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
     assert await answers(web_site, ask) == [True, "staging"]
 
 
+async def test_a_page_that_lost_its_stream_finds_out_when_it_is_back(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.migration()
+    async with tab(browser) as page:
+        await page.route("**/events?*", lambda route: route.abort())
+        await page.clock.install()
+        await open_(page, web_site, ask)
+        await web_site.act(ask, Answer(value=True))
+        await page.unroute_all()
+        async with asyncio.timeout(8):
+            while not web_site.service.signals.count:
+                await page.clock.fast_forward(6_000)
+                if await page.locator("h1").text_content() == "Which environment?":
+                    break
+        await expect(page.locator("h1")).to_have_text("Which environment?")
+
+
 async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(TEXT, {**TEXT, "id": "u", "text": "And now?"})
     async with tab(browser) as page:
@@ -183,8 +202,7 @@ async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_si
         await followed(web_site)
         await page.locator("#text").fill("a long thought")
         await web_site.act(ask, Answer(value="Kim's"))
-        live = page.get_by_role("status")
-        await expect(live).to_contain_text("What you entered is still here")
+        await expect(page.locator("#live")).to_contain_text("What you entered is still here")
         await expect(page.locator("#text")).to_have_value("a long thought")
         await page.get_by_role("button", name="Answer").click()
         await expect(page.get_by_role("alert")).to_contain_text("Kim was faster")
@@ -326,3 +344,14 @@ async def test_all_text_has_contrast_and_every_control_a_name(
         await page.get_by_role("button", name="Answer").click()
         await expect(page.get_by_role("alert")).to_be_visible()
         assert await page.evaluate(CONTRAST) == []
+
+
+async def test_a_page_that_broke_its_policy_would_fail_its_test(
+    browser: Browser, web_site: Site
+) -> None:
+    with pytest.raises(AssertionError, match="Content Security Policy"):
+        async with tab(browser) as page:
+            await page.goto(web_site.url)
+            await page.evaluate(
+                "document.body.append(Object.assign(document.createElement('script'), {text: '1'}))"
+            )

@@ -30,6 +30,13 @@
     source = new EventSource(path);
     source.addEventListener("moved", moved);
     source.addEventListener("gone", stop);
+    source.addEventListener("error", () => {
+      // The browser connects again by itself, but for answers that are no stream: a restart, say.
+      if (source && source.readyState === EventSource.CLOSED) {
+        stop();
+        setTimeout(follow, 5000);
+      }
+    });
   }
 
   function stop() {
@@ -93,13 +100,7 @@
 
   function announce() {
     const heading = document.querySelector("main h1");
-    if (!heading) return;
-    const words = document.createElement("span");
-    words.className = "hidden";
-    words.textContent = heading.textContent;
-    live.replaceChildren();
-    heading.after(words);
-    words.setAttribute("role", "status");
+    document.getElementById("said").textContent = heading ? heading.textContent : "";
   }
 
   function focusFirst() {
@@ -169,10 +170,13 @@
   // A page that comes back from the browser's memory may be old.
   addEventListener("pageshow", (event) => {
     if (!event.persisted) return;
+    stop();
     sending = false;
     for (const button of document.querySelectorAll("main button")) button.disabled = false;
     follow();
   });
+
+  addEventListener("pagehide", stop);
 
   document.addEventListener("toggle", (event) => {
     if (event.target instanceof HTMLDetailsElement && event.target.matches(".reply") && event.target.open) {
