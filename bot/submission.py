@@ -49,6 +49,12 @@ def _text(value: str) -> str:
     return value
 
 
+def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if not schemas.all_text(value):
+        raise ValueError("holds half a surrogate pair, which is no text")
+    return value
+
+
 _Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME), AfterValidator(_text)]
 _Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 _Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
@@ -105,7 +111,7 @@ class Submission(_Strict):
         tuple[_Seconds, ...] | None,
         Field(max_length=20, description="Seconds until each reminder."),
     ] = None
-    metadata: dict[str, JsonValue] = {}
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
 
 
 class RouteEscalation(_Strict):
