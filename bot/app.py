@@ -244,6 +244,8 @@ def chats_of(
             responders=discord.responders,
             api_url=discord.api_url,
             gateway=discord.gateway,
+            content=discord.message_content,
+            shards=discord.shards,
         )
         found.append(other)
     return tuple(found)

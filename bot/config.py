@@ -152,6 +152,10 @@ class Discord(_Table):
     responders: Names = ()
     api_url: HttpUrl | None = None
     gateway: bool = True
+    message_content: bool = True
+    """Whether to ask for the privileged intent by which every typed message can be read."""
+    shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
+    """How many gateway connections share the servers."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

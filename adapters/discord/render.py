@@ -265,11 +265,15 @@ def _fitted_lines(lines: tuple[Line, ...], labels: Labels, total: int) -> tuple[
 
 def answer_text(line: Line, labels: Labels) -> str:
     """An answer as people read it, with a mark where no person gave it."""
+    return "\n".join(_answer_texts(line, labels))
+
+
+def _answer_texts(line: Line, labels: Labels) -> list[str]:
     if line.given is None:
-        return labels.not_answered
-    said = "\n".join(texts_of(line.question, line.given)) or labels.none_chosen
+        return [labels.not_answered]
+    said = [text for text in texts_of(line.question, line.given) if text] or [labels.none_chosen]
     source = words.source_note(line.given.source, labels)
-    return f"{said} ({source})" if source else said
+    return [*said[:-1], f"{said[-1]} ({source})"] if source else said
 
 
 def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
@@ -278,7 +282,7 @@ def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
     left, short = SO_FAR_ROOM, False
     for line in reversed(view.lines):
         question, cut_question = shorten(one_line(line.question.text), QUESTION_IN_LINE)
-        said = " · ".join(answer_text(line, labels).split("\n"))
+        said = " · ".join(map(one_line, _answer_texts(line, labels)))
         answer, cut_answer = shorten(said, ANSWER_IN_LINE)
         text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
         if units(text) > left:

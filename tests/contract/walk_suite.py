@@ -75,7 +75,7 @@ class WalkSuite:
     @settings(
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
-        max_examples=40,
+        max_examples=20,
         deadline=None,
     )
     @given(form=forms(most=4), data=st.data())

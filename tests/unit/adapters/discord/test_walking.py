@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
-MIGRATION = [
+MIGRATION: list[dict[str, Any]] = [
     {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"},
     {
         "id": "env",
