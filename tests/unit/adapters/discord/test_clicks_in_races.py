@@ -1,0 +1,161 @@
+"""Two people, double clicks, old copies, ended asks, strangers: one transition at most, and each is told privately."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": "env", "text": "Which one?", "answer_type": "select", "options": ["staging", "prod"]},
+    {"id": "why", "text": "Why that?", "answer_type": "text"},
+]
+MANY: list[dict[str, Any]] = [
+    {
+        "id": "pick",
+        "text": "Pick some",
+        "answer_type": "multi_select",
+        "options": [f"number {n}" for n in range(60)],
+    },
+]
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+async def posted(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+    return await up.shown(await up.submit(questions, **fields))
+
+
+async def test_of_two_people_at_the_same_moment_one_moves_it_and_the_other_is_told(up: Rig) -> None:
+    bob = up.discord.person("bob", up.guild)
+    ask = await posted(up, QUESTIONS, responders=[str(up.ann.id), str(bob.id)])
+    seen = up.ann.copy(up.ann.latest(up.channel).message)
+    first = await up.ann.click_on(seen, "staging", wait=False)
+    second = await bob.click_on(seen, "prod", wait=False)
+    await asyncio.gather(up.ann.ended(first), bob.ended(second))
+    assert first.answered
+    assert second.answered
+    stored = await up.shown(ask)
+    assert stored.revision == ask.revision + 1
+    notes = [sight.text for sight in (*up.ann.notes(), *bob.notes())]
+    assert len(notes) == 1
+    assert "was faster" in notes[0]
+
+
+async def test_a_double_click_counts_once(up: Rig) -> None:
+    ask = await posted(up, QUESTIONS)
+    seen = up.ann.copy(up.ann.latest(up.channel).message)
+    clicks = [await up.ann.click_on(seen, "staging", wait=False) for _ in range(2)]
+    await asyncio.gather(*map(up.ann.ended, clicks))
+    assert all(click.answered for click in clicks)
+    assert (await up.shown(ask)).revision == ask.revision + 1
+
+
+async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) -> None:
+    ask = await posted(up, QUESTIONS)
+    old = up.ann.copy(up.ann.latest(up.channel).message)
+    await up.ann.click("staging")
+    done = await up.ann.click_on(old, "prod")
+    assert done.answered
+    stored = await up.shown(ask)
+    assert [given.value for given in stored.walk.answers] == ["staging"]
+    assert "Nothing was changed" in up.ann.notes()[0].text
+
+
+async def test_a_click_after_the_end_is_told_how_it_ended(up: Rig) -> None:
+    ask = await posted(up, QUESTIONS)
+    old = up.ann.copy(up.ann.latest(up.channel).message)
+    await up.service.withdraw(ask.id)
+    await up.shown(ask)
+    for label in ("staging", "Reply", "End Turn"):
+        done = await up.ann.click_on(old, label)
+        assert done.answered
+        assert "have ended" in up.ann.notes()[0].text
+
+
+async def test_a_stranger_is_told_privately_before_any_modal_opens(up: Rig) -> None:
+    eve = up.discord.person("eve", up.guild)
+    ask = await posted(up, QUESTIONS)
+    for label in ("staging", "Reply", "End Turn"):
+        done = await eve.click(label)
+        assert done.answered
+        assert eve.modal is None
+        assert "may answer here" in eve.notes()[0].text
+        assert f"<@{up.ann.id}>" in eve.notes()[0].text
+    assert up.discord.pings == []
+    assert (await up.shown(ask)).revision == ask.revision
+
+
+async def test_who_is_late_with_a_modal_gets_their_words_back(up: Rig) -> None:
+    bob = up.discord.person("bob", up.guild)
+    ask = await posted(up, QUESTIONS, responders="anyone")
+    await up.ann.click("Reply")
+    up.ann.fill("Your words for Assistant", "a long *story*")
+    await bob.click("prod")
+    done = await up.ann.submit()
+    assert done.answered
+    note = up.ann.notes()[0].text
+    assert "Bob was faster" in note
+    assert r"a long \*story\*" in note
+    assert (await up.shown(ask)).open
+
+
+async def test_a_role_may_answer_and_another_may_not(up: Rig) -> None:
+    admins = up.discord.add_role(up.guild, "admins")
+    guest = up.discord.person("guest", up.guild)
+    admin = up.discord.person("admin", up.guild, roles=(admins,))
+    ask = await posted(up, QUESTIONS, responders=[f"@{admins.id}"])
+    assert (await guest.click("prod")).answered
+    assert f"<@&{admins.id}>" in guest.notes()[0].text
+    assert (await admin.click("prod")).answered
+    assert (await up.shown(ask)).revision == ask.revision + 1
+
+
+async def test_ticks_are_kept_over_pages_and_search_and_handed_in_as_seen(up: Rig) -> None:
+    ask = await posted(up, MANY)
+    await up.ann.choose(None, ["number 3"])
+    await up.ann.click("Next")
+    await up.ann.choose(None, ["number 30", "number 31"])
+    await up.ann.click("Search…")
+    up.ann.fill("Search…", "number 59")
+    assert (await up.ann.submit()).answered
+    await up.ann.choose(None, ["number 59"])
+    assert "number 30" in up.ann.latest(up.channel).text
+    await up.ann.click("Close")
+    assert up.ann.latest(up.channel).selects[0].chosen == ["number 3"]
+    await up.ann.click("Submit")
+    stored = await up.shown(ask)
+    assert stored.walk.answers[0].value == ["number 3", "number 30", "number 31", "number 59"]
+
+
+async def test_submit_never_hands_in_what_somebody_else_ticked_unseen(up: Rig) -> None:
+    bob = up.discord.person("bob", up.guild)
+    ask = await posted(up, MANY, responders="anyone")
+    await up.ann.choose(None, ["number 3"])
+    seen = up.ann.copy(up.ann.latest(up.channel).message)
+    await bob.choose(None, ["number 3", "number 4"])
+    done = await up.ann.click_on(seen, "Submit")
+    assert done.answered
+    assert (await up.shown(ask)).open
+    assert "moved on" in up.ann.notes()[0].text
+    await up.ann.click("Submit")
+    assert (await up.shown(ask)).walk.answers[0].value == ["number 3", "number 4"]
+
+
+async def test_a_search_that_finds_nothing_says_so(up: Rig) -> None:
+    await posted(up, MANY)
+    await up.ann.click("Search…")
+    up.ann.fill("Search…", "nowhere")
+    assert (await up.ann.submit()).answered
+    assert "Nothing matches" in up.ann.notes()[0].text

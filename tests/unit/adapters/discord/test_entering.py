@@ -1,0 +1,149 @@
+"""Modals of several pages, mistakes in them, and nothing typed lost, also over a restart."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig, surface_in_front_of
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 2},
+        "age": {"type": "integer", "minimum": 0},
+        "color": {"enum": ["red", "green"]},
+        "sizes": {"type": "array", "items": {"enum": ["S", "M", "L"]}},
+        "news": {"type": "boolean"},
+        "born": {"type": "string", "format": "date"},
+        "city": {"enum": [f"city {n}" for n in range(40)]},
+    },
+    "required": ["name", "age"],
+}
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": "who", "text": "Who are you?", "answer_type": "schema", "schema": PERSON}
+]
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+async def first_page(up: Rig, age: str = "36") -> None:
+    await up.ann.click("Fill in")
+    up.ann.fill("name", "Ada")
+    up.ann.fill("age", age)
+    up.ann.fill("color", "green")
+    up.ann.fill("sizes", ["S", "L"])
+    up.ann.fill("news", "No")
+    assert (await up.ann.submit()).answered
+
+
+async def second_page(up: Rig) -> None:
+    assert (await up.ann.click("Continue")).answered
+    up.ann.fill("born", "1815-12-10")
+    up.ann.fill("city", "7")
+    assert (await up.ann.submit()).answered
+
+
+async def test_a_form_of_seven_fields_is_entered_in_two_pages(up: Rig) -> None:
+    ask = await up.shown(await up.submit(QUESTIONS))
+    await first_page(up)
+    await second_page(up)
+    stored = await up.shown(ask)
+    assert stored.walk.answers[0].value == {
+        "name": "Ada",
+        "age": 36,
+        "color": "green",
+        "sizes": ["S", "L"],
+        "news": False,
+        "born": "1815-12-10",
+        "city": "city 6",
+    }
+    assert "Answered" in up.ann.notes()[0].text
+    assert up.ann.notes()[0].controls == []
+
+
+async def test_a_mistake_is_told_and_the_page_opens_again_as_it_was_entered(up: Rig) -> None:
+    ask = await up.shown(await up.submit(QUESTIONS))
+    await first_page(up, age="old")
+    await second_page(up)
+    note = up.ann.notes()[0]
+    assert "age must be a whole number" in note.text
+    first = up.ann.modal
+    assert (await up.ann.click("Fill in", on=note.message)).answered
+    assert up.ann.modal is not None
+    assert up.ann.modal.field("name").value == "Ada"
+    assert up.ann.modal.field("age").value == "old"
+    assert up.ann.modal is not first
+    up.ann.fill("age", "36")
+    assert (await up.ann.submit()).answered
+    assert (await up.ann.click("Continue")).answered
+    assert up.ann.modal.field("born").value == "1815-12-10"
+    assert (await up.ann.submit()).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_every_opening_of_a_modal_has_an_id_of_its_own(up: Rig) -> None:
+    await up.shown(await up.submit(QUESTIONS))
+    ids = set()
+    for _ in range(3):
+        await up.ann.click("Fill in")
+        assert up.ann.modal is not None
+        ids.add(up.ann.modal.data["custom_id"])
+        up.ann.dismiss()
+    assert len(ids) == 3
+
+
+async def test_a_text_longer_than_one_input_is_edited_in_parts(up: Rig) -> None:
+    text = " ".join(f"word{n}" for n in range(1_400))
+    ask = await up.submit(
+        [{"id": "t", "text": "Edit this", "answer_type": "text", "default": text}]
+    )
+    await up.shown(ask)
+    await up.ann.click("Answer")
+    assert up.ann.modal is not None
+    assert len(up.ann.modal.fields) == 3
+    last = up.ann.modal.fields[-1]
+    up.ann.fill(last.label, str(last.value) + " end")
+    assert (await up.ann.submit()).answered
+    stored = await up.shown(ask)
+    assert stored.walk.answers[0].value == text + " end"
+
+
+async def test_json_that_does_not_fit_is_told_and_kept(up: Rig) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    ask = await up.submit([{"id": "s", "text": "List", "answer_type": "schema", "schema": schema}])
+    await up.shown(ask)
+    for typed, words in (("[1, 2", "not JSON"), ('[1, "two"]', "two")):
+        await up.ann.click("Fill in", channel=up.channel)
+        assert up.ann.modal is not None
+        up.ann.fill("Your answer, as JSON", typed)
+        assert (await up.ann.submit()).answered
+        note = up.ann.notes()[0]
+        assert words in note.text
+        await up.ann.click("Fill in", on=note.message)
+        assert up.ann.modal.field("Your answer, as JSON").value == typed
+    up.ann.fill("Your answer, as JSON", "[1, 2]")
+    assert (await up.ann.submit()).answered
+    assert (await up.shown(ask)).walk.answers[0].value == [1, 2]
+
+
+async def test_what_was_entered_on_the_first_page_outlives_the_process(tmp_path: Path) -> None:
+    async with rig(tmp_path, "http") as up:
+        ask = await up.shown(await up.submit(QUESTIONS))
+        await first_page(up)
+        other = tmp_path / "answerback.db"
+        await up.surface.stop()
+        await up.store.close()
+        async with surface_in_front_of(up.discord, other, "http") as (_, _, store, _):
+            await second_page(up)
+            stored = await store.get(ask.id)
+            assert stored is not None
+            assert stored.status == "answered"
