@@ -96,14 +96,15 @@ class Deliverer:
             if self._crashed is not None:
                 crashed, self._crashed = self._crashed, None
                 raise crashed
+            now = self._clock.now()
             try:
-                more = await self._look()
-                # What is due by now is in memory, and wakes us at its end.
-                due = None if more else await self._store.next_delivery(self._clock.now())
+                more = await self._look(now)
+                # What was due by then is in memory, and wakes us at its end.
+                due = None if more else await self._store.next_delivery(now)
             except StoreError as error:
                 extra = {"action": "delivery_waits"}
                 logger.warning("Webhooks wait for the database: %s", error, extra=extra)
-                more, due = False, self._clock.now() + _DATABASE_PAUSE
+                more, due = False, now + _DATABASE_PAUSE
             if not more:
                 await self._sleep(due)
 
@@ -128,9 +129,8 @@ class Deliverer:
             for task in waiting:
                 task.cancel()
 
-    async def _look(self) -> bool:
+    async def _look(self, now: float) -> bool:
         """Takes what is due into memory; whether there may be more."""
-        now = self._clock.now()
         limit = _BATCH + self._unleased
         found = await self._store.due_deliveries(now, limit)
         postponed = [stored for one in found if (stored := self._take(one, now)) is not None]

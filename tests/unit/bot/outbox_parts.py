@@ -1,0 +1,157 @@
+"""What tests of webhooks share: an outbox over a real file, with names that resolve as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from bot.ask import Ask, Entry
+from bot.callbacks import AddressRules, Callbacks, guarded_session
+from bot.delivery import Deliverer
+from bot.errors import StoreError
+from bot.ports import StoredDelivery
+from bot.routing import Rules
+from bot.sending import Sender
+from bot.service import Service
+from bot.walker import Answer
+from storage.sqlite import SqliteStore
+from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user
+
+SECRET = "whsec_" + base64.b64encode(b"a secret of the tests, 32 bytes.").decode()
+OTHER_SECRET = "whsec_" + base64.b64encode(b"another secret, also of 32 bytes").decode()
+
+
+class WatchedStore(SqliteStore):
+    """A store that tells when tries are noted, and fails as often as a test says."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.noted = asyncio.Condition()
+        self.failures = 0
+
+    async def tried(
+        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+    ) -> None:
+        if self.failures and entries:
+            self.failures -= 1
+            raise StoreError("the disk is full")
+        await super().tried(results, entries)
+        async with self.noted:
+            self.noted.notify_all()
+
+
+class Names(AbstractResolver):
+    """Resolves names as a test says; the last answer of a name holds."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, list[list[str]]] = {}
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        answers = self.answers[host]
+        found = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in found
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class Outbox:
+    """A service with its outbox and what drains it."""
+
+    store: WatchedStore
+    clock: ManualClock
+    service: Service
+    names: Names
+    callbacks: Callbacks
+    deliverers: list[Deliverer] = field(default_factory=list)
+
+    async def ask(self, url: str, **envelope: Any) -> Ask:
+        """An open ask with a callback."""
+        body = ask_user(callback={"url": url}, **envelope)
+        return (await self.service.submit(body)).ask
+
+    async def answered(self, url: str) -> Ask:
+        """An ask that has been answered, so that its webhook is due."""
+        ask = await self.ask(url)
+        await self.service.act(ask.id, Answer(value=True), actor())
+        return ask
+
+    @asynccontextmanager
+    async def draining(self, *, timeout: float = 5.0) -> AsyncIterator[Deliverer]:
+        """The outbox drained for as long as the context lasts; then at once as dead as after a kill."""
+        async with guarded_session(self.callbacks.rules, self.names) as http:
+            sender = Sender(http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout)
+            deliverer = Deliverer(self.store, self.clock, sender, jitter=lambda: 1.0)
+            self.service.hooks.deliver = deliverer.wake
+            task = asyncio.create_task(deliverer.run())
+            try:
+                yield deliverer
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await deliverer.stop(grace=0)
+
+    async def delivery(self, ask: Ask) -> StoredDelivery:
+        """The one delivery of an ask."""
+        page = await self.store.deliveries(state=None, agent=None, after=None, limit=200)
+        (found,) = [row for row in page.rows if row.delivery.ask_id == ask.id]
+        return found
+
+    async def tried(self, ask: Ask, tries: int) -> StoredDelivery:
+        """The ask's delivery, once that many tries are noted."""
+        async with asyncio.timeout(WAIT), self.store.noted:
+            while (found := await self.delivery(ask)).tries < tries:
+                await self.store.noted.wait()
+        return found
+
+    async def lines(self, ask: Ask) -> list[dict[str, Any]]:
+        """What the record says of tries."""
+        record = await self.store.record(ask.id)
+        return [dict(one.entry.body) for one in record if one.entry.kind == "delivery"]
+
+
+@asynccontextmanager
+async def outbox(
+    folder: Path,
+    *,
+    allow: Sequence[str] = (),
+    secrets: Sequence[str] = (SECRET,),
+    rules: Rules | None = None,
+) -> AsyncIterator[Outbox]:
+    """An outbox in a folder."""
+    store = WatchedStore(folder / "asks.db")
+    await store.open()
+    clock = ManualClock(float(int(time.time())))
+    callbacks = Callbacks(AddressRules(allow), {None: secrets})
+    service = Service(
+        store,
+        clock,
+        {"chat": FakeSurface(), "web": FakePage("web", responders=("anyone",))},
+        known_surfaces=frozenset({"pager"}),
+        rules=rules,
+        check_callback=callbacks.check,
+    )
+    yield Outbox(store, clock, service, Names(), callbacks)
+    await store.close()
