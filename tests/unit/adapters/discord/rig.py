@@ -72,7 +72,7 @@ async def surface_in_front_of(
         stack.push_async_callback(store.close)
         http = await stack.enter_async_context(aiohttp.ClientSession())
         surface = DiscordSurface(
-            bot_token=discord.application.token,
+            bot_token=options.pop("bot_token", discord.application.token),
             http=http,
             labels=Labels(),
             public_key=discord.application.public_key if mode == "http" else None,

@@ -1,0 +1,228 @@
+"""Typed answers, and the connection: lost, resumed with duplicates, refused, shared by shards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.world import Channel, Message
+from tests.unit.adapters.discord.rig import Rig, rig, surface_in_front_of
+
+TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
+TWO = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}, *TEXT]
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
+        yield made
+
+
+def own_thread(up: Rig, ask: Ask) -> Channel:
+    assert ask.thread is not None
+    return up.discord.world.channel(int(ask.thread.id or 0))
+
+
+async def marked(up: Rig, message: Message, emoji: str = "✅") -> None:
+    await up.ann.until(lambda: emoji in message.reactions)
+
+
+async def test_words_typed_in_the_asks_own_thread_are_the_answer(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TEXT))
+    message = up.ann.types(own_thread(up, ask), "because of *this*")
+    await marked(up, message)
+    stored = await up.shown(ask)
+    assert stored.walk.answers[0].value == "because of *this*"
+
+
+async def test_an_option_is_chosen_by_its_label_or_number(up: Rig) -> None:
+    options = {"answer_type": "select", "options": ["red", "green", "blue"]}
+    ask = await up.submit(
+        [{"id": "a", "text": "A?", **options}, {"id": "b", "text": "B?", **options}]
+    )
+    thread = own_thread(up, await up.shown(ask))
+    await marked(up, up.ann.types(thread, "Green"))
+    await marked(up, up.ann.types(thread, "3"))
+    assert [a.value for a in (await up.shown(ask)).walk.answers] == ["green", "blue"]
+
+
+async def test_in_an_older_thread_only_a_mention_or_a_reply_is_meant(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    ask = await up.shown(
+        await up.submit([*TEXT, *_more()], to=f"discord:{up.channel.id}/{thread.id}")
+    )
+    prompt = up.ann.latest(thread).message
+    chatter = up.ann.types(thread, "lunch, anybody?")
+    await marked(up, up.ann.mentions_bot(thread, "first"))
+    await marked(up, up.ann.replies(prompt, "second"))
+    assert [a.value for a in (await up.shown(ask)).walk.answers] == ["first", "second"]
+    assert chatter.reactions == {}
+
+
+async def test_words_of_a_stranger_are_left_alone(up: Rig) -> None:
+    eve = up.discord.person("eve", up.guild)
+    ask = await up.shown(await up.submit(TEXT))
+    thread = own_thread(up, ask)
+    ignored = eve.types(thread, "I say no")
+    await marked(up, up.ann.types(thread, "I say yes"))
+    assert ignored.reactions == {}
+    assert (await up.shown(ask)).walk.answers[0].value == "I say yes"
+
+
+async def test_json_that_does_not_fit_is_marked_so(up: Rig) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    ask = await up.shown(
+        await up.submit([{"id": "s", "text": "L", "answer_type": "schema", "schema": schema}])
+    )
+    await marked(up, up.ann.types(own_thread(up, ask), '["a"]'), "❌")
+    await marked(up, up.ann.types(own_thread(up, ask), "[1]"))
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_a_direct_message_is_an_answer(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TEXT, to=f"discord:@{up.ann.id}", responders=None))
+    await marked(up, up.ann.dm("here it is"))
+    assert (await up.shown(ask)).walk.answers[0].value == "here it is"
+
+
+async def test_a_message_delivered_twice_counts_once(up: Rig) -> None:
+    ask = await up.shown(await up.submit([*TEXT, *_more()]))
+    message = up.ann.types(own_thread(up, ask), "only once")
+    await marked(up, message)
+    up.discord.gateway.repeat("MESSAGE_CREATE", count=3)
+    again = up.ann.types(own_thread(up, ask), "and twice")
+    await marked(up, again)
+    assert [a.value for a in (await up.shown(ask)).walk.answers] == ["only once", "and twice"]
+
+
+async def test_an_interaction_delivered_twice_counts_once(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    await up.ann.click("Yes")
+    up.discord.gateway.repeat("INTERACTION_CREATE", count=3)
+    await up.discord.faults.called("POST /interactions/*/*/callback", 4)
+    assert (await up.shown(ask)).revision == ask.revision + 1
+    assert up.ann.notes() == []
+
+
+@pytest.mark.parametrize("cut", [lambda d: d.gateway.disconnect(4000), lambda d: _abort(d)])
+async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
+    up: Rig, cut: Callable[[FakeDiscord], Any]
+) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    up.discord.gateway.replay_extra = 5
+    await up.ann.click("Yes")
+    await cut(up.discord)
+    assert up.surface.ready() is None
+    message = up.ann.types(own_thread(up, ask), "typed while it was away")
+    await marked(up, message)
+    stored = await up.shown(ask)
+    assert [a.value for a in stored.walk.answers] == [True, "typed while it was away"]
+
+
+async def test_a_session_that_cannot_be_resumed_is_begun_anew(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    up.discord.gateway.refuse_resume = True
+    await up.discord.gateway.disconnect(4000)
+    await up.ann.until(lambda: len(up.discord.gateway.identifies) == 2, timeout=15)
+    await up.discord.gateway.connected()
+    assert (await up.ann.click("Yes")).answered
+    assert (await up.shown(ask)).revision == ask.revision + 1
+
+
+async def test_without_the_content_intent_it_connects_and_mentions_still_count(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with FakeDiscord() as discord:
+        discord.application.message_content = False
+        guild = discord.add_guild()
+        channel, ann = discord.add_channel(guild), discord.person("ann", guild)
+        up = surface_in_front_of(discord, tmp_path / "a.db", "gateway")
+        async with up as (surface, service, store, shower):
+            made = Rig(discord, surface, service, store, shower, guild, channel, ann)
+            assert surface.ready() is None
+            assert "lacks the Message Content intent" in caplog.text
+            ask = await made.shown(await made.submit(TEXT))
+            thread = own_thread(made, ask)
+            unread = ann.types(thread, "cannot be read")
+            await marked(made, ann.mentions_bot(thread, "can be read"))
+            assert unread.reactions == {}
+            assert (await made.shown(ask)).walk.answers[0].value == "can be read"
+
+
+async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: Path) -> None:
+    async with FakeDiscord() as discord:
+        discord.gateway.closing = 4004
+        async with surface_in_front_of(discord, tmp_path / "a.db", "gateway") as (surface, *_):
+            assert "4004" in (surface.ready() or "")
+            assert len(discord.gateway.identifies) == 1
+
+
+async def test_a_wrong_token_is_said_in_words(tmp_path: Path) -> None:
+    async with FakeDiscord() as discord:
+        options = {"bot_token": "1.not.it"}
+        async with surface_in_front_of(discord, tmp_path / "a.db", "gateway", **options) as (
+            surface,
+            *_,
+        ):
+            assert "discord.bot_token" in (surface.ready() or "")
+            assert discord.gateway.identifies == []
+
+
+async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
+    async with rig(tmp_path, shards=2) as up:
+        await up.discord.gateway.connected(2)
+        shards = sorted(tuple(each["shard"]) for each in up.discord.gateway.identifies)
+        assert shards == [(0, 2), (1, 2)]
+        second = up.discord.add_guild("Beta")
+        elsewhere, bob = up.discord.add_channel(second), up.discord.person("bob", second)
+        first = await up.shown(await up.submit(TEXT))
+        other = await up.shown(
+            await up.submit(TEXT, to=f"discord:{elsewhere.id}", responders=[str(bob.id)])
+        )
+        await marked(up, up.ann.types(own_thread(up, first), "in one"))
+        await marked(up, bob.types(own_thread(up, other), "in the other"))
+        assert (await up.shown(first)).status == (await up.shown(other)).status == "answered"
+
+
+async def test_the_answer_to_a_click_does_not_wait_for_limits_or_the_edit(up: Rig) -> None:
+    await up.shown(await up.submit(TWO))
+    up.discord.faults.hang("PATCH /channels/*/messages/*", times=5)
+    up.discord.rate_limits.limit = 3
+    done = await up.ann.click("Yes")
+    assert done.answered
+    assert "Why so?" in up.ann.latest(up.channel).text
+
+
+async def test_an_answer_that_discord_took_needs_no_edit(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    await up.ann.click("Yes")
+    stored = await up.shown(ask)
+    assert stored.shown_revision == stored.revision
+    assert up.discord.faults.count("PATCH /channels/*/messages/*") == 0
+
+
+async def test_an_answer_whose_line_drops_is_sent_once_more_and_then_edited(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    up.discord.faults.drop("POST /interactions/*/*/callback", after=False)
+    done = await up.ann.click("Yes")
+    assert done.answered
+    up.discord.faults.server_error("POST /interactions/*/*/callback", status=503)
+    await up.ann.click("Back", wait=False)
+    async with asyncio.timeout(5):
+        while (await up.shown(ask)).revision < 3:
+            await up.discord.faults.called("POST /interactions/*/*/callback", 3)
+    assert "Go on?" in up.ann.latest(up.channel).text
+
+
+def _more() -> list[dict[str, Any]]:
+    return [{"id": "more", "text": "And more?", "answer_type": "text"}]
+
+
+async def _abort(discord: FakeDiscord) -> None:
+    discord.gateway.abort()

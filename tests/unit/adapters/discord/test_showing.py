@@ -1,0 +1,278 @@
+"""Posting and editing under everything that can go wrong: the message converges, nothing is doubled, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.discord import rest
+from bot.ask import Ask, Destination
+from bot.errors import GoneError, UnavailableError
+from bot.ports import Actor
+from bot.walker import Answer, Person
+from tests.fakes.discord.world import Can, Channel
+from tests.unit.adapters.discord.rig import Rig, rig
+
+ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
+TWO = [*ONE, {"id": "why", "text": "Why so?", "answer_type": "text"}]
+POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
+THREAD = "POST /channels/*/messages/*/threads"
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, "http", gateway=False) as made:
+        yield made
+
+
+def posts(up: Rig, channel: Channel | None = None) -> int:
+    """How many messages of ours stand in a channel."""
+    place = channel or up.channel
+    return sum(m.author_id == up.discord.bot.id and not m.deleted for m in place.messages.values())
+
+
+async def converged(up: Rig, ask: Ask) -> Ask:
+    async with asyncio.timeout(10):
+        while (stored := await up.shown(ask)).shown_revision < stored.revision:
+            up.shower.poke(ask.id)
+    return stored
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("kind", ["drop", "server_error"])
+@pytest.mark.parametrize("place", [POST, THREAD])
+async def test_a_post_of_unknown_outcome_is_never_doubled(
+    up: Rig, place: str, kind: str, after: bool
+) -> None:
+    getattr(up.discord.faults, kind)(place, after=after)
+    ask = await converged(up, await up.submit(ONE))
+    assert posts(up) == 1
+    assert ask.thread is not None
+    assert ask.thread.id == (ask.message or {})["id"]
+
+
+async def test_a_post_is_not_doubled_when_discord_has_forgotten_the_nonce(up: Rig) -> None:
+    up.discord.faults.drop(POST, after=True)
+    up.discord.faults.code("GET /channels/*/messages", 50001)
+    ask = await up.submit(ONE)
+    await up.discord.faults.called(POST)
+    up.discord.clock.advance(600)
+    await converged(up, ask)
+    assert posts(up) == 1
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("kind", ["drop", "server_error"])
+async def test_an_edit_that_fails_is_done_again_until_the_message_shows_the_ask(
+    up: Rig, kind: str, after: bool
+) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    getattr(up.discord.faults, kind)(EDIT, after=after)
+    await up.ann.click("Yes")
+    await converged(up, ask)
+    assert "Why so?" in up.ann.latest(up.channel).text
+
+
+async def test_a_429_is_obeyed_and_the_newest_state_is_shown_afterwards(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    fault = up.discord.faults.rate_limit(EDIT, retry_after=0.2)
+    await up.ann.click("Yes")
+    await converged(up, ask)
+    assert fault.hits == 1
+    calls = up.discord.faults.calls(EDIT)
+    limited = next(i for i, call in enumerate(calls) if call.status == 429)
+    assert calls[limited + 1].at - calls[limited].at >= 0.19
+    assert "Why so?" in up.ann.latest(up.channel).text
+
+
+async def test_no_request_is_sent_while_discord_allows_none(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    up.discord.rate_limits.limit, up.discord.rate_limits.window = 2, 0.3
+    for label in ("Yes", "Back", "No", "Back", "Yes"):
+        await up.ann.click(label)
+    await converged(up, ask)
+    assert "Why so?" in up.ann.latest(up.channel).text
+    refused = [call for call in up.discord.faults.calls(EDIT) if call.status == 429]
+    assert len(refused) <= 1
+
+
+async def test_an_edit_that_hangs_is_given_up_and_done_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    monkeypatch.setattr(rest, "TIMEOUT", 0.2)
+    up.discord.faults.hang(EDIT)
+    await up.ann.click("Yes")
+    await converged(up, ask)
+    assert "Why so?" in up.ann.latest(up.channel).text
+
+
+async def test_a_message_that_somebody_deleted_is_posted_again(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    up.discord.delete(up.ann.latest(up.channel).message)
+    await up.service.act(ask.id, _yes(), _actor(up))
+    await converged(up, ask)
+    assert posts(up) == 1
+    assert "Why so?" in up.ann.latest(up.channel).text
+
+
+async def test_a_deleted_message_of_an_ended_ask_is_left_alone(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    up.discord.delete(up.ann.latest(up.channel).message)
+    await up.service.withdraw(ask.id)
+    stored = await converged(up, ask)
+    assert posts(up) == 0
+    assert stored.shown_revision == stored.revision
+
+
+async def test_an_archived_thread_is_opened_for_the_last_edit(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    ask = await up.submit(TWO, to=f"discord:{up.channel.id}/{thread.id}")
+    await up.shown(ask)
+    up.discord.set_thread(thread, archived=True)
+    await up.service.withdraw(ask.id)
+    await converged(up, ask)
+    assert "Withdrawn by Assistant" in up.ann.latest(thread).text
+
+
+async def test_a_channel_that_is_gone_ends_the_ask_in_words(up: Rig) -> None:
+    up.discord.remove_channel(up.channel)
+    stored = await converged(up, await up.submit(ONE))
+    assert stored.status == "failed"
+    assert stored.outcome is not None
+    assert "does not exist" in (stored.outcome.message or "")
+
+
+async def test_a_missing_permission_ends_the_ask_and_tells_the_operator(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    up.discord.deny(up.channel, Can.SEND_MESSAGES)
+    stored = await converged(up, await up.submit(ONE))
+    assert stored.status == "failed"
+    assert "permission" in caplog.text
+
+
+@pytest.mark.parametrize("why", ["no permission", "too many"])
+async def test_where_no_thread_can_be_made_the_ask_stays_in_the_channel(up: Rig, why: str) -> None:
+    if why == "too many":
+        up.discord.world.max_active_threads = 0
+    else:
+        up.discord.deny(up.channel, Can.CREATE_PUBLIC_THREADS)
+    ask = await converged(up, await up.submit(ONE))
+    assert ask.thread is not None
+    assert ask.thread.id is None
+    assert (await up.ann.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_a_forum_gets_a_post_and_no_second_one(up: Rig) -> None:
+    forum = up.discord.add_forum(up.guild)
+    up.discord.faults.drop("POST /channels/*/threads", after=True)
+    ask = await converged(up, await up.submit(TWO, to=f"discord:{forum.id}"))
+    threads = [each for each in up.discord.world.channels.values() if each.parent_id == forum.id]
+    assert len(threads) == 1
+    assert ask.thread is not None
+    assert (ask.thread.channel, ask.thread.id) == (str(forum.id), str(threads[0].id))
+    assert (await up.ann.click("Yes")).answered
+    await converged(up, ask)
+    assert "Why so?" in up.ann.latest(threads[0]).text
+
+
+async def test_a_forum_that_wants_a_tag_is_told_to_the_operator(up: Rig) -> None:
+    forum = up.discord.add_forum(up.guild, tags=("help",), requires_tag=True)
+    stored = await converged(up, await up.submit(ONE, to=f"discord:{forum.id}"))
+    assert stored.outcome is not None
+    assert "tag" in (stored.outcome.message or "")
+
+
+async def test_a_person_is_asked_in_direct_messages(up: Rig) -> None:
+    ask = await up.submit(ONE, to=f"discord:@{up.ann.id}", responders=None)
+    await up.shown(ask)
+    dm = up.discord.direct(up.ann.user)
+    assert (await up.ann.click("Yes", channel=dm)).answered
+    stored = await converged(up, ask)
+    assert stored.status == "answered"
+    assert stored.thread is not None
+    assert "@me" in (stored.thread.url or "")
+
+
+async def test_a_person_who_takes_no_direct_messages_ends_the_ask(up: Rig) -> None:
+    shy = up.discord.person("shy", up.guild, dms_open=False)
+    ask = await up.submit(ONE, to=f"discord:@{shy.id}", responders=None)
+    stored = await converged(up, ask)
+    assert stored.status == "failed"
+    assert stored.outcome is not None
+    assert "direct messages" in (stored.outcome.message or "")
+
+
+async def test_what_discord_calls_malformed_is_shown_plainly(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    up.discord.faults.code(POST, 50035)
+    ask = await converged(up, await up.submit(ONE))
+    assert "Go on?" in up.ann.latest(up.channel).text
+    assert "Reply" in up.ann.latest(up.channel).labels
+    assert "defect of ours" in caplog.text
+    assert ask.open
+
+
+async def test_what_the_agent_sends_notifies_nobody_and_nothing_is_live(up: Rig) -> None:
+    text = f"@everyone <@{up.ann.id}> https://evil.example [ok](https://evil.example) <t:0>"
+    await up.shown(
+        await up.submit([{"id": "x", "text": text, "context": text, "answer_type": "text"}])
+    )
+    assert up.discord.pings == []
+    await up.ann.click("Answer")
+    up.ann.fill("Your answer", text)
+    await up.ann.submit()
+    assert up.discord.pings == []
+
+
+async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
+    ask = await up.shown(await up.submit(ONE))
+    up.discord.faults.drop(POST, after=True)
+    with pytest.raises(UnavailableError):
+        await up.surface.remind(ask, 0)
+    up.discord.clock.advance(600)
+    await up.surface.remind(ask, 0)
+    thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
+    assert posts(up, thread) == 1
+    assert [ping.whom for ping in up.discord.pings] == [(f"user:{up.ann.id}",)]
+    await up.surface.remind(ask, 1)
+    assert posts(up, thread) == 2
+
+
+async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up: Rig) -> None:
+    ask = await up.shown(await up.submit(ONE))
+    other = up.discord.add_channel(up.guild, "other")
+    old = up.ann.latest(up.channel).message
+    await up.surface.moved(ask, ask.message or {}, _to(other))
+    assert up.ann.sees(old).controls == []
+    assert f"<#{other.id}>" in up.ann.sees(old).text
+
+
+async def test_an_unknown_channel_is_a_gone_place(up: Rig) -> None:
+    ask = await up.shown(await up.submit(ONE))
+    nowhere = ask.model_copy(update={"message": None, "destination": _to(None)})
+    with pytest.raises(GoneError):
+        await up.surface.show(nowhere, _save)
+
+
+def _yes() -> Answer:
+    return Answer(value=True)
+
+
+def _actor(up: Rig) -> Actor:
+    return Actor(Person(surface="discord", user_id=str(up.ann.id), name="Ann"))
+
+
+def _to(channel: Channel | None) -> Destination:
+    return Destination(surface="discord", channel=str(channel.id) if channel else "1")
+
+
+async def _save(_shown: object) -> None:
+    return None
