@@ -66,7 +66,8 @@ def needs_list(question: Question) -> bool:
 def listed(question: Question) -> list[str]:
     """The options as numbered texts in full."""
     return [
-        f"{number}. {each.label}" + (f"\n{each.description}" if each.description else "")
+        f"{number}. {visible(each.label)}"
+        + (f"\n{visible(each.description)}" if each.description else "")
         for number, each in enumerate(question.options, 1)
     ]
 

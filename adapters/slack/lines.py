@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from adapters import texts, words
+from adapters.plain import visible
 from adapters.slack.blocks import escape
 from bot.ask import Status
 from bot.form import AnswerType
@@ -40,14 +41,14 @@ def who(person: Person) -> str:
 
 
 def answered(line: Line, labels: Labels) -> str:
-    return f"{line.question.text}\n➜ {given(line, labels)}"
+    return f"{visible(line.question.text)}\n➜ {given(line, labels)}"
 
 
 def given(line: Line, labels: Labels, between: str = "\n") -> str:
     """An answer as people read it, marked where no person gave it."""
     if line.given is None:
         return labels.not_answered
-    text = text_of(line.question, line.given)
+    text = visible(text_of(line.question, line.given))
     if line.question.answer_type is AnswerType.MULTI_SELECT and not line.given.other:
         text = text.replace("\n", between)
     note = words.source_note(line.given.source, labels)

@@ -38,7 +38,9 @@ def preview(view: View, labels: Labels, index: int, metadata: str) -> Block | No
     text = options[index].preview if index < len(options) else None
     if not text:
         return None
-    pieces = texts.chunks(visible(f"{options[index].label}\n\n{text}"), limits.SECTION_TEXT)
+    pieces = texts.chunks(
+        f"{visible(options[index].label)}\n\n{visible(text)}", limits.SECTION_TEXT
+    )
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
     blocks = [section(piece) for piece in pieces if piece.strip()]
     return modal(labels.preview, callback, metadata, blocks, close=labels.close)
@@ -67,7 +69,7 @@ def full_text(view: View, labels: Labels) -> str:
         prefill = view.prompt.prefill
         if prefill is not None:
             text = prefill if isinstance(prefill, str) else as_json(prefill)
-            parts.append(labels.prefilled.format(text=text))
+            parts.append(labels.prefilled.format(text=visible(text)))
     if view.prompt is not None and view.lines:
         parts.append(f"{labels.answered_so_far}:")
     for line in view.lines:
@@ -76,18 +78,22 @@ def full_text(view: View, labels: Labels) -> str:
             answer = texts_of(line.question, line.given)
             note = words.source_note(line.given.source, labels)
             answer += [f"({note})"] if note else []
-        parts.append("\n".join([line.question.text, *(f"➜ {each}" for each in answer)]))
+        parts.append(
+            "\n".join([visible(line.question.text), *(f"➜ {visible(each)}" for each in answer)])
+        )
     if view.reply is not None:
-        parts.append(f"“{view.reply}”")
+        parts.append(f"“{visible(view.reply)}”")
     parts.append(words.ending(view, labels))
     return "\n\n".join(part for part in parts if part.strip())
 
 
 def question_parts(question: Question, labels: Labels) -> list[str]:
     """All of a question: header, context, text, options with descriptions and previews, or its schema."""
-    parts = [question.header or "", question.context or "", question.text]
+    parts = [visible(part or "") for part in (question.header, question.context, question.text)]
     for each, text in zip(question.options, choices.listed(question), strict=True):
-        parts.append(f"{text}\n{labels.preview}:\n{each.preview}" if each.preview else text)
+        parts.append(
+            f"{text}\n{labels.preview}:\n{visible(each.preview)}" if each.preview else text
+        )
     if question.answer_type is AnswerType.SCHEMA:
         parts.append(as_json(question.json_schema))
     return parts

@@ -61,7 +61,7 @@ def render(view: View, labels: Labels) -> Message:
 def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     question = prompt.question
     title = words.asks_line(sheet.view, sheet.labels)
-    sheet.small(f"{title} · {question.header}" if question.header else title, TITLE_ROOM)
+    sheet.small(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
     if (question.context or "").strip():
         sheet.paragraphs(question.context or "", CONTEXT_ROOM)
     sheet.headline(question.text, QUESTION_ROOM)
@@ -245,7 +245,7 @@ def _record(sheet: Sheet) -> None:
             [lines.answered(line, labels) for line in view.lines], sheet.left - REPLY_ROOM - SPARE
         )
     if view.reply is not None:
-        sheet.paragraphs(f"“{view.reply}”", REPLY_ROOM)
+        sheet.paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
     sheet.blocks.append({"type": "context", "elements": [mrkdwn(lines.ending(view, labels))]})
     if sheet.shortened:
         sheet.blocks.append(sheet.row("full", [sheet.press(labels.details, Verb.FULL)]))

@@ -8,16 +8,28 @@ from pydantic import JsonValue
 from bot import ask as asks
 from bot import walker
 from bot.ask import Ask, Change, Destination, Reason, Request, Status
-from bot.form import AnswerType, Form, Option, Question
+from bot.form import AnswerType, Form, Option, Persistence, Question
 from bot.walker import Action, Answer, Back, EndTurn, Other, Person, Reply, Submit
 from tests import strategies
 
 ASK_ID = "ask_0123456789abcdef01234567"
 ADA = Person(surface="slack", user_id="U0ADA", name="ada")
 _FRAGMENTS = st.sampled_from(
-    ["word ", "*bold* _x_ ~y~ `z` ", "<!channel> <@U1> & ", "漢字テスト ", "👩‍👩‍👧‍👦🏽 ", "שלום‮עולם ", "é̂̃ ", "a\nb\n\n", "x" * 97,
-     ":smile: https://evil.example ", "\x00\x07\r\n", "```code``` "]
-)  # fmt: skip
+    [
+        "word ",
+        "*bold* _x_ ~y~ `z` ",
+        "<!channel> <@U1> & ",
+        "漢字テスト ",
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467\U0001f3fd ",
+        "\u05e9\u05dc\u202e\u05e2 ",
+        "e\u0302\u0303 ",
+        "a\nb\n\n",
+        "x" * 97,
+        ":smile: https://evil.example ",
+        "\x00\x07\r\n",
+        "```code``` ",
+    ]
+)
 
 
 def ask_of(form: Form, **changes: object) -> Ask:
@@ -55,9 +67,12 @@ def big_texts(most: int) -> st.SearchStrategy[str]:
     repeated = st.builds(
         lambda part, length: (part * (length // len(part) + 1))[:length],
         _FRAGMENTS,
-        st.integers(1, most) | st.sampled_from([most, min(most, 3000), min(most, 3001), 75, 76, 150, 151]),
+        st.integers(1, most)
+        | st.sampled_from([most, min(most, 3000), min(most, 3001), 75, 76, 150, 151]),
     )
-    return (repeated | strategies.texts(60)).filter(lambda text: bool(text.strip()) and len(text) <= most)
+    return (repeated | strategies.texts(60)).filter(
+        lambda text: bool(text.strip()) and len(text) <= most
+    )
 
 
 @st.composite
@@ -71,7 +86,9 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
         described = draw(st.none() | big_texts(20_000 if count <= 5 else 100))
         preview = draw(st.none() | big_texts(20_000 if count <= 5 else 100))
         options = tuple(
-            Option(value=f"v{i}", label=f"{i} {label}"[:1_000], description=described, preview=preview)
+            Option(
+                value=f"v{i}", label=f"{i} {label}"[:1_000], description=described, preview=preview
+            )
             for i in range(count)
         )
     schema = draw(st.sampled_from(strategies.SCHEMAS)) if kind is AnswerType.SCHEMA else None
@@ -84,7 +101,7 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
         options=options,
         json_schema=schema,
         other=bool(options) and draw(st.booleans()),
-        persistence=draw(st.sampled_from(["none", "turn"])),
+        persistence=draw(st.sampled_from(Persistence)),
     )
     if draw(st.booleans()):
         question = question.model_copy(
@@ -103,9 +120,7 @@ def big_values(question: Question) -> st.SearchStrategy[JsonValue]:
 @st.composite
 def big_asks(draw: st.DrawFn) -> Ask:
     """An ask in any state: open at any question, in review, or ended in any way."""
-    questions = tuple(
-        draw(big_questions(f"q{i}")) for i in range(draw(st.integers(1, 3)))
-    )
+    questions = tuple(draw(big_questions(f"q{i}")) for i in range(draw(st.integers(1, 3))))
     small = all(len(q.options) <= 11 for q in questions)
     copies = draw(st.sampled_from([1, 1, 1, 33])) if small else 1
     questions = tuple(

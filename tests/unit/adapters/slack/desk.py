@@ -17,7 +17,13 @@ from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
-_OFFERS = {"back": "back", "reply": "reply", "end_turn": "end_turn", "submit": "submit", "other": "other"}
+_OFFERS = {
+    "back": "back",
+    "reply": "reply",
+    "end_turn": "end_turn",
+    "submit": "submit",
+    "other": "other",
+}
 
 
 class SlackDesk:
@@ -131,7 +137,7 @@ class SlackDesk:
         """Radios may read alike: the person picks by place."""
         ada = self._rig.ada
         entry = {"type": menu.kind, "selected_option": menu.choices[place].option}
-        await ada._enter(self._live().snapshot(), menu, entry)  # noqa: SLF001
+        await ada._enter(self._live().snapshot(), menu, entry)
 
     async def _writes(self, verb: Verb, value: JsonValue) -> None:
         await self._press(verb)
@@ -177,7 +183,11 @@ class SlackDesk:
         """By action id: an option may be called "Back"."""
         shown = self._live().snapshot()
         [control] = [c for c in self._sight().controls if c.action_id == name]
-        action = {"type": "button", "text": control.element["text"], "value": control.element["value"]}
-        ack = await self._rig.ada._act(shown, control, action)  # noqa: SLF001
+        action = {
+            "type": "button",
+            "text": control.element["text"],
+            "value": control.element["value"],
+        }
+        ack = await self._rig.ada._act(shown, control, action)
         assert ack.ok, ack
         return ack

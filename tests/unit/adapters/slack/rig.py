@@ -144,6 +144,8 @@ async def workspace() -> AsyncIterator[tuple[FakeSlack, Person, Person]]:
 @asynccontextmanager
 async def rig(tmp_path: Path, mode: Mode = "socket") -> AsyncIterator[Rig]:
     """A fresh world with the surface connected to it."""
-    async with workspace() as (slack, ada, bob):
-        async with app_in_front_of(slack, tmp_path / "answerback.db", mode) as app:
-            yield Rig(slack, app, ada, bob)
+    async with (
+        workspace() as (slack, ada, bob),
+        app_in_front_of(slack, tmp_path / "answerback.db", mode) as app,
+    ):
+        yield Rig(slack, app, ada, bob)

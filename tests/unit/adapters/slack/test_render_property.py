@@ -117,5 +117,3 @@ def test_nothing_in_a_message_reaches_or_misleads_anybody(ask: Ask) -> None:
     )
     assert sight.mentions == []
     assert sight.links == []
-
-

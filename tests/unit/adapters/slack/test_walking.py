@@ -184,10 +184,8 @@ async def test_any_other_schema_is_typed_as_json_and_nothing_typed_is_lost(up: R
 
 
 async def test_a_review_of_many_answers_is_edited_by_a_menu(up: Rig) -> None:
-    questions = [
-        {"id": f"q{n}", "prompt": f"Question {n}?", "options": [{"value": "v", "label": "Only"}, {"value": "w", "label": "Other one"}]}
-        for n in range(17)
-    ]  # fmt: skip
+    options = [{"value": "v", "label": "Only"}, {"value": "w", "label": "Other one"}]
+    questions = [{"id": f"q{n}", "prompt": f"Question {n}?", "options": options} for n in range(17)]
     ask = await up.submit(name="question", arguments={"questions": questions})
     for _ in range(17):
         await up.ada.click(up.live(ask), "Only")

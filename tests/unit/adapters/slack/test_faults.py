@@ -1,0 +1,242 @@
+"""Slack fails in every way it can: the message comes to show the stored state, nothing doubled, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.slack import calls
+from bot.ask import Destination, Status
+from bot.errors import GoneError, RateLimitedError, UnavailableError
+from tests.fakes.slack.delivery import Ack
+from tests.unit.adapters.slack.rig import (
+    CHANNEL,
+    LABELS,
+    MODES,
+    Rig,
+    app_in_front_of,
+    rig,
+    workspace,
+)
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+FAULTS: dict[str, dict[str, Any]] = {
+    "429": {"status": 429, "retry_after": 1},
+    "500": {"status": 500},
+    "hang": {"hang": True},
+    "hang after it was done": {"hang": True, "when": "after"},
+    "line dropped": {"drop": True},
+    "line dropped after it was done": {"drop": True, "when": "after"},
+    "internal_error": {"error": "internal_error"},
+}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "CALL_SECONDS", 0.3)
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
+        yield made
+
+
+def _asks_shown(up: Rig, ask_id: str) -> int:
+    return sum(
+        (m.metadata or {}).get("event_payload", {}).get("ask_id") == ask_id
+        for m in up.slack.messages(CHANNEL)
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_post_that_fails_is_made_once(up: Rig, fault: str) -> None:
+    up.slack.faults.add("chat.postMessage", **FAULTS[fault])
+    ask = await up.submit(APPLY)
+    assert _asks_shown(up, ask.id) == 1
+    assert ask.shown_revision == 1
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_an_update_that_fails_is_made_up_for(up: Rig, fault: str) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    up.slack.faults.add("chat.update", **FAULTS[fault])
+    await up.ada.click(up.live(ask), LABELS.yes)
+    ask = await up.shown(ask)
+    assert ask.shown_revision == ask.revision == 2
+    assert "A note?" in up.ada.sees(up.live(ask)).text
+    assert _asks_shown(up, ask.id) == 1
+
+
+async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
+    first, second = await up.submit(APPLY, NOTE), await up.submit(APPLY, NOTE)
+    up.slack.faults.add("chat.update", status=429, retry_after=1)
+    before = up.slack.count("chat.update")
+    await up.ada.click(up.live(first), LABELS.yes)
+    await up.slack.until(lambda: up.slack.count("chat.update") == before + 1)
+    await up.ada.click(up.live(second), LABELS.yes)
+    await asyncio.gather(up.shown(first), up.shown(second))
+    updates = [call for call in up.slack.calls if call.method == "chat.update"][before:]
+    assert [call.status for call in updates] == [429, 200, 200]
+    assert updates[1].at - updates[0].at >= 1.0
+
+
+@pytest.mark.parametrize("how", ["deleted", "cant_update_message", "edit_window_closed"])
+async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    live = up.live(ask)
+    copy = live.snapshot()
+    if how == "deleted":
+        await up.ada.delete(live)
+    else:
+        up.slack.faults.add("chat.update", error=how)
+    await up.ada.click_on(copy, LABELS.yes)
+    ask = await up.shown(ask)
+    newest = up.slack.messages(CHANNEL)[-1]
+    assert newest.ts != live.ts
+    assert "A note?" in up.ada.sees(newest).text
+    assert ask.message is not None
+    assert ask.message["ts"] == newest.ts
+
+
+@pytest.mark.parametrize("code", ["is_archived", "channel_not_found", "not_in_channel"])
+async def test_a_place_that_cannot_be_reached_ends_the_ask_in_words(up: Rig, code: str) -> None:
+    up.slack.faults.add("chat.postMessage", error=code)
+    ask = await up.submit(APPLY)
+    assert ask.status is Status.FAILED
+    assert ask.outcome is not None
+    assert code in (ask.outcome.message or "")
+    assert "Do not retry" in (ask.outcome.message or "")
+
+
+async def test_a_channel_archived_in_mid_walk_keeps_the_answer_and_ends_the_ask(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    copy = up.live(ask).snapshot()
+    up.slack.workspace.channels[CHANNEL].archived = True
+    await up.ada.click_on(copy, LABELS.yes)
+    ask = await up.shown(ask)
+    assert ask.status is Status.FAILED
+    assert ask.walk.answers[0].value is True
+
+
+async def test_a_revoked_token_fails_what_nobody_has_seen_and_leaves_the_rest_open(up: Rig) -> None:
+    seen = await up.submit(APPLY, NOTE)
+    copy = up.live(seen).snapshot()
+    up.slack.revoked = True
+    unseen = await up.submit(APPLY)
+    assert unseen.status is Status.FAILED
+    assert unseen.outcome is not None
+    assert "token_revoked" in (unseen.outcome.message or "")
+    await up.ada.click_on(copy, LABELS.yes)
+    await up.slack.until(lambda: up.slack.calls[-1].method == "chat.update")
+    up.slack.revoked = False
+    seen = await up.shown(seen)
+    assert seen.shown_revision == seen.revision == 2
+
+
+async def test_refused_blocks_become_plain_text_and_a_line_for_us(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = {"errors": ["must be less than 76 characters [json-pointer:/blocks/0/text/text]"]}
+    for method in ("chat.postMessage", "chat.update"):
+        up.slack.faults.add(method, error="invalid_blocks", extra=bad)
+    with caplog.at_level(logging.ERROR):
+        ask = await up.submit(APPLY, NOTE)
+        assert "Apply the migration?" in up.ada.sees(up.live(ask)).text
+        await up.ada.type_in_thread(up.live(ask), "yes")
+        await up.slack.until(lambda: up.slack.count("chat.update") >= 2)
+        ask = await up.shown(ask)
+    assert "A note?" in up.ada.sees(up.live(ask)).text
+    assert "json-pointer:/blocks/0/text/text" in caplog.text
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_restart_between_post_and_note_finds_the_message_again(
+    tmp_path: Path, mode: Any
+) -> None:
+    async with workspace() as (slack, ada, bob):
+        async with app_in_front_of(slack, tmp_path / "db", mode) as app:
+            slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
+            up = Rig(slack, app, ada, bob)
+            submitting = asyncio.create_task(up.submit(APPLY, NOTE))
+            await slack.until(lambda: slack.messages(CHANNEL))
+            submitting.cancel()
+        slack.faults.clear()
+        async with app_in_front_of(slack, tmp_path / "db", mode) as app:
+            up = Rig(slack, app, ada, bob)
+            [message] = slack.messages(CHANNEL)
+            await app.shower.idle()
+            await ada.click(message, LABELS.yes)
+            await slack.until(lambda: "A note?" in ada.sees(message).text)
+            assert len(slack.messages(CHANNEL)) == 1
+
+
+async def test_lines_that_are_cut_are_made_again_and_clicks_go_on(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    opened = up.slack.socket.opened
+    await up.slack.socket.disconnect("refresh_requested")
+    await up.slack.socket.reconnected(opened)
+    ack = await up.ada.click(up.live(ask), LABELS.yes)
+    assert ack is not None
+    assert ack.ok
+    assert (await up.shown(ask)).revision == 2
+
+
+async def test_one_connection_renewed_loses_no_click(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    await up.slack.socket.connected(2)
+    first = up.slack.socket.connections[0]
+    await first.socket.send_json({"type": "disconnect", "reason": "refresh_requested"})
+    await first.socket.close()
+    ack: Ack | None = await up.ada.click(up.live(ask), LABELS.yes)
+    assert ack is not None
+    assert ack.ok
+
+
+async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS"])
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    with pytest.raises(UnavailableError):
+        await up.app.surface.remind(ask, 0)
+    await up.app.surface.remind(ask, 0)
+    replies = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
+    assert len(replies) == 1
+    sight = up.ada.sees(replies[0])
+    assert sight.mentions == ["U0ADA", "S0OPS"]
+    assert ask.thread is not None
+    assert (ask.thread.url, ask.thread.url) in sight.links
+    await up.app.surface.remind(ask, 1)
+    assert len([m for m in up.slack.messages(CHANNEL) if m.thread_ts]) == 2
+
+
+async def test_a_message_that_was_left_says_where_the_question_went(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    to = Destination(surface="slack", channel="C0ELSE")
+    await up.app.surface.moved(ask, ask.message or {}, to)
+    sight = up.ada.sees(up.live(ask))
+    assert sight.text == LABELS.escalated.format(where="slack C0ELSE")
+    assert sight.controls == ()
+
+
+async def test_errors_are_told_apart_for_the_operator(up: Rig) -> None:
+    client = up.app.surface._calls
+    up.slack.faults.add("auth.test", status=429, retry_after=7)
+    with pytest.raises(RateLimitedError) as limited:
+        await client.do("auth.test", client.client.auth_test)
+    assert limited.value.retry_after == 7
+    up.slack.scopes.discard("im:write")
+    ask = await up.submit(APPLY, to="slack:@U0ADA", responders=None)
+    assert ask.outcome is not None
+    assert "add the scope im:write" in (ask.outcome.message or "")
+    with pytest.raises(GoneError):
+        await client.do(
+            "conversations.info", lambda: client.client.conversations_info(channel="C0NONE")
+        )

@@ -1,0 +1,170 @@
+"""The public end of HTTP mode: what is not Slack's, new and of now is refused, and costs next to nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.slack.front import MAX_BODY, Front, decoded
+from adapters.slack.parse import parse
+from tests.fakes.slack.delivery import SentRequest, sign
+from tests.unit.adapters.slack.rig import LABELS, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, "http") as made:
+        yield made
+
+
+async def test_the_address_is_proved_to_slack(up: Rig) -> None:
+    way = up.slack.http
+    ack = await way.post(way.request("events_api", {"type": "url_verification", "challenge": "c1"}))
+    assert ack.body == {"challenge": "c1"}
+
+
+async def test_a_replayed_click_is_refused(up: Rig) -> None:
+    ask = await up.submit(APPLY, {**APPLY, "id": "again"})
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.slack.http.post(up.slack.http.sent[-1])).status == 401
+    assert (await up.shown(ask)).revision == 2
+
+
+@pytest.mark.parametrize("seconds", [-299, 299])
+async def test_a_clock_that_is_a_little_off_is_borne(up: Rig, seconds: int) -> None:
+    way = up.slack.http
+    sent = way.request("events_api", {"type": "x"}, timestamp=int(time.time()) + seconds)
+    assert (await way.post(sent)).status == 200
+
+
+@pytest.mark.parametrize("seconds", [-302, 302])
+async def test_an_old_or_future_request_is_refused(up: Rig, seconds: int) -> None:
+    way = up.slack.http
+    sent = way.request("events_api", {"type": "x"}, timestamp=int(time.time()) + seconds)
+    assert (await way.post(sent)).status == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Slack-Signature": "v0=00"},
+        {"X-Slack-Signature": "é"},
+        {"X-Slack-Signature": ""},
+        {"X-Slack-Request-Timestamp": "soon"},
+        {"X-Slack-Request-Timestamp": "-1"},
+        {"X-Slack-Request-Timestamp": "９９９"},
+    ],
+)
+async def test_a_request_that_is_not_signed_is_refused(up: Rig, headers: dict[str, str]) -> None:
+    way = up.slack.http
+    sent = way.request("interactive", {"type": "block_actions"})
+    assert (await way.post(SentRequest(sent.headers | headers, sent.body))).status == 401
+
+
+async def test_another_secret_is_refused(up: Rig) -> None:
+    way = up.slack.http
+    assert (await way.post(way.request("interactive", {}, secret="other"))).status == 401
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
+async def test_a_huge_body_is_refused_unread(up: Rig) -> None:
+    way = up.slack.http
+    sent = way.request("interactive", {})
+    ack = await way.post(SentRequest(sent.headers, b"x" * (MAX_BODY + 1)))
+    assert ack.status == 413 or "connection" in (ack.error or "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/json", b"{"),
+        ("application/json", b"[1]"),
+        ("application/json", b"\xff\xfe"),
+        ("application/json", b"[" * 100_000),
+        ("application/x-www-form-urlencoded", b"payload=%7B"),
+        ("application/x-www-form-urlencoded", b"other=1"),
+        ("application/x-www-form-urlencoded", b"payload=%ff"),
+        ("application/x-www-form-urlencoded", b""),
+        ("application/x-www-form-urlencoded", b"ssl_check=1"),
+    ],
+)
+async def test_a_signed_body_that_is_no_payload_is_a_400(up: Rig, kind: str, body: bytes) -> None:
+    now = int(time.time())
+    headers = {
+        "Content-Type": kind,
+        "X-Slack-Request-Timestamp": str(now),
+        "X-Slack-Signature": sign(up.slack.signing_secret, body, now),
+    }
+    assert (await up.slack.http.post(SentRequest(headers, body))).status == 400
+
+
+@pytest.mark.parametrize("payload", [{}, {"type": "shortcut"}, {"type": "view_closed"}])
+async def test_payloads_that_are_none_of_ours_are_acknowledged(
+    up: Rig, payload: dict[str, object]
+) -> None:
+    assert (await up.slack.http.send("interactive", payload)).ok
+
+
+async def test_old_signatures_are_forgotten() -> None:
+    now = [1_700_000_000.0]
+    front = Front("secret", _nothing, lambda: now[0])
+    for step in range(5):
+        now[0] = 1_700_000_000 + step * 400
+        stamp = str(int(now[0]))
+        signature = sign("secret", b"{}", stamp)
+        assert front.refusal(b"{}", stamp, signature) is None
+        front._seen[signature] = now[0]
+    assert len(front._seen) <= 3
+
+
+async def _nothing(kind: str, payload: object) -> object:
+    return None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+_KEYS = [
+    "type", "user", "team", "actions", "view", "state", "values", "container", "channel", "event",
+    "callback_id", "private_metadata", "trigger_id", "value", "block_id", "selected_option",
+]  # fmt: skip
+_PAYLOADS = st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=8)
+
+
+@given(
+    _PAYLOADS,
+    st.sampled_from(["block_actions", "view_submission", "message", None]),
+    st.sampled_from(["interactive", "events_api", "slash_commands"]),
+)
+def test_no_payload_makes_the_parser_raise(
+    payload: dict[str, object], kind: str | None, envelope: str
+) -> None:
+    control = "ab1:ask_0123:1:answer:true"
+    action = {"value": control, "selected_option": payload}
+    for body in (
+        payload,
+        {**payload, "type": kind},
+        {"type": kind, "user": {"id": "U1"}, "actions": [action], **payload},
+        {"type": kind, "user": {"id": "U1"}, "view": {**payload, "callback_id": control}},
+        {"event": {**payload, "type": kind}},
+    ):
+        parse(envelope, body, "T1")
+
+
+@given(_JSON)
+def test_a_body_is_decoded_as_the_standard_library_would(value: object) -> None:
+    body = ("payload=" + quote_plus(json.dumps({"v": value}))).encode()
+    assert decoded("interactive", body) == {"v": value}

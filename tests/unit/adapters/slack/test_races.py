@@ -1,0 +1,158 @@
+"""Two people at once, a double click, an older copy, the end, a stranger: one step at most, and each is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.ask import Status
+from bot.errors import UnavailableError
+from bot.walker import Person
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+ADA = Person(surface="slack", user_id="U0ADA")
+BOTH = {"responders": ["U0ADA", "U0BOB"]}
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param) as made:
+        yield made
+
+
+async def test_of_two_people_at_the_same_moment_one_counts_and_the_other_is_told_who(
+    up: Rig,
+) -> None:
+    ask = await up.submit(APPLY, NOTE, **BOTH)
+    copy = up.live(ask).snapshot()
+    acks = await asyncio.gather(up.ada.click_on(copy, LABELS.yes), up.bob.click_on(copy, LABELS.no))
+    assert all(ack is not None and ack.ok for ack in acks)
+    ask = await up.shown(ask)
+    assert ask.revision == 2
+    by = ask.walk.answers[0].by
+    assert by is not None
+    slower = up.bob if by.user_id == up.ada.id else up.ada
+    faster = up.ada if slower is up.bob else up.bob
+    assert await up.told(slower) == [LABELS.too_late.format(name=faster.user.name)]
+    assert faster.private_notes(CHANNEL) == []
+
+
+async def test_a_double_click_counts_once(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    copy = up.live(ask).snapshot()
+    await asyncio.gather(up.ada.click_on(copy, LABELS.yes), up.ada.click_on(copy, LABELS.yes))
+    assert (await up.shown(ask)).revision == 2
+    assert await up.told(up.ada) == [LABELS.too_late_unknown]
+
+
+async def test_an_older_copy_never_acts_on_a_new_prompt(up: Rig) -> None:
+    ask = await up.submit(APPLY, {**APPLY, "id": "again"}, **BOTH)
+    copy = up.live(ask).snapshot()
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.shown(ask)
+    for control in (LABELS.no, LABELS.reply):
+        await up.bob.click_on(copy, control)
+    assert await up.told(up.bob, 2) == [LABELS.too_late.format(name="ada")] * 2
+    assert (await up.shown(ask)).revision == 2
+
+
+async def test_whoever_clicks_after_the_end_is_told_how_it_ended(up: Rig) -> None:
+    ask = await up.submit(APPLY, **BOTH)
+    copy = up.live(ask).snapshot()
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.shown(ask)
+    await up.bob.click_on(copy, LABELS.no)
+    assert await up.told(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
+
+
+async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    await up.bob.click(up.live(ask), LABELS.end_turn)
+    await up.bob.click(up.live(ask), LABELS.answer)
+    notes = await up.told(up.bob, 2)
+    assert notes == [LABELS.not_allowed.format(who="@U0ADA")] * 2
+    assert up.bob.modal is None
+    assert (await up.shown(ask)).open
+
+
+async def test_a_modal_handed_in_too_late_says_so_and_keeps_what_was_typed(up: Rig) -> None:
+    ask = await up.submit(NOTE, **BOTH)
+    for person in (up.ada, up.bob):
+        await person.click(up.live(ask), LABELS.answer)
+        await person.sees_modal()
+    await up.ada.submit({LABELS.other_label: "mine"})
+    await up.bob.submit({LABELS.other_label: "a long thought"})
+    assert up.bob.modal is not None
+    seen = up.bob.sees(up.bob.modal).text
+    assert "These questions have ended" in seen
+    assert "a long thought" in seen
+    assert (await up.shown(ask)).walk.answers[0].value == "mine"
+
+
+async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
+    up.slack.workspace.add_group("S0OPS", up.bob.id)
+    ask = await up.submit(APPLY, responders=["@S0OPS"])
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert len(await up.told(up.ada)) == 1
+    await up.bob.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+    assert up.slack.count("usergroups.users.list") == 1
+
+
+async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
+    guest = up.slack.person("U0EVE", "eve", team="T0ELSE")
+    up.slack.workspace.channels[CHANNEL].members.add(guest.id)
+    ask = await up.submit(APPLY, responders=["anyone"])
+    await guest.click(up.live(ask), LABELS.yes)
+    ask = await up.shown(ask)
+    assert ask.outcome is not None
+    assert ask.outcome.ended_by is not None
+    assert ask.outcome.ended_by.user_id == "U0EVE"
+    assert ask.outcome.ended_by.name == "eve (T0ELSE)"
+
+
+async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_is_told(
+    up: Rig,
+) -> None:
+    ask = await up.submit(APPLY)
+    live = up.live(ask)
+    await up.app.store.close()
+    ack = await up.ada.click(live, LABELS.yes)
+    assert ack is not None
+    assert not ack.ok
+    assert await up.told(up.ada) == [LABELS.try_again]
+    await up.app.store.open()
+    assert (await up.shown(ask)).open
+
+
+async def test_a_modal_that_slack_does_not_open_is_said_to_be_pressed_again(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    up.slack.faults.add("views.open", error="expired_trigger_id")
+    await up.ada.click(up.live(ask), LABELS.answer)
+    assert await up.told(up.ada) == [LABELS.press_again]
+
+
+async def test_a_control_that_nobody_knows_is_not_silent(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    live = up.live(ask)
+    for element in live.blocks[-1]["elements"]:
+        element["value"] = "ab0:something:older"
+    await up.ada.click(
+        live, LABELS.back if LABELS.back in up.ada.sees(live).buttons else LABELS.reply
+    )
+    assert await up.told(up.ada) == [LABELS.not_found]
+
+
+async def test_an_unknown_group_lets_nobody_in(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=["@S0NONE"])
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert len(await up.told(up.ada)) == 1
+    assert (await up.shown(ask)).open
+    up.slack.faults.add("usergroups.users.list", status=500)
+    with pytest.raises(UnavailableError):
+        await up.app.surface.groups_of(ADA, frozenset({"S0OTHER"}))

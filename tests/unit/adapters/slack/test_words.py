@@ -1,0 +1,146 @@
+"""What people type: taken where it is meant for an ask, left alone everywhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.slack import typed
+from bot.ask import Status
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+ENV = {
+    "id": "env",
+    "text": "Which environment?",
+    "answer_type": "select",
+    "options": ["staging", "production"],
+}
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param) as made:
+        yield made
+
+
+async def test_a_reply_in_the_prompts_own_thread_is_the_answer_and_is_marked(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    said = await up.ada.type_in_thread(up.live(ask), "use <b> & 'c' at example.com")
+    await up.slack.until(lambda: said.reactions)
+    assert said.reactions == {"white_check_mark": ["U0BOT"]}
+    ask = await up.shown(ask)
+    assert ask.walk.answers[0].value == "use <b> & 'c' at example.com"
+    assert "use <b> & 'c'" in up.ada.sees(up.live(ask)).text
+
+
+async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    said = await up.ada.type_in_thread(up.live(ask), "first")
+    await up.slack.until(lambda: said.reactions)
+    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts]
+    way = up.slack.http
+    again = (
+        way.post(way.request("events_api", event.envelope, timestamp=int(time.time()) - 2))
+        if way.url
+        else up.slack.socket.send("events_api", event.envelope)
+    )
+    assert (await again).ok
+    assert (await up.shown(ask)).revision == 2
+
+
+async def test_options_are_chosen_by_label_or_number(up: Rig) -> None:
+    ask = await up.submit(ENV, {**ENV, "id": "second"})
+    for text, value in (("Production", "production"), ("1", "staging")):
+        said = await up.ada.type_in_thread(up.live(ask), text)
+        await up.slack.until(lambda s=said: s.reactions)  # type: ignore[misc]
+        ask = await up.shown(ask)
+        assert ask.walk.answers[-1].value == value
+
+
+async def test_a_given_thread_is_left_alone_but_for_a_mention(up: Rig) -> None:
+    parent = await up.bob.post(CHANNEL, "Deploying now")
+    ask = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
+    await up.ada.post(CHANNEL, "what a day", thread=parent.ts)
+    said = await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts)
+    await up.slack.until(lambda: said.reactions)
+    ask = await up.shown(ask)
+    assert [g.value for g in ask.walk.answers] == ["all <good>"]
+
+
+async def test_a_conversation_is_never_swallowed(up: Rig) -> None:
+    ask = await up.submit(ENV)
+    live = up.live(ask)
+    await up.bob.type_in_thread(live, "staging")  # may not act, and only talks
+    await up.ada.type_in_thread(live, "hm, which one do you mean?")
+    edited = await up.ada.type_in_thread(live, "let me think")
+    await up.ada.edit(edited, "production")
+    await up.ada.post(CHANNEL, "production")
+    await up.slack.queue.settle()
+    assert (await up.shown(ask)).revision == 1
+    assert up.ada.private_notes(CHANNEL) == []
+    assert up.bob.private_notes(CHANNEL) == []
+
+
+async def test_a_file_with_words_counts_and_a_broadcast_too(up: Rig) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    thread = up.live(ask).ts
+    for extra in ({"files": [{"id": "F1"}]}, {"broadcast": True}):
+        said = await up.ada.post(CHANNEL, "see the file", thread=thread, **extra)
+        await up.slack.until(lambda s=said: s.reactions)  # type: ignore[misc]
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_in_a_direct_message_any_message_counts_while_one_question_is_open(up: Rig) -> None:
+    to = {"to": f"slack:@{up.ada.id}", "responders": None}
+    ask = await up.submit(NOTE, **to)
+    said = await up.ada.type_dm("yes")
+    await up.slack.until(lambda: said.reactions)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+    first, second = await up.submit(NOTE, **to), await up.submit(NOTE, **to)
+    await up.ada.type_dm("which is it for?")
+    assert await up.told(up.ada, channel="D0ADA") == [LABELS.which_one]
+    said = await up.ada.type_in_thread(up.live(second), "this one")
+    await up.slack.until(lambda: said.reactions)
+    assert (await up.shown(second)).status is Status.ANSWERED
+    assert (await up.shown(first)).open
+
+
+async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    await up.app.store.close()
+    said = await up.ada.type_in_thread(up.live(ask), "keep me")
+    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts]
+    await up.slack.until(lambda: event.attempts)
+    assert not event.acked
+    await up.app.store.open()
+    await up.slack.until(lambda: said.reactions)
+    assert (await up.shown(ask)).walk.answers[0].value == "keep me"
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("a &lt;b&gt; &amp;amp; c", "a <b> &amp; c"),
+        ("<https://example.com/x?a=1&amp;b=2>", "https://example.com/x?a=1&b=2"),
+        ("see <http://example.com|example.com>!", "see example.com!"),
+        ("<mailto:a@b.example|a@b.example>", "a@b.example"),
+        ("<@U012|bob> and <@U013>", "@bob and @U013"),
+        ("<#C012|general>", "#general"),
+        ("<!here> <!subteam^S1|@ops>", "@here @ops"),
+        ("<!date^1700000000^{date}|Tuesday>", "Tuesday"),
+        (":tada: plain", ":tada: plain"),
+    ],
+)
+def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
+    assert typed.decoded(sent) == meant
+
+
+def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
+    assert typed.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
+    assert typed.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
+    assert typed.mentions("hey <@U0BOT|answerback>", "U0BOT")
+    assert not typed.mentions("hey <@U0BOTTLE>", "U0BOT")
