@@ -31,9 +31,6 @@ class Clock(Protocol):
         """Returns once ``now()`` has reached ``when``."""
 
 
-# --- what a surface hands in ---------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Somebody who acts: the person and the groups (user groups, roles) they are known to be in.
@@ -126,9 +123,6 @@ class Asks(Protocol):
         """Keeps (or with None drops) a draft, over restarts, for a few days."""
 
 
-# --- surfaces ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask."""
@@ -139,7 +133,10 @@ class Shown:
 
 
 class Surface(Protocol):
-    """A place where people are: renders stored asks and hands in what people do."""
+    """A place where people are: renders stored asks and hands in what people do.
+
+    `show`, `remind`, `moved` and `groups_of` may raise PlatformError, one of its kinds.
+    """
 
     name: str
     live: bool
@@ -160,9 +157,6 @@ class Surface(Protocol):
         Idempotent: showing the same ask again changes nothing. ``save`` stores a reference in the
         middle of showing (a thread that was made before its message, say), so that a crash cannot
         double it.
-
-        Raises:
-            PlatformError: one of its kinds.
         """
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -170,24 +164,13 @@ class Surface(Protocol):
 
         ``number`` is the reminder's place (0, 1, …). Safe to call again for the same number: it is
         posted once.
-
-        Raises:
-            PlatformError: one of its kinds.
         """
 
     async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """Turns the message ``left`` (at the place that an ask left) into a note without controls.
-
-        Raises:
-            PlatformError: one of its kinds.
-        """
+        """Turns the message ``left`` (at the place that an ask left) into a note without controls."""
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """Which of these groups (without the leading @) the person is in.
-
-        Raises:
-            PlatformError: one of its kinds.
-        """
+        """Which of these groups (without the leading @) the person is in."""
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
@@ -205,9 +188,6 @@ class Inquiry(Protocol):
         Raises:
             InquiryError: no answer could be had.
         """
-
-
-# --- the store -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,21 +297,13 @@ class Store(Protocol):
     """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
 
     async def open(self) -> None:
-        """Opens and migrates.
-
-        Raises:
-            DatabaseTooNewError: a newer Answerback wrote it.
-        """
+        """Opens and migrates; DatabaseTooNewError where a newer Answerback wrote it."""
 
     async def close(self) -> None:
         """Finishes what is under way and closes."""
 
     async def check(self) -> None:
-        """Proves that the store can be read and written.
-
-        Raises:
-            StoreError: it can not.
-        """
+        """Proves that the store can be read and written; StoreError where it can not."""
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """Stores a new ask, or finds the one that this idempotency key stored before."""
