@@ -1,0 +1,85 @@
+"""What tests of the agents' ways in share: a whole service in this process, and people who answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bot import app
+from bot.api.auth import hash_of, new_token
+from bot.ask import Ask
+from bot.config import Agent, Server, Settings, Storage
+from tests.service_parts import WAIT
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Served:
+    """A running service, a client of its API, and the tokens made for it."""
+
+    running: app.Running
+    http: aiohttp.ClientSession
+    tokens: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        """Where the agents' API is."""
+        return self.running.api_url
+
+    async def newest(self, count: int = 1) -> Ask:
+        """The newest ask, once there are so many."""
+        async with asyncio.timeout(WAIT):
+            with self.running.service.signals.follow("web") as follower:
+                while len(rows := (await self.running.service.store.page(limit=200)).rows) < count:
+                    await follower.changed()
+        return rows[0]
+
+    async def waited_for(self, ask: Ask, waiters: int = 1) -> None:
+        """Returns once so many wait for an ask."""
+        async with asyncio.timeout(WAIT):
+            while self.waiters(ask.id) != waiters:  # noqa: ASYNC110 - nothing tells of waiters
+                await asyncio.sleep(0.005)
+
+    def waiters(self, ask_id: str) -> int:
+        """How many wait for an ask."""
+        return len(self.running.service.signals._followers.get(ask_id, ()))
+
+    async def act(self, ask: Ask, **action: Any) -> Json:
+        """What a person does."""
+        path = f"{self.url}/v1/asks/{ask.id}/actions"
+        async with self.http.post(path, json=action) as response:
+            assert response.status == 200, await response.text()
+            found: Json = await response.json()
+            return found
+
+
+@asynccontextmanager
+async def served(
+    folder: Path, roles: dict[str, str] | None = None, **tables: Any
+) -> AsyncIterator[Served]:
+    """A service on a free port; ``roles`` are the agents with tokens, the rest tables of the settings."""
+    tokens = {name: new_token() for name in roles or {}}
+    agents = {
+        name: Agent.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
+        for name, role in (roles or {}).items()
+    }
+    settings = Settings.model_construct(
+        server=Server(port=0),
+        storage=Storage(url=f"sqlite:///{folder / 'asks.db'}"),
+        agents=agents,
+        **tables,
+    )
+    surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)
+    headers = {"Authorization": f"Bearer {tokens[surface]}"} if surface else {}
+    async with (
+        app.running(settings) as running,
+        aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=10)) as http,
+    ):
+        yield Served(running, http, tokens)
