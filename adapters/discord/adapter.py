@@ -1,6 +1,6 @@
 """Discord as a surface: the parts put together, and the two ways in which interactions come.
 
-Owns the wiring and the tasks under way. What a click does is `clicks`', what is sent is `live`'s.
+Owns the wiring and the tasks under way. What a click does is decided in `inbound`, what is sent in `posting`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from adapters.discord import notes
+from adapters.discord.blocks import Json
+from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels
-from adapters.discord.clicks import Clicks, Reply, private
-from adapters.discord.components import Json
 from adapters.discord.errors import Code
 from adapters.discord.front import PATH, Front
-from adapters.discord.gateway import Gateway, Shards
-from adapters.discord.listening import Listener
-from adapters.discord.live import Live, Save
+from adapters.discord.inbound import Inbound, Reply, private
 from adapters.discord.parse import SURFACE
-from adapters.discord.rest import Rest
+from adapters.discord.posting import Posting, Save
+from adapters.discord.sockets import Gateway, Shards
+from adapters.discord.typed import Listener
 from bot.ask import Ask, Destination
 from bot.errors import PlatformError, UnauthorizedError
 from bot.labels import Labels
@@ -66,16 +66,16 @@ class DiscordSurface:
         content: bool = True,
         shards: Shards = 1,
     ) -> None:
-        self.rest = Rest(http, bot_token, api_url)
+        self.calls = Calls(http, bot_token, api_url)
         self._labels = labels
         self._responders = responders
-        self._channels = Channels(self.rest)
-        self._live = Live(self.rest, self._channels, labels, self._ticks)
+        self._channels = Channels(self.calls)
+        self._posting = Posting(self.calls, self._channels, labels, self._ticks)
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
         if gateway:
             self._gateway = Gateway(
-                self.rest,
+                self.calls,
                 bot_token,
                 content=content,
                 shards=shards,
@@ -83,7 +83,7 @@ class DiscordSurface:
                 on_message=lambda body: self._spawn(self._heard(body)),
             )
         self._asks: Asks | None = None
-        self._clicks: Clicks | None = None
+        self._inbound: Inbound | None = None
         self._listener: Listener | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused: str | None = None
@@ -91,8 +91,8 @@ class DiscordSurface:
     async def start(self, asks: Asks) -> None:
         """See `bot.ports.Surface.start`."""
         self._asks = asks
-        self._clicks = Clicks(asks, self._labels)
-        self._listener = Listener(asks, self.rest, self._channels)
+        self._inbound = Inbound(asks, self._labels)
+        self._listener = Listener(asks, self.calls, self._channels)
         await self._introduce()
         if self._gateway is not None and self._refused is None:
             await self._gateway.start()
@@ -110,7 +110,7 @@ class DiscordSurface:
         """See `bot.ports.Surface.ready`."""
         if self._refused is not None:
             return self._refused
-        if self._clicks is None:
+        if self._inbound is None:
             return "Discord has not been started."
         return self._gateway.trouble() if self._gateway is not None else None
 
@@ -120,24 +120,24 @@ class DiscordSurface:
 
     async def show(self, ask: Ask, save: Save) -> Shown:
         """See `bot.ports.Surface.show`."""
-        return await self._live.show(ask, save)
+        return await self._posting.show(ask, save)
 
     async def remind(self, ask: Ask, number: int) -> None:
         """See `bot.ports.Surface.remind`."""
-        await self._live.remind(ask, number)
+        await self._posting.remind(ask, number)
 
     async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
         """See `bot.ports.Surface.moved`."""
-        await self._live.moved(left, to)
+        await self._posting.moved(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """Asks every server for the person's roles; Discord tells them itself wherever somebody acts in one."""
         found: set[str] = set()
-        guilds = await self.rest.get("/users/@me/guilds")
+        guilds = await self.calls.get("/users/@me/guilds")
         for guild in guilds if isinstance(guilds, list) else []:
             number = guild.get("id") if isinstance(guild, dict) else None
             try:
-                member = await self.rest.get(f"/guilds/{number}/members/{person.user_id}")
+                member = await self.calls.get(f"/guilds/{number}/members/{person.user_id}")
             except PlatformError as error:
                 if error.code not in _NO_MEMBER:
                     raise
@@ -179,10 +179,10 @@ class DiscordSurface:
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
             # Registered before anything is awaited: the show that the commit has set off finds it.
-            self._live.answering(reply.shown, taken)
+            self._posting.answering(reply.shown, taken)
         done = False
         try:
-            done = await self.rest.answer(
+            done = await self.calls.answer(
                 str(body.get("id")), str(body.get("token")), reply.callback
             )
         finally:
@@ -191,29 +191,29 @@ class DiscordSurface:
     async def _safely(self, body: Json) -> Reply:
         """The answer to an interaction, whatever goes wrong: nobody reads "This interaction failed"."""
         sorry = private(notes.retry(self._labels.try_again, "", self._labels))
-        if self._clicks is None:
+        if self._inbound is None:
             return sorry
         try:
-            return await self._clicks.answer(body)
+            return await self._inbound.answer(body)
         except Exception:
             logger.exception("An interaction failed", extra={"action": "interaction_failed"})
             return sorry
 
     async def _heard(self, body: Json) -> None:
-        if self._listener is None or self._live.bot_id is None:
+        if self._listener is None or self._posting.bot_id is None:
             return
         try:
-            await self._listener.heard(body, self._live.bot_id)
+            await self._listener.heard(body, self._posting.bot_id)
         except Exception:
             logger.exception("A typed message failed", extra={"action": "message_failed"})
 
     async def _ticks(self, ask: Ask) -> tuple[int, ...] | None:
-        return await self._clicks.ticks(ask) if self._clicks else None
+        return await self._inbound.ticks(ask) if self._inbound else None
 
     async def _introduce(self) -> None:
         """Learns who we are, by which the token is tried as well."""
         try:
-            me = await self.rest.get("/users/@me")
+            me = await self.calls.get("/users/@me")
         except UnauthorizedError as error:
             self._refused = str(error)
             logger.warning(
@@ -223,7 +223,7 @@ class DiscordSurface:
             logger.warning("Discord did not answer: %s", error, extra={"action": "start_late"})
             self._spawn(self._introduce_later())
         else:
-            self._live.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+            self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
 
     async def _introduce_later(self) -> None:
         await asyncio.sleep(_INTRODUCE_AGAIN)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from adapters.discord.components import Json
-from adapters.discord.rest import Rest
+from adapters.discord.blocks import Json
+from adapters.discord.calls import Calls
 from bot.ask import Destination
 from bot.errors import UnavailableError
 
@@ -45,8 +45,8 @@ class Place:
 class Channels:
     """Looks places up, and remembers some thousand of them: what is remembered of a place never changes."""
 
-    def __init__(self, rest: Rest) -> None:
-        self._rest = rest
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
         self._known: OrderedDict[str, Place] = OrderedDict()
 
     async def place(self, channel_id: str) -> Place:
@@ -57,7 +57,7 @@ class Channels:
         """
         known = self._known.get(channel_id)
         if known is None:
-            found = await self._rest.get(f"/channels/{channel_id}")
+            found = await self._calls.get(f"/channels/{channel_id}")
             known = self.learn(found) if isinstance(found, dict) else None
         if known is None:
             raise UnavailableError(f"Discord told nothing of channel {channel_id}.")
@@ -71,7 +71,7 @@ class Channels:
         """
         if to.user is not None:
             body: Json = {"recipient_id": to.user}
-            opened = await self._rest.request("POST", "/users/@me/channels", body)
+            opened = await self._calls.request("POST", "/users/@me/channels", body)
             found = self.learn(opened) if isinstance(opened, dict) else None
             if found is None:
                 raise UnavailableError(f"Discord opened no direct messages with {to.user}.")
@@ -108,4 +108,4 @@ class Channels:
         Raises:
             PlatformError: it is locked, or we may not.
         """
-        await self._rest.request("PATCH", f"/channels/{thread_id}", {"archived": False})
+        await self._calls.request("PATCH", f"/channels/{thread_id}", {"archived": False})

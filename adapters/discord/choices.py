@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.controls import Control, Verb
-from adapters.discord import components as c
+from adapters.discord import blocks as c
 from adapters.discord import limits
-from adapters.discord.components import Json, Style
+from adapters.discord.blocks import Json, Style
 from adapters.discord.text import fit, fits
 from bot.form import AnswerType, Option, Question
 from bot.labels import Labels

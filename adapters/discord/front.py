@@ -16,8 +16,8 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic import JsonValue
 
-from adapters.discord.clicks import Callback
-from adapters.discord.components import Json
+from adapters.discord.blocks import Json
+from adapters.discord.inbound import Callback
 from adapters.discord.parse import Kind
 
 logger = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters.controls import Control, Verb
-from adapters.discord import components as c
+from adapters.discord import blocks as c
 from adapters.discord import limits
-from adapters.discord.components import Json
-from adapters.discord.sheets import Look, Sheet, Slot, Values
+from adapters.discord.blocks import Json
+from adapters.discord.forms import Look, Sheet, Slot, Values
 from adapters.discord.text import code_block, fit, shorten
 from bot.labels import Labels
 from bot.view import View

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from adapters import texts, words
 from adapters.controls import Verb
-from adapters.discord import components as c
+from adapters.discord import blocks as c
 from adapters.discord import limits
+from adapters.discord.blocks import Json, Style
 from adapters.discord.choices import control
-from adapters.discord.components import Json, Style
 from adapters.discord.text import fit, inert, shorten
 from adapters.plain import visible
 from bot.ask import ANYONE, Ask

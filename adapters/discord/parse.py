@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters.controls import Control, decode
-from adapters.discord import components as c
+from adapters.discord import blocks as c
 from adapters.discord import limits
 from bot.ports import Actor
 from bot.walker import Person

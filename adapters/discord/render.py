@@ -2,7 +2,7 @@
 
 One Components V2 message an ask, edited in place. All its text together has to fit one budget, so
 the short texts stand in full and the long ones share what is left; whatever was shortened gets
-"Show in full" beside it (`whole`).
+"Show in full" beside it (`reading`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final, assert_never
 
 from adapters import words
 from adapters.controls import Verb
-from adapters.discord import choices, limits, sheets
-from adapters.discord import components as c
+from adapters.discord import blocks as c
+from adapters.discord import choices, forms, limits
+from adapters.discord.blocks import Json, Style
 from adapters.discord.choices import Look, control
-from adapters.discord.components import Json, Style
 from adapters.discord.text import fit, inert, share, shorten
 from adapters.plain import one_line
 from adapters.texts import units
@@ -101,7 +101,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     parts += [c.separator(), c.text("\n".join(so_far))] if so_far else []
     parts += [c.text(rest[-1])] if ticks else []
     parts += _answering(view, prompt, labels, look)
-    full = short or header_short or so_far_short or left_out or sheets.needs_full(prompt)
+    full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
     parts += c.rows(_controls(view, labels, full=full))
     return c.message([c.container(parts, BLURPLE)])
 

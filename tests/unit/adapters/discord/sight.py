@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from adapters.discord import components as c
-from adapters.discord.components import Json
+from adapters.discord import blocks as c
+from adapters.discord.blocks import Json
 from adapters.plain import visible
 
 ESCAPE = re.compile(r"\\([^0-9A-Za-z\s])")

@@ -8,20 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.controls import Verb, decode
-from adapters.discord import modals, render, sheets, whole
+from adapters.discord import forms, modals, reading, render
+from adapters.discord.blocks import Json
 from adapters.discord.choices import Look
-from adapters.discord.components import Json
 from bot.ask import Ask
 from bot.form import AnswerType
 from bot.labels import Labels
 from bot.view import View, texts_of, view_of
+from tests import strategies
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
-from tests.strategies import forms
 from tests.unit.adapters.discord import sight
 from tests.unit.adapters.discord.examples import large_forms, walked
 
 LABELS = Labels()
-ASKS = walked(st.one_of(forms(), large_forms()))
+ASKS = walked(st.one_of(strategies.forms(), large_forms()))
 MANY = settings(max_examples=60)
 
 
@@ -81,7 +81,7 @@ def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) 
 def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> None:
     view = view_of(ask)
     for verb in (Verb.WRITE, Verb.FILL, Verb.OTHER, Verb.REPLY, Verb.SEARCH):
-        sheet = sheets.sheet_of(view, verb, LABELS)
+        sheet = forms.sheet_of(view, verb, LABELS)
         for page in range(len(sheet.pages()) if sheet else 0):
             assert sheet is not None
             data = modals.modal(view, sheet, verb, page, {}, "abcd1234", LABELS)
@@ -100,9 +100,9 @@ def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask)
     verb = kinds.get(prompt.question.answer_type)
     if verb is None:
         return
-    sheet = sheets.sheet_of(view, verb, LABELS)
+    sheet = forms.sheet_of(view, verb, LABELS)
     assert sheet is not None
-    action = sheets.read(prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots})
+    action = forms.read(prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots})
     assert not isinstance(action, tuple)
     if not (isinstance(prompt.prefill, dict) and "more" in prompt.prefill):
         assert action.model_dump()["value"] == prompt.prefill
@@ -113,7 +113,7 @@ def full_text(view: View, verb: Verb) -> list[str]:
     seen: list[str] = []
     number, last = 0, False
     while not last:
-        message = whole.page(view, verb, number, LABELS)
+        message = reading.page(view, verb, number, LABELS)
         assert check_callback({"type": 4, "data": message}) == []
         seen += first_texts(message)
         number += 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import rest
+from adapters.discord import calls
 from bot.ask import Ask, Destination
 from bot.errors import GoneError, UnavailableError
 from bot.ports import Actor
@@ -104,7 +104,7 @@ async def test_an_edit_that_hangs_is_given_up_and_done_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.shown(await up.submit(TWO))
-    monkeypatch.setattr(rest, "TIMEOUT", 0.2)
+    monkeypatch.setattr(calls, "TIMEOUT", 0.2)
     up.discord.faults.hang(EDIT)
     await up.ann.click("Yes")
     await converged(up, ask)

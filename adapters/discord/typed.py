@@ -17,10 +17,10 @@ from pydantic import JsonValue
 
 from adapters import people
 from adapters.discord import parse
+from adapters.discord.blocks import Json
+from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind
-from adapters.discord.components import Json
 from adapters.discord.parse import SURFACE, Typed
-from adapters.discord.rest import Rest
 from bot.ask import Ask
 from bot.errors import PlatformError, StoreError
 from bot.ports import Acted, Asks, Rejected, Why
@@ -34,9 +34,9 @@ UNFIT: Final = "❌"
 class Listener:
     """Takes in messages as the gateway brings them."""
 
-    def __init__(self, asks: Asks, rest: Rest, channels: Channels) -> None:
+    def __init__(self, asks: Asks, calls: Calls, channels: Channels) -> None:
         self._asks = asks
-        self._rest = rest
+        self._calls = calls
         self._channels = channels
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -89,7 +89,7 @@ class Listener:
     async def _mark(self, typed: Typed, emoji: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
         try:
-            await self._rest.request("PUT", path)
+            await self._calls.request("PUT", path)
         except PlatformError as error:
             extra = {"action": "mark_missing", "code": error.code}
             logger.info("A message that was taken could not be marked: %s", error, extra=extra)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from adapters import words
 from adapters.controls import Verb
-from adapters.discord import components as c
+from adapters.discord import blocks as c
 from adapters.discord import limits
+from adapters.discord.blocks import Json
 from adapters.discord.choices import turning
-from adapters.discord.components import Json
 from adapters.discord.render import answer_text
 from adapters.discord.text import inert, pieces
 from adapters.texts import units

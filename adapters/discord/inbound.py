@@ -18,11 +18,11 @@ from pydantic import JsonValue
 
 from adapters import people
 from adapters.controls import Control, Verb
-from adapters.discord import choices, limits, modals, notes, parse, render, sheets, whole
+from adapters.discord import choices, forms, limits, modals, notes, parse, reading, render
+from adapters.discord.blocks import Json
 from adapters.discord.choices import Look
-from adapters.discord.components import Json
+from adapters.discord.forms import Sheet
 from adapters.discord.parse import Interaction, Kind
-from adapters.discord.sheets import Sheet
 from adapters.discord.text import inert
 from bot.ask import Ask
 from bot.errors import Problem, StoreError
@@ -62,7 +62,7 @@ def private(message: Json) -> Reply:
     return Reply({"type": int(Callback.MESSAGE), "data": message})
 
 
-class Clicks:
+class Inbound:
     """Answers interactions."""
 
     def __init__(self, asks: Asks, labels: Labels) -> None:
@@ -119,7 +119,7 @@ class _Click:
         verb = self._control.verb
         if verb in {Verb.FULL, Verb.PREVIEW}:
             number = self._number()
-            return self._private(whole.page(self._view, verb, number or 0, self._labels))
+            return self._private(reading.page(self._view, verb, number or 0, self._labels))
         action = self._action()
         if action is not None:
             return await self._act(action)
@@ -252,7 +252,7 @@ class _Click:
 
     async def _open(self, page: int) -> Reply:
         verb = self._control.verb
-        sheet = sheets.sheet_of(self._view, verb, self._labels)
+        sheet = forms.sheet_of(self._view, verb, self._labels)
         if sheet is None:
             return self._refused(Why.NOT_FOUND)
         page = page if page < len(sheet.pages()) else 0
@@ -263,7 +263,7 @@ class _Click:
 
     async def _entered(self) -> Reply:
         verb, page = self._control.verb, self._number() or 0
-        sheet = sheets.sheet_of(self._view, verb, self._labels)
+        sheet = forms.sheet_of(self._view, verb, self._labels)
         if sheet is None:
             return self._refused(Why.NOT_FOUND, self._typed())
         if verb is Verb.SEARCH:
@@ -278,7 +278,7 @@ class _Click:
                 self._view, verb, page + 1, len(sheet.pages()), self._labels
             )
             return self._private(following)
-        found = sheets.read(self._view.prompt, sheet, verb, values)
+        found = forms.read(self._view.prompt, sheet, verb, values)
         if isinstance(found, tuple):
             await self._asks.save_draft(self._draft_key(), values)
             return self._mistakes(found, sheet)
@@ -299,7 +299,7 @@ class _Click:
         if told.why is Why.INVALID:
             await self._asks.save_draft(self._draft_key(), values)
             return self._mistakes(told.problems, sheet)
-        return self._private(notes.rejected(told, self._labels, sheets.words_of(sheet, values)))
+        return self._private(notes.rejected(told, self._labels, forms.words_of(sheet, values)))
 
     def _typed(self) -> str:
         return "\n".join(v for v in self._used.inputs.values() if isinstance(v, str))

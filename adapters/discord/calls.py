@@ -20,7 +20,7 @@ from typing import Final
 import aiohttp
 from pydantic import JsonValue
 
-from adapters.discord.components import Json
+from adapters.discord.blocks import Json
 from adapters.discord.errors import Code, has_code, translate
 from bot.errors import PlatformError, RateLimitedError, UnavailableError
 
@@ -50,7 +50,7 @@ class _Bucket:
     window: float
 
 
-class Rest:
+class Calls:
     """The bot's requests.
 
     Args:

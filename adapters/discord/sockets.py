@@ -20,8 +20,8 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from pydantic import JsonValue
 
-from adapters.discord.components import Json
-from adapters.discord.rest import Rest
+from adapters.discord.blocks import Json
+from adapters.discord.calls import Calls
 from bot.errors import PlatformError
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Gateway:
 
     def __init__(
         self,
-        rest: Rest,
+        calls: Calls,
         token: str,
         *,
         content: bool,
@@ -57,7 +57,7 @@ class Gateway:
         on_interaction: Handler,
         on_message: Handler,
     ) -> None:
-        self._rest = rest
+        self._calls = calls
         self._token = token
         self._content = content
         self._shards = shards
@@ -152,8 +152,8 @@ class Gateway:
 
     async def _point(self) -> None:
         """Points discord.py at the API in use; it knows one for the whole process."""
-        Route.BASE = self._rest.url
-        found = await self._rest.get("/gateway")
+        Route.BASE = self._calls.url
+        found = await self._calls.get("/gateway")
         if isinstance(found, dict) and isinstance(found.get("url"), str):
             DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(str(found["url"]))
 

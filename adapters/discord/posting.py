@@ -19,14 +19,14 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters.controls import decode
-from adapters.discord import components as c
+from adapters.discord import blocks as c
 from adapters.discord import limits, notes, render
+from adapters.discord.blocks import Json
+from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind, Place
 from adapters.discord.choices import Look, page_of
-from adapters.discord.components import Json
 from adapters.discord.errors import Code, has_code
 from adapters.discord.parse import SURFACE
-from adapters.discord.rest import Rest
 from adapters.discord.text import fit, inert
 from bot.ask import ANYONE, Ask, Destination, Thread
 from bot.errors import PlatformError, RateLimitedError, RefusedError, UnavailableError
@@ -59,15 +59,15 @@ class _Answer:
     taken: asyncio.Future[bool]
 
 
-class Live:
+class Posting:
     """Posts and edits.
 
     Args:
         ticks: what is ticked in the menu of an ask's multi-select now, where somebody changed it.
     """
 
-    def __init__(self, rest: Rest, channels: Channels, labels: Labels, ticks: Ticks) -> None:
-        self._rest = rest
+    def __init__(self, calls: Calls, channels: Channels, labels: Labels, ticks: Ticks) -> None:
+        self._calls = calls
         self._channels = channels
         self._labels = labels
         self._ticks = ticks
@@ -134,7 +134,7 @@ class Live:
         body = render.message(view, self._labels, await self._look(ask))
         for attempt in range(3):
             try:
-                return await self._rest.request(method, path, _wrapped(body, extra))
+                return await self._calls.request(method, path, _wrapped(body, extra))
             except PlatformError as error:
                 if has_code(error, Code.THREAD_ARCHIVED) and not attempt:
                     await self._channels.unarchive(str(place["channel"]))
@@ -198,7 +198,7 @@ class Live:
         path = f"/channels/{message['channel']}/messages/{message['id']}/threads"
         thread: JsonValue = message["id"]  # a thread made from a message has its id
         try:
-            await self._rest.request("POST", path, body)
+            await self._calls.request("POST", path, body)
         except (RateLimitedError, UnavailableError):
             raise
         except PlatformError as error:
@@ -216,16 +216,16 @@ class Live:
         """The message that an earlier try may have posted; Discord's nonce holds for minutes only."""
         query = {"after": str(noted["since"]), "limit": str(limits.MESSAGES_PER_PAGE)}
         if noted["kind"] != Kind.FORUM:
-            listed = await self._rest.get(f"/channels/{noted['channel']}/messages", query)
+            listed = await self._calls.get(f"/channels/{noted['channel']}/messages", query)
             return next((str(m["id"]) for m in _objects(listed) if self._is_of(ask, m)), None)
-        active = await self._rest.get(f"/guilds/{noted['guild']}/threads/active")
+        active = await self._calls.get(f"/guilds/{noted['guild']}/threads/active")
         threads = _objects(active.get("threads")) if isinstance(active, dict) else []
         for thread in threads:
             number = str(thread.get("id"))
             if thread.get("parent_id") == noted["parent"] and int(number) > int(
                 str(noted["since"])
             ):
-                first = await self._rest.get(f"/channels/{number}/messages/{number}")
+                first = await self._calls.get(f"/channels/{number}/messages/{number}")
                 if isinstance(first, dict) and self._is_of(ask, first):
                     return number
         return None
@@ -258,14 +258,14 @@ class Live:
             "nonce": _nonce(f"{ask.id}:reminder:{number}", message),
             "enforce_nonce": True,
         }
-        await self._rest.request("POST", f"/channels/{where}/messages", body)
+        await self._calls.request("POST", f"/channels/{where}/messages", body)
 
     async def _reminders(self, channel: str, after: str, address: str) -> int:
         """How many reminders of ours already point at a live message."""
         count = 0
         for _ in range(_REMINDER_PAGES):
             query = {"after": after, "limit": str(limits.MESSAGES_PER_PAGE)}
-            page = _objects(await self._rest.get(f"/channels/{channel}/messages", query))
+            page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
             for message in page:
                 author = message.get("author")
                 ours = isinstance(author, dict) and author.get("id") == self.bot_id
@@ -286,12 +286,12 @@ class Live:
         body = notes.elsewhere(where, self._labels)
         path = f"/channels/{left['channel']}/messages/{left['id']}"
         try:
-            await self._rest.request("PATCH", path, body)
+            await self._calls.request("PATCH", path, body)
         except PlatformError as error:
             if not has_code(error, Code.THREAD_ARCHIVED):
                 raise
             await self._channels.unarchive(str(left["channel"]))
-            await self._rest.request("PATCH", path, body)
+            await self._calls.request("PATCH", path, body)
 
 
 def _noted(place: Place) -> Json:
