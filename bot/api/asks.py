@@ -78,7 +78,7 @@ async def page(call: Call) -> web.Response:
             surface=query.surface,
             conversation=query.conversation,
             agent=call.owner,
-            after=query.after,
+            after=query.after or None,
             limit=query.limit,
         )
     except ValueError as error:

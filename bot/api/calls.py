@@ -148,6 +148,10 @@ class Operation:
     """Whose tokens may call it, where tokens are configured; None: anybody."""
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
+    example: JsonValue = None
+    """A body that works."""
+    links: tuple[str, ...] = ()
+    """Operations that take the id in this one's answer."""
     headers: tuple[Header, ...] = ()
     description: str = ""
 

@@ -29,7 +29,7 @@ async def page(call: Call) -> web.Response:
     query = call.query(DeliveriesQuery)
     try:
         found = await call.api.store.deliveries(
-            state=query.state, agent=call.owner, after=query.after, limit=query.limit
+            state=query.state, agent=call.owner, after=query.after or None, limit=query.limit
         )
     except ValueError as error:
         raise bad_cursor() from error

@@ -67,10 +67,10 @@ def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
     if words:
         described["description"] = " ".join(words)
     if operation.body is not None:
-        described["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": _reference(operation.body)}},
-        }
+        content: dict[str, JsonValue] = {"schema": _reference(operation.body)}
+        if operation.example is not None:
+            content["example"] = operation.example
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
     return described
 
 
@@ -121,7 +121,16 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
         **{status: Reply(words, wire.ProblemBody) for status, words in problems.items()},
         **operation.replies,
     }
-    return {str(status): _response(status, replies[status]) for status in sorted(replies)}
+    found: dict[str, JsonValue] = {}
+    for status in sorted(replies):
+        response = _response(status, replies[status])
+        if operation.links and status < HTTPStatus.MULTIPLE_CHOICES:
+            response["links"] = {
+                name: {"operationId": name, "parameters": {"id": "$response.body#/id"}}
+                for name in operation.links
+            }
+        found[str(status)] = response
+    return found
 
 
 def _response(status: int, reply: Reply) -> dict[str, JsonValue]:

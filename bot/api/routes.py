@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import JsonValue
+
 from bot.api import acting, asks, deliveries, events, operations, wire
 from bot.api.calls import AGENT, BOTH, SURFACE, Header, Operation, Reply
 from bot.api.metrics import CONTENT_TYPE
@@ -24,8 +26,25 @@ _KEY: Final = Header(
 _LAST_EVENT: Final = Header(
     "Last-Event-ID",
     "The last event you have: the stream goes on behind it.",
-    {"type": "string", "pattern": "^[0-9]{1,18}$"},
+    {"type": "string", "pattern": "^[0-9]{0,18}$"},
 )
+
+_CALL: Final[JsonValue] = {
+    "name": "ask_user",
+    "arguments": {
+        "questions": [
+            {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
+            {
+                "id": "env",
+                "text": "Which environment?",
+                "answer_type": "select",
+                "options": ["staging", "production"],
+                "when": {"question_id": "apply", "equals": True},
+            },
+        ]
+    },
+    "to": "web",
+}
 
 
 def _ask(description: str, headers: dict[str, str] | None = None) -> Reply:
@@ -62,6 +81,8 @@ OPERATIONS: Final = (
         },
         roles=AGENT,
         body=Submission,
+        example=_CALL,
+        links=("get", "act", "withdraw", "record", "events"),
         headers=(_KEY, _PREFER),
     ),
     Operation(
@@ -104,6 +125,7 @@ OPERATIONS: Final = (
         },
         roles=SURFACE,
         body=wire.ActionBody,
+        example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`; without tokens, for asks on the "
         "web surface of this machine.",
     ),
@@ -125,7 +147,8 @@ OPERATIONS: Final = (
         {
             200: Reply(
                 "Events `prompt`, `answer` (lines of the record) and `outcome` (the ask); then the stream ends.",
-                media="text/event-stream",
+                wire.EventBody,
+                "text/event-stream",
             ),
             204: Reply("The outcome has been told: do not come back."),
             400: _BAD,

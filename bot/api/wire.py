@@ -46,31 +46,44 @@ class _Acting(_Wire):
 class AnswerBody(_Acting, walker.Answer):
     """Answer the prompted question; ``remember`` lets the answer hold for the turn, where that is offered."""
 
+    action: Literal["answer"]
     remember: StrictBool = False
 
 
 class OtherBody(_Acting, walker.Other):
     """Answer with words of one's own, where the question offers that."""
 
+    action: Literal["other"]
+
 
 class BackBody(_Acting, walker.Back):
     """Go back to the previous answered question."""
+
+    action: Literal["back"]
 
 
 class EditBody(_Acting, walker.Edit):
     """In review: answer one question again."""
 
+    action: Literal["edit"]
+
 
 class SubmitBody(_Acting, walker.Submit):
     """In review: hand in the answers."""
+
+    action: Literal["submit"]
 
 
 class ReplyBody(_Acting, walker.Reply):
     """End the ask with words for the agent, or none."""
 
+    action: Literal["reply"]
+
 
 class EndTurnBody(_Acting, walker.EndTurn):
     """End the ask and the agent's turn."""
+
+    action: Literal["end_turn"]
 
 
 ActionModel = AnswerBody | OtherBody | BackBody | EditBody | SubmitBody | ReplyBody | EndTurnBody
@@ -184,6 +197,14 @@ class AskBody(_Wire):
     updated_at: datetime
     expires_at: datetime | None
     metadata: dict[str, JsonValue]
+
+
+class EventBody(_Wire):
+    """One Server-Sent Event; ``data`` is JSON: a line of the record, or with ``outcome`` the ask."""
+
+    id: str
+    event: Literal["prompt", "answer", "outcome"]
+    data: str
 
 
 class AskPage(_Wire):

@@ -1,0 +1,170 @@
+"""The real process with Discord, killed with -9 while people act: nothing lost, nothing doubled, every message true."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.acceptance.process import Process, serving
+from tests.fakes.discord.interactions import Interaction
+from tests.fakes.discord.person import Person
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.sight import NotPossibleError
+from tests.fakes.discord.world import Channel
+
+pytestmark = pytest.mark.acceptance
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": f"q{n}", "text": f"Question {n}?", "answer_type": "boolean"} for n in range(1, 9)
+]
+KILLS = 4
+MODES = ("gateway", "http")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def environment(discord: FakeDiscord, mode: str, port: int) -> Mapping[str, str]:
+    made = {
+        "DISCORD_BOT_TOKEN": discord.application.token,
+        "ANSWERBACK_DISCORD__API_URL": discord.api_url,
+    }
+    if mode == "http":
+        made["DISCORD_PUBLIC_KEY"] = discord.application.public_key
+        made["ANSWERBACK_PUBLIC__PORT"] = str(port)
+        endpoint = f"http://127.0.0.1:{port}/discord/interactions"
+        discord.application.interactions_endpoint_url = endpoint
+    return made
+
+
+@asynccontextmanager
+async def up(
+    discord: FakeDiscord, mode: str, folder: Path, port: int
+) -> AsyncIterator[tuple[Process, str]]:
+    before = len(discord.gateway.sessions)
+    async with serving(folder, environment(discord, mode, port)) as (process, address):
+        drain = asyncio.create_task(_drain(process))
+        if mode == "gateway":
+            await discord.bell.until(lambda: len(discord.gateway.sessions) > before, timeout=15)
+        yield process, address
+        drain.cancel()
+
+
+async def _drain(process: Process) -> None:
+    """Reads the log, so that the process never waits for us to."""
+    assert process.child.stderr is not None
+    while await process.child.stderr.readline():
+        pass
+
+
+async def submitted(address: str, channel: Channel, ann: Person) -> str:
+    body = {
+        "name": "ask_user",
+        "arguments": {"questions": QUESTIONS},
+        "to": f"discord:{channel.id}",
+        "responders": [str(ann.id)],
+    }
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{address}/v1/asks", json=body) as response,
+    ):
+        assert response.status == 201, await response.text()
+        return str((await response.json())["id"])
+
+
+async def ask_of(address: str, ask_id: str) -> dict[str, Any]:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{address}/v1/asks/{ask_id}") as response,
+    ):
+        found: dict[str, Any] = await response.json()
+        return found
+
+
+def question_shown(ann: Person, channel: Channel) -> int:
+    """The number of the question that Ann sees; 0 in the record."""
+    found = re.search(r"\*\*Question (\d)\?\*\*", ann.latest(channel).text)
+    return int(found[1]) if found and ann.latest(channel).controls else 0
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("mode", MODES)
+async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(
+    mode: str, tmp_path: Path
+) -> None:
+    chance, port = random.Random(7), free_port()
+    async with FakeDiscord() as discord:
+        channel = discord.add_channel(guild := discord.add_guild())
+        ann = discord.person("ann", guild)
+        ask_id, confirmed = "", 1
+        for kill in range(KILLS + 1):
+            async with up(discord, mode, tmp_path, port) as (process, address):
+                ask_id = ask_id or await submitted(address, channel, ann)
+                number = await shown_truly(address, ask_id, ann, channel)
+                assert number == 0 or number >= confirmed
+                if kill == KILLS:
+                    await to_the_end(ann, channel)
+                    ask = await ask_of(address, ask_id)
+                    break
+                confirmed = await clicked_until_killed(process, ann, channel, number, chance)
+        assert ask["status"] == "answered"
+        assert ask["answers"] == {f"q{n}": True for n in range(1, 9)}
+        mine = [m for m in channel.messages.values() if m.author_id == discord.bot.id]
+        assert len(mine) == 1
+
+
+async def shown_truly(address: str, ask_id: str, ann: Person, channel: Channel) -> int:
+    """Waits until the message shows what is stored; the number of the question."""
+    async with asyncio.timeout(15):
+        while True:
+            prompt = (await ask_of(address, ask_id))["prompt"]
+            stored = prompt["position"] if prompt else 0
+            try:
+                if question_shown(ann, channel) == stored:
+                    return int(stored)
+                await ann.until(lambda: question_shown(ann, channel) == stored, timeout=1)
+            except (NotPossibleError, TimeoutError):
+                await asyncio.sleep(0.05)
+
+
+async def clicked_until_killed(
+    process: Process, ann: Person, channel: Channel, number: int, chance: random.Random
+) -> int:
+    """Clicks Yes through the form while the process is killed; the question after the last confirmed click."""
+    asyncio.get_running_loop().call_later(chance.uniform(0.0, 0.08), process.child.kill)
+    confirmed = number
+    while process.child.returncode is None and confirmed:
+        click = await ann.click("Yes", channel=channel, wait=False)
+        gone = asyncio.create_task(process.child.wait())
+        done = asyncio.create_task(ann.until(lambda c=click: c.state != "waiting", timeout=4))  # type: ignore[misc]
+        await asyncio.wait({gone, done}, return_when=asyncio.FIRST_COMPLETED)
+        done.cancel()
+        if not is_confirmed(click):
+            break
+        confirmed = question_shown(ann, channel)
+    await process.child.wait()
+    return confirmed or 9
+
+
+def is_confirmed(click: Interaction) -> bool:
+    return click.state == "answered"
+
+
+async def to_the_end(ann: Person, channel: Channel) -> None:
+    while question_shown(ann, channel):
+        done = await ann.click("Yes", channel=channel)
+        assert done.answered
+    await ann.finds("Answered by Ann", channel)

@@ -1,0 +1,39 @@
+"""schemathesis against the served document: no server error, no status or shape that is not described."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.acceptance.process import serving
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+EXAMPLES = 12
+"""Random requests an operation and phase; with them it takes about half a minute."""
+
+
+@pytest.mark.acceptance
+@pytest.mark.timeout(150)
+async def test_whatever_is_sent_is_answered_as_described(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (process, url):
+        # The executable beside this interpreter; an endless stream of events is tested elsewhere.
+        run = await asyncio.create_subprocess_exec(
+            str(Path(sys.executable).with_name("st")),
+            *("--config-file", str(CONFIG), "run", f"{url}/openapi.json"),
+            *("--exclude-operation-id", "events", "--max-examples", str(EXAMPLES)),
+            *("--request-timeout", "5", "--generation-deterministic", "--no-color"),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        out, _ = await run.communicate()
+        told = "\n".join(line[:400] for line in out.decode().splitlines())
+        assert run.returncode == 0, told
+        assert process.child.returncode is None
+        async with aiohttp.ClientSession(url) as http, http.get("/v1/asks") as response:
+            asks = (await response.json())["asks"]
+    assert asks, "no valid call was among what was sent"

@@ -1,0 +1,50 @@
+"""The schemas in manifests/ are what the models say, and what the API sends fits them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bot.api.manifests import schemas
+from tests.unit.bot.api.conftest import Served
+
+MANIFESTS = Path(__file__).parents[4] / "manifests"
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_the_file_is_what_the_model_says(name: str) -> None:
+    written = (MANIFESTS / name).read_text()
+    assert written == schemas()[name], "run: python -m bot.api.manifests manifests"
+    jsonschema.Draft202012Validator.check_schema(json.loads(written))
+
+
+async def test_every_state_of_an_ask_fits_its_schema(api: Served) -> None:
+    whole = jsonschema.Draft202012Validator(json.loads(schemas()["ask.json"]))
+    result = jsonschema.Draft202012Validator(json.loads(schemas()["result.json"]))
+    form = {
+        "questions": [
+            {"id": name, "prompt": name, "options": [{"value": "1", "label": "One"}]}
+            for name in "ab"
+        ]
+    }
+    call = {"name": "question", "arguments": form, "to": "web", "metadata": {"a": [1, None]}}
+    async with api.http.post("/v1/asks", json=call) as response:
+        ask = await response.json()
+    whole.validate(ask)
+    for action in (
+        {"action": "answer", "value": "1"},
+        {"action": "other", "text": "two"},
+        {"action": "edit", "question_id": "a"},
+        {"action": "answer", "value": "1"},
+        {"action": "submit"},
+    ):
+        status, ask = await api.act(ask, **action)
+        assert status == 200
+        whole.validate(ask)
+    result.validate(ask["tool_result"])
+    for end in ({"action": "reply", "text": "no"}, {"action": "end_turn"}):
+        _, ended = await api.act(await api.asked(), **end)
+        whole.validate(ended)
