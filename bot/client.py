@@ -13,6 +13,7 @@ Example::
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import threading
 import time
@@ -178,14 +179,21 @@ class AsyncClient:
         """
         until = None if timeout is None else time.monotonic() + timeout
         path = f"/v1/asks/{quote(ask_id, safe='')}"
-        while True:
-            left = _HOLD if until is None else min(_HOLD, max(0.0, until - time.monotonic()))
-            prefer = {"Prefer": f"wait={max(1, round(left))}"} if left > 0 else {}
-            ask = Ask.of(await self.call("GET", path, headers=prefer))
+        while until is None or time.monotonic() < until:
+            left = None if until is None else until - time.monotonic()
+            hold = _HOLD if left is None else min(_HOLD, math.ceil(left))
+            prefer = {"Prefer": f"wait={hold:.0f}"}
+            try:
+                async with asyncio.timeout(left):
+                    ask = Ask.of(await self.call("GET", path, headers=prefer))
+            except TimeoutError:
+                break
             if not ask.open:
                 return ask
-            if until is not None and time.monotonic() >= until:
-                raise StillOpenError(ask)
+        ask = Ask.of(await self.call("GET", path, repeat=False))
+        if ask.open:
+            raise StillOpenError(ask)
+        return ask
 
     async def withdraw(self, ask_id: str) -> Ask:
         """Takes an ask back.

@@ -71,10 +71,9 @@ async def served(
         for name, role in (roles or {}).items()
     }
     settings = Settings.model_construct(
-        server=Server(port=0),
+        **{"server": Server(port=0), **tables},
         storage=Storage(url=f"sqlite:///{folder / 'asks.db'}"),
         agents=agents,
-        **tables,
     )
     surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)
     headers = {"Authorization": f"Bearer {tokens[surface]}"} if surface else {}

@@ -1,0 +1,263 @@
+"""The client against the real service: answers, errors as types, and waits that outlive either side."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from bot import client as client_module
+from bot.client import (
+    Ask,
+    AsyncClient,
+    Client,
+    ClientError,
+    EndedError,
+    InvalidCallError,
+    NotFoundError,
+    RefusedError,
+    StaleError,
+    StillOpenError,
+    UnauthorizedError,
+    UnreachableError,
+    WebhookError,
+    verify_webhook,
+)
+from bot.config import Server
+from bot.sending import signed
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+from tests.unit.bot.outbox_parts import SECRET
+
+GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def client(service: Served) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(service.url, patience=1.0) as made:
+        yield made
+
+
+async def test_asking_returns_the_ended_ask_with_its_tool_result(
+    service: Served, client: AsyncClient
+) -> None:
+    asking = asyncio.create_task(client.ask("ask_user", GO, to="web", metadata={"n": 1}))
+    ask = await service.newest()
+    await service.act(ask, action="answer", value=True)
+    done = await asking
+    assert (done.id, done.status, done.open) == (ask.id, "answered", False)
+    assert done.tool_result is not None
+    assert done.tool_result.structured == {"answer_type": "boolean", "answer": True}
+    assert done.json["metadata"] == {"n": 1}
+    assert done.url == f"{service.url}/asks/{ask.id}"
+
+
+async def test_end_turn_has_no_tool_result_and_says_so(
+    service: Served, client: AsyncClient
+) -> None:
+    asking = asyncio.create_task(client.ask("ask_user", GO))
+    await service.act(await service.newest(), action="end_turn")
+    done = await asking
+    assert (done.status, done.end_turn, done.tool_result) == ("turn_ended", True, None)
+
+
+async def test_a_wait_that_is_over_leaves_an_open_ask_that_can_be_waited_for_again(
+    service: Served, client: AsyncClient
+) -> None:
+    with pytest.raises(StillOpenError) as over:
+        await client.ask("ask_user", GO, timeout=0.05)
+    ask = over.value.ask
+    assert ask.open
+    assert ask.prompt is not None
+    waiting = asyncio.create_task(client.wait(ask.id))
+    stored = await service.newest()
+    await service.waited_for(stored)
+    await service.act(stored, action="answer", value=False)
+    assert (await waiting).answers == {"answer": False}
+
+
+async def test_the_same_key_from_a_process_started_anew_finds_the_first_ask(
+    service: Served, client: AsyncClient
+) -> None:
+    first = await client.submit("ask_user", GO, key="toolu_1")
+    async with AsyncClient(service.url) as restarted:
+        asking = asyncio.create_task(restarted.ask("ask_user", GO, key="toolu_1"))
+        await service.act(await service.newest(), action="answer", value=True)
+        assert (await asking).id == first.id
+    with pytest.raises(InvalidCallError, match="new key"):
+        await client.submit("ask_user", {"question": "Other?"}, key="toolu_1")
+
+
+async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_nothing(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as first:
+        port = urlsplit(first.url).port
+        client = AsyncClient(first.url, patience=WAIT)
+        asking = asyncio.create_task(client.ask("ask_user", GO))
+        ask = await first.newest()
+        await first.waited_for(ask)
+    assert not asking.done()
+    async with served(tmp_path, server=Server(port=port or 0)) as second:
+        await second.waited_for(ask)
+        await second.act(ask, action="answer", value=True)
+        assert (await asking).id == ask.id
+    await client.close()
+
+
+async def test_a_service_that_is_not_there_is_called_until_patience_ends() -> None:
+    async with AsyncClient("http://127.0.0.1:1", patience=0.4) as client:
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(UnreachableError, match="No Answerback answers"):
+            await client.submit("ask_user", GO)
+        assert asyncio.get_running_loop().time() - began >= 0.2
+
+
+async def test_refusals_are_errors_of_their_own_types(service: Served, client: AsyncClient) -> None:
+    with pytest.raises(InvalidCallError) as invalid:
+        await client.ask("ask_user", {"questions": []})
+    assert invalid.value.tool_result is not None
+    assert "at least 1" in invalid.value.tool_result.content
+    assert invalid.value.status == 422
+    with pytest.raises(NotFoundError):
+        await client.wait("ask_0")
+    with pytest.raises(NotFoundError):
+        await client.get("../healthz")
+    with pytest.raises(RefusedError):
+        await client.call("POST", "/healthz")
+    ask = await client.submit("ask_user", GO)
+    with pytest.raises(StaleError) as stale:
+        await client.act(ask.id, {"action": "reply"}, revision=ask.revision + 1)
+    assert stale.value.ask.id == ask.id
+    with pytest.raises(InvalidCallError, match="Not an answer"):
+        await client.act(ask.id, {"action": "answer", "value": "no boolean"})
+    assert [one.id for one in await client.open_asks()] == [ask.id]
+    withdrawn = await client.withdraw(ask.id)
+    assert withdrawn.status == "withdrawn"
+    with pytest.raises(EndedError) as ended:
+        await client.withdraw(ask.id)
+    assert ended.value.ask.status == "withdrawn"
+    with pytest.raises(EndedError):
+        await client.act(ask.id, {"action": "reply"})
+
+
+async def test_a_wrong_token_is_told_at_once(tmp_path: Path) -> None:
+    async with served(tmp_path, {"ci": "agent"}) as service:
+        for token in (None, "ab_wrong"):
+            async with AsyncClient(service.url, token) as client:
+                with pytest.raises(UnauthorizedError):
+                    await client.submit("ask_user", GO)
+        async with AsyncClient(service.url, service.tokens["ci"]) as client:
+            ask = await client.submit("ask_user", GO)
+            with pytest.raises(UnauthorizedError):
+                await client.act(ask.id, {"action": "answer", "value": True})
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://example.com", "http://"])
+async def test_an_address_that_is_none_is_told_in_words(url: str) -> None:
+    async with AsyncClient(url, patience=0.1) as client:
+        with pytest.raises(ClientError):
+            await client.submit("ask_user", GO)
+
+
+async def test_what_is_no_answerback_is_told_from_one() -> None:
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="<h1>Hello</h1>")
+
+    async def other(_: web.Request) -> web.Response:
+        return web.json_response({"hello": "world"})
+
+    async def moved(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "/elsewhere"})
+
+    app = web.Application()
+    app.router.add_get("/v1/asks/page", page)
+    app.router.add_get("/v1/asks/other", other)
+    app.router.add_get("/v1/asks/moved", moved)
+    async with TestServer(app) as server, AsyncClient(str(server.make_url(""))) as client:
+        for ask_id in ("page", "other", "moved"):
+            with pytest.raises(ClientError, match="no Answerback"):
+                await client.get(ask_id)
+
+
+async def test_errors_of_the_service_itself_are_waited_out(service: Served) -> None:
+    calls = 0
+    ask_json: dict[str, Any] = {}
+
+    async def flaky(_: web.Request) -> web.Response:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            return web.Response(status=503, text="starting")
+        return web.json_response(ask_json, status=201)
+
+    async with AsyncClient(service.url) as real:
+        ask_json = (await real.submit("ask_user", GO)).json
+    app = web.Application()
+    app.router.add_post("/v1/asks", flaky)
+    async with (
+        TestServer(app) as server,
+        AsyncClient(str(server.make_url("")), patience=WAIT) as client,
+    ):
+        assert (await client.submit("ask_user", GO)).id == ask_json["id"]
+    assert calls == 3
+
+
+async def test_the_blocking_client_does_the_same_from_a_thread_and_beside_a_running_loop(
+    service: Served,
+) -> None:
+    gave_up = threading.Event()
+
+    def work() -> tuple[Ask, Ask, Ask]:
+        with Client(service.url, patience=1.0) as client:
+            with pytest.raises(StillOpenError) as over:
+                client.ask("ask_user", GO, timeout=0.05)
+            ask = client.get(over.value.ask.id)
+            gave_up.set()
+            done = client.wait(ask.id, timeout=WAIT)
+            other = client.withdraw(client.submit("ask_user", GO).id)
+        client.close()
+        return ask, done, other
+
+    working = asyncio.create_task(asyncio.to_thread(work))
+    ask = await service.newest()
+    await asyncio.to_thread(gave_up.wait, WAIT)
+    await service.act(ask, action="answer", value=True)
+    first, done, withdrawn = await working
+    assert first.open
+    assert (done.id, done.status) == (ask.id, "answered")
+    assert withdrawn.status == "withdrawn"
+
+
+def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
+    for body in ('{"type":"x"}', "[]", '{"type":"x","data":{"id":1}}'):
+        headers = signed("msg_1", body, time.time(), [SECRET])
+        with pytest.raises(WebhookError, match="not one of Answerback's"):
+            verify_webhook(body, headers, [SECRET])
+    with pytest.raises(WebhookError, match="five minutes"):
+        verify_webhook("{}", signed("msg_1", "{}", time.time() - 600, [SECRET]), SECRET)
+    with pytest.raises(WebhookError):
+        verify_webhook("{}", {}, SECRET)
+
+
+def test_the_client_stands_without_the_server() -> None:
+    source = (
+        Path(client_module.__file__).read_text()
+        + Path(client_module.__file__.replace("client.py", "client_shapes.py")).read_text()
+    )
+    imported = [line for line in source.splitlines() if line.startswith(("from bot", "import bot"))]
+    assert imported == ["from bot.client_shapes import ("]
