@@ -128,16 +128,20 @@ async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(
 
 async def shown_truly(address: str, ask_id: str, ann: Person, channel: Channel) -> int:
     """Waits until the message shows what is stored; the number of the question."""
-    async with asyncio.timeout(15):
-        while True:
-            prompt = (await ask_of(address, ask_id))["prompt"]
-            stored = prompt["position"] if prompt else 0
-            try:
-                if question_shown(ann, channel) == stored:
-                    return int(stored)
-                await ann.until(lambda: question_shown(ann, channel) == stored, timeout=1)
-            except (NotPossibleError, TimeoutError):
-                await asyncio.sleep(0.05)
+    prompt = (await ask_of(address, ask_id))["prompt"]
+    stored = int(prompt["position"]) if prompt else 0
+    await ann.until(
+        lambda: is_posted(ann, channel) and question_shown(ann, channel) == stored, timeout=15
+    )
+    return stored
+
+
+def is_posted(ann: Person, channel: Channel) -> bool:
+    try:
+        ann.latest(channel)
+    except NotPossibleError:
+        return False
+    return True
 
 
 async def clicked_until_killed(
