@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
 import aiohttp
@@ -29,11 +30,40 @@ logger = logging.getLogger(__name__)
 CONNECTIONS: Final = 2
 _PING_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 15.0
-_LOST_SECONDS: Final = 20.0
-"""How long the SDK may take to mend a connection by itself before another client takes its place."""
+_LOOK_SECONDS: Final = 0.5
+"""How often a connection is looked at that may have been lost without a word."""
+_DRAIN_SECONDS: Final = 3.0
+"""How long a connection that Slack is done with is kept, for acknowledgements that are still to be sent."""
+_SHORT_SECONDS: Final = 10.0
+"""A connection that lives no longer than this is not made again without a pause."""
+_FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
 
 Receive = Callable[[str, object], Awaitable[object]]
+
+
+class _Client(SocketModeClient):
+    """The SDK's client for one connection: where it would reconnect by itself, it says that it is done."""
+
+    def __init__(self, token: str, web: AsyncWebClient) -> None:
+        super().__init__(app_token=token, web_client=web, ping_interval=_PING_SECONDS)
+        self.done = asyncio.Event()
+
+    async def connect_to_new_endpoint(self, force: bool = False) -> None:
+        """Slack wants the connection renewed, or it is stale."""
+        self.done.set()
+
+    def stands(self) -> bool:
+        """Whether something can come and go over it."""
+        session = self.current_session
+        return session is not None and not session.closed and not self.closed
+
+    async def over(self) -> None:
+        """Returns once Slack is done with the connection, or it is lost."""
+        while self.stands() and not self.done.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self.done.wait()
 
 
 class Sockets:
@@ -43,63 +73,79 @@ class Sockets:
         self._token = token
         self._web = web
         self._receive = receive
-        self._clients: list[SocketModeClient | None] = [None] * CONNECTIONS
-        self._tasks: list[asyncio.Task[None]] = []
+        self._clients: set[_Client] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._settled = asyncio.Event()
-        self._trouble: str | None = "not connected yet"
+        self._trouble = "not connected yet"
 
     async def start(self) -> None:
         """Connects; returns once one connection stands, or once a first attempt failed that is being repeated."""
-        self._tasks = [
-            asyncio.create_task(self._keep(place), name=f"slack socket {place}")
-            for place in range(CONNECTIONS)
-        ]
+        for place in range(CONNECTIONS):
+            self._begin(self._keep(), f"slack socket {place}")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CONNECT_SECONDS):
                 await self._settled.wait()
 
     async def stop(self) -> None:
         """Disconnects."""
-        for task in self._tasks:
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for client in list(self._clients):
+            await self._close(client)
 
     def trouble(self) -> str | None:
         """None while at least one connection stands, else what is wrong."""
-        if any(client is not None and _stands(client) for client in self._clients):
-            return None
-        return self._trouble or "the connection is lost and being made again"
+        return None if any(client.stands() for client in self._clients) else self._trouble
 
-    async def _keep(self, place: int) -> None:
-        pause = 0.5
+    def _begin(self, work: Coroutine[object, object, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _keep(self) -> None:
+        """Holds one connection; the next is made before the last is closed."""
+        pause = _FIRST_PAUSE
         while True:
-            # The SDK's client starts tasks when it is made, and ends them when it is closed.
-            client = SocketModeClient(
-                app_token=self._token, web_client=self._web, ping_interval=_PING_SECONDS
-            )
-            client.socket_mode_request_listeners.append(self._handle)
             try:
-                async with asyncio.timeout(_CONNECT_SECONDS):
-                    client.wss_uri = await client.issue_new_wss_url()
-                    await client.connect()  # type: ignore[no-untyped-call]
-                self._clients[place], self._trouble, pause = client, None, 0.5
-                self._settled.set()
-                await self._watch(client)
-            except (SlackApiError, aiohttp.ClientError, OSError, ValueError) as error:
+                client = await self._connected()
+            except (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
                 self._failed(error)
-            finally:
-                self._clients[place] = None
-                await client.close()  # type: ignore[no-untyped-call]
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            self._settled.set()
+            since = time.monotonic()
+            await client.over()
+            self._trouble = "the connection is lost and being made again"
+            self._begin(self._retire(client), "slack socket retiring")
+            if time.monotonic() - since > _SHORT_SECONDS:
+                pause = _FIRST_PAUSE
+            else:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _watch(self, client: SocketModeClient) -> None:
-        """Returns when a connection has been down for longer than the SDK needs to mend it."""
-        lost = 0.0
-        while lost < _LOST_SECONDS:
-            await asyncio.sleep(1.0)
-            lost = 0.0 if _stands(client) else lost + 1.0
-        logger.warning("A Socket Mode connection is made anew", extra={"action": "socket_lost"})
+    async def _connected(self) -> _Client:
+        client = _Client(self._token, self._web)
+        client.socket_mode_request_listeners.append(self._handle)
+        self._clients.add(client)
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                client.wss_uri = await client.issue_new_wss_url()
+                await client.connect()  # type: ignore[no-untyped-call]
+        except BaseException:
+            await self._close(client)
+            raise
+        return client
+
+    async def _retire(self, client: _Client) -> None:
+        await asyncio.sleep(_DRAIN_SECONDS if client.stands() else 0)
+        await self._close(client)
+
+    async def _close(self, client: _Client) -> None:
+        self._clients.discard(client)
+        await client.close()  # type: ignore[no-untyped-call]
 
     def _failed(self, error: Exception) -> None:
         words = str(error) or type(error).__name__
@@ -110,7 +156,7 @@ class Sockets:
         logger.warning("Socket Mode is not connected: %s", words, extra={"action": "socket_failed"})
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        """Handles one envelope; one that is not acknowledged is sent again (an event) or shown as failed (a click)."""
+        """Handles one envelope; without an acknowledgement Slack sends an event again and shows a click as failed."""
         try:
             said = await self._receive(request.type, request.payload)
         except StoreError as error:
@@ -123,9 +169,11 @@ class Sockets:
             return
         payload = said if isinstance(said, dict) else None
         response = SocketModeResponse(envelope_id=request.envelope_id, payload=payload)
-        await client.send_socket_mode_response(response)
-
-
-def _stands(client: SocketModeClient) -> bool:
-    session = client.current_session
-    return session is not None and not session.closed and not client.closed
+        standing = [each for each in self._clients if each.stands() and each is not client]
+        for each in (client, *standing):
+            try:
+                await each.send_socket_mode_response(response)
+            except (aiohttp.ClientError, ConnectionError):
+                continue
+            return
+        logger.warning("An acknowledgement could not be sent", extra={"action": "not_acknowledged"})

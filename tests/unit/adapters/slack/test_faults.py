@@ -181,9 +181,10 @@ async def test_a_restart_between_post_and_note_finds_the_message_again(
 
 async def test_lines_that_are_cut_are_made_again_and_clicks_go_on(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
+    await up.slack.socket.connected(2)
     opened = up.slack.socket.opened
     await up.slack.socket.disconnect("refresh_requested")
-    await up.slack.socket.reconnected(opened)
+    await up.slack.socket.reconnected(opened + 1)
     ack = await up.ada.click(up.live(ask), LABELS.yes)
     assert ack is not None
     assert ack.ok
