@@ -1,0 +1,44 @@
+"""The client under asyncio: a bounded wait, words for people meanwhile, and the ask taken back at the end."""
+
+import asyncio
+import os
+
+from bot.client import AsyncClient, StillOpenError
+
+URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
+TOKEN = os.environ.get("ANSWERBACK_TOKEN")
+
+
+# --8<-- [start:call]
+async def release_window(patience: float) -> dict | None:
+    """When to release, as the person says; None when nobody said so in time."""
+    questions = [
+        {
+            "id": "when",
+            "text": "When may the release go out?",
+            "context": "14 changes since Monday; no migration.",
+            "answer_type": "select",
+            "options": ["now", "tonight", "tomorrow"],
+        },
+        {
+            "id": "who",
+            "text": "Who is on call tonight?",
+            "answer_type": "text",
+            "when": {"question_id": "when", "equals": "tonight"},
+        },
+    ]
+    async with AsyncClient(URL, TOKEN) as answerback:
+        asked = await answerback.submit("ask_user", {"questions": questions}, to="web")
+        print(f"Asked at {asked.url}")
+        try:
+            ask = await answerback.wait(asked.id, timeout=patience)
+        except StillOpenError:
+            await answerback.withdraw(asked.id)
+            return None
+    return ask.tool_result.structured if ask.status == "answered" else None
+
+
+# --8<-- [end:call]
+
+if __name__ == "__main__":
+    print(asyncio.run(release_window(patience=900)))

@@ -1,0 +1,39 @@
+"""A tool call in a host of your own: hand it over, wait for the person, hand the result to the model."""
+
+import os
+import sys
+
+from bot.client import Client, InvalidCallError
+
+URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
+TOKEN = os.environ.get("ANSWERBACK_TOKEN")
+
+
+class TurnEndedError(Exception):
+    """The person ended the turn: the model gets nothing, and the host stops."""
+
+
+# --8<-- [start:call]
+def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
+    """The text for the model, and whether it is an error."""
+    with Client(URL, TOKEN) as answerback:
+        try:
+            # The same key finds the same ask: after a crash, call this again with the same call.
+            ask = answerback.ask(name, arguments, key=call_id, tool_call_id=call_id, to="web")
+        except InvalidCallError as refused:
+            if refused.tool_result is None:
+                raise  # not the model's mistake: a route, say, that there is not
+            return refused.tool_result.content, True
+    if ask.end_turn:
+        raise TurnEndedError
+    return ask.tool_result.content, ask.tool_result.is_error
+
+
+# --8<-- [end:call]
+
+if __name__ == "__main__":
+    question = {"question": "Deploy now?", "answer_type": "boolean", "default": False}
+    try:
+        print(tool_result("call-1", "ask_user", question)[0])
+    except TurnEndedError:
+        sys.exit("The person ended the turn.")

@@ -1,0 +1,172 @@
+"""What the recipes' tests share: the real service as a process, a person who answers there, the recipes as modules."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import importlib.util
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+from pydantic import JsonValue
+
+from bot.api.auth import hash_of, new_token
+from bot.client import Ask, AsyncClient
+from tests.meta.project import ROOT
+
+RECIPES: Final = ROOT / "docs" / "recipes"
+PATIENCE: Final = 15.0
+"""Seconds after which a test gives up: several times what a framework needs to start on a busy machine."""
+_LOOK_AGAIN: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Served:
+    """The running service, and what its callers need."""
+
+    url: str
+    token: str
+    """The agent's."""
+    people_token: str
+    """Of a front end, which answers for people."""
+    webhook_secret: str
+
+
+class Person:
+    """Somebody at a front end of their own, who answers what is open. No call waits for a new ask, so they look."""
+
+    def __init__(self, front: AsyncClient) -> None:
+        self.front = front
+
+    async def sees(self) -> Ask:
+        """The one open ask, once there is one."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = await self.front.open_asks()
+                if found:
+                    assert len(found) == 1, [ask.json for ask in found]
+                    return found[0]
+                await asyncio.sleep(_LOOK_AGAIN)
+
+    async def does(self, action: str, **more: JsonValue) -> Ask:
+        """Acts on the open ask."""
+        ask = await self.sees()
+        return await self.front.act(
+            ask.id,
+            {"action": action, **more},
+            revision=ask.revision,
+            actor={"user_id": "U7", "name": "Kim"},
+        )
+
+    async def answers(self, *values: JsonValue) -> Ask:
+        """Answers as many questions; returns the ask after the last."""
+        ask = None
+        for value in values:
+            ask = await self.does("answer", value=value)
+        assert ask is not None
+        return ask
+
+    async def replies(self, text: str) -> Ask:
+        """Ends the ask with words."""
+        return await self.does("reply", text=text)
+
+    async def ends_the_turn(self) -> Ask:
+        """Ends the ask and the turn."""
+        return await self.does("end_turn")
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """``answerback serve`` with a token for an agent and one for a front end of people."""
+    folder = tmp_path_factory.mktemp("recipes")
+    agent, people = new_token(), new_token()
+    secret = f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
+    (folder / "answerback.toml").write_text(
+        f"""
+        [server]
+        port = 0
+        [log]
+        format = "json"
+        [agents.recipes]
+        token_hash = "{hash_of(agent)}"
+        callback_secret = "{secret}"
+        [agents.people]
+        token_hash = "{hash_of(people)}"
+        role = "surface"
+        """
+    )
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", "bot.cli.main", "serve"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().strip()
+            assert line.startswith("listening on "), (folder / "log").read_text()
+            yield Served(line.removeprefix("listening on "), agent, people, secret)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+async def person(served: Served) -> AsyncIterator[Person]:
+    """Somebody who answers; what a test leaves open is nobody else's."""
+    async with AsyncClient(served.url, served.people_token) as front:
+        yield Person(front)
+    async with AsyncClient(served.url, served.token) as agent:
+        for ask in await agent.open_asks():
+            await agent.withdraw(ask.id)
+
+
+@pytest.fixture
+def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variables that recipes read."""
+    monkeypatch.setenv("ANSWERBACK_URL", served.url)
+    monkeypatch.setenv("ANSWERBACK_TOKEN", served.token)
+    monkeypatch.setenv("WEBHOOK_SECRET", served.webhook_secret)
+
+
+@pytest.fixture
+def settings(served: Served, tmp_path: Path) -> Callable[[str], Path]:
+    """A recipe that is a settings file, with the address of the service that is running."""
+
+    def written(name: str) -> Path:
+        text = (RECIPES / name).read_text()
+        assert "http://127.0.0.1:8420" in text
+        file = tmp_path / name
+        file.write_text(text.replace("http://127.0.0.1:8420", served.url))
+        return file
+
+    return written
+
+
+@pytest.fixture
+def recipe(environment: None) -> Callable[[str], ModuleType]:
+    """Loads a recipe as its users' interpreter would: from its file, with their environment."""
+
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"recipe_{name}", RECIPES / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    return load

@@ -1,0 +1,142 @@
+"""The recipes for Claude: the real Claude Code as its SDK ships it, against a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from claude_agent_sdk import PermissionResultDeny
+
+from tests.recipes.conftest import Person
+from tests.recipes.messages_api import START, Claude, Json, asks, calls, says, scripted
+
+DONE = says("Done.")
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code inherits this process's environment; none of it is for this one."""
+    for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def run(recipe: Callable[[str], ModuleType]) -> Any:
+    """The recipe's turn of Claude."""
+    module = recipe("claude_permissions")
+
+    async def turn(claude: Claude) -> str | None:
+        async with asyncio.timeout(START):
+            got: str | None = await module.run(
+                "Set up the notes app.",
+                cwd=claude.folder,
+                env=claude.environment,
+                setting_sources=[],
+            )
+        return got
+
+    return turn
+
+
+async def test_claudes_questions_are_answered_by_a_person(
+    run: Any, person: Person, tmp_path: Path
+) -> None:
+    async with scripted(tmp_path, asks(), DONE) as claude:
+        text, _ = await asyncio.gather(
+            run(claude), person.answers("SQLite", ["Requests", "Errors"])
+        )
+    assert text == "Done."
+    [result] = claude.results()
+    assert '"Which database?"="SQLite"' in result["content"]
+    assert '"What should be logged?"="Requests, Errors"' in result["content"]
+
+
+async def test_claude_gets_the_words_of_a_reply(run: Any, person: Person, tmp_path: Path) -> None:
+    async with scripted(tmp_path, asks(), DONE) as claude:
+        await asyncio.gather(run(claude), person.replies("Ask Ada, she decides."))
+    [result] = claude.results()
+    assert result["is_error"]
+    assert "Ask Ada, she decides." in result["content"]
+
+
+async def test_end_turn_stops_claude(run: Any, person: Person, tmp_path: Path) -> None:
+    async with scripted(tmp_path, asks()) as claude:
+        await asyncio.gather(run(claude), person.ends_the_turn())
+    assert len(claude.requests) == 1
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_person_decides_whether_a_tool_may_be_used(
+    run: Any, person: Person, tmp_path: Path, allowed: bool
+) -> None:
+    file = tmp_path / "project" / "notes.txt"
+    writes = calls("Write", {"file_path": str(file), "content": "first note"})
+    async with scripted(tmp_path, writes, DONE) as claude:
+        await asyncio.gather(run(claude), person.answers(allowed))
+    assert file.exists() == allowed
+    [result] = claude.results()
+    assert ("does not allow" in result["content"]) != allowed
+
+
+async def refuses(tool: str, given: Json, _context: object) -> PermissionResultDeny:
+    """Nobody at the terminal allows anything."""
+    return PermissionResultDeny(message=f"{tool} came to the terminal: {given}")
+
+
+async def test_claude_codes_questions_reach_people_by_its_settings_alone(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    file = settings("claude-code-settings.json")
+    async with scripted(tmp_path, asks(), DONE) as claude:
+        await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=refuses),
+            person.answers("PostgreSQL", ["Errors"]),
+        )
+    [result] = claude.results()
+    assert '"Which database?"="PostgreSQL"' in result["content"]
+    assert '"What should be logged?"="Errors"' in result["content"]
+
+
+async def test_by_its_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    async def goes_on_then_stops() -> None:
+        await person.replies("Ask Ada.")
+        await person.ends_the_turn()
+
+    file = settings("claude-code-settings.json")
+    async with scripted(tmp_path, asks(), asks()) as claude:
+        await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=refuses), goes_on_then_stops()
+        )
+    [result] = claude.results()
+    assert result["is_error"]
+    assert "Ask Ada." in result["content"]
+    assert len(claude.requests) == 2
+
+
+@pytest.mark.parametrize("name", ["mcp-http.json", "mcp-stdio.json"])
+async def test_an_mcp_clients_settings_give_the_model_the_tools(
+    name: str,
+    settings: Callable[[str], Path],
+    environment: None,
+    person: Person,
+    tmp_path: Path,
+) -> None:
+    question = {"question": "Which port?", "answer_type": "text"}
+    asking = calls("mcp__answerback__ask_user", question)
+    async with scripted(tmp_path, asking, DONE) as claude:
+        claude.environment["PATH"] = f"{Path(sys.executable).parent}:{claude.environment['PATH']}"
+        await asyncio.gather(
+            claude.turn(mcp_servers=str(settings(name)), allowed_tools=["mcp__answerback"]),
+            person.answers("8443"),
+        )
+    [result] = claude.results()
+    assert "8443" in json.dumps(result["content"])

@@ -1,0 +1,66 @@
+"""The recipes for the Python client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from tests.recipes.conftest import Person
+
+Load = Callable[[str], ModuleType]
+QUESTION = {"question": "Deploy now?", "answer_type": "boolean"}
+
+
+async def test_the_answer_is_the_tool_result(recipe: Load, person: Person) -> None:
+    tool_result = recipe("python_client").tool_result
+    got, _ = await asyncio.gather(
+        asyncio.to_thread(tool_result, "call-1", "ask_user", QUESTION), person.answers(True)
+    )
+    assert got == ('{"answer_type": "boolean", "answer": true}', False)
+
+
+async def test_the_same_call_again_asks_nobody(recipe: Load, person: Person) -> None:
+    tool_result = recipe("python_client").tool_result
+    first, _ = await asyncio.gather(
+        asyncio.to_thread(tool_result, "call-2", "ask_user", QUESTION), person.answers(False)
+    )
+    assert await asyncio.to_thread(tool_result, "call-2", "ask_user", QUESTION) == first
+
+
+async def test_a_wrong_call_goes_back_to_the_model_in_words(recipe: Load) -> None:
+    wrong = {"question": "Which?", "answer_type": "select"}
+    words, is_error = await asyncio.to_thread(
+        recipe("python_client").tool_result, "call-3", "ask_user", wrong
+    )
+    assert is_error
+    assert "options" in words
+
+
+async def test_end_turn_is_no_result(recipe: Load, person: Person) -> None:
+    module = recipe("python_client")
+    ending = asyncio.create_task(person.ends_the_turn())
+    with pytest.raises(module.TurnEndedError):
+        await asyncio.to_thread(module.tool_result, "call-4", "ask_user", QUESTION)
+    await ending
+
+
+async def test_a_form_is_walked_and_comes_back_typed(recipe: Load, person: Person) -> None:
+    release_window = recipe("python_async").release_window
+    got, _ = await asyncio.gather(release_window(10), person.answers("tonight", "Ada"))
+    assert got == {"when": "tonight", "who": "Ada"}
+
+
+async def test_words_in_place_of_answers_are_no_release(recipe: Load, person: Person) -> None:
+    release_window = recipe("python_async").release_window
+    got, _ = await asyncio.gather(release_window(10), person.replies("Not before the audit."))
+    assert got is None
+
+
+async def test_nobody_in_time_takes_the_ask_back(recipe: Load, person: Person) -> None:
+    started = asyncio.create_task(recipe("python_async").release_window(0.5))
+    seen = await person.sees()
+    assert await started is None
+    assert (await person.front.get(seen.id)).status == "withdrawn"
