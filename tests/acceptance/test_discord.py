@@ -110,6 +110,7 @@ async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(
         channel = discord.add_channel(guild := discord.add_guild())
         ann = discord.person("ann", guild)
         ask_id, confirmed = "", 1
+        ask: dict[str, Any] = {}
         for kill in range(KILLS + 1):
             async with up(discord, mode, tmp_path, port) as (process, address):
                 ask_id = ask_id or await submitted(address, channel, ann)

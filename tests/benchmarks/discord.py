@@ -1,0 +1,305 @@
+"""Discord interactions by HTTP, with their durable commit, beside a bare verified handler in the same run.
+
+Run as ``python -m tests.benchmarks.discord [CLICKS]``. The service runs in a process of its own; this
+one signs the clicks before the clock runs, clicks, and stands in for Discord's API (with its limits).
+Both endpoints take the same bodies over the same connections. Then: memory with 100 and with
+100,000 open prompts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from nacl.signing import SigningKey
+from rich.console import Console
+from rich.table import Table
+
+from adapters.controls import Control, Verb
+from adapters.discord.adapter import DiscordSurface
+from adapters.discord.blocks import Json
+from adapters.discord.front import Front
+from adapters.discord.posting import _shown
+from bot.ask import Ask, Destination, Request
+from bot.clock import SystemClock
+from bot.form import AnswerType, Form, Question
+from bot.labels import Labels
+from bot.ports import Surface, Write
+from bot.service import Service
+from bot.showing import Shower
+from bot.walker import start
+from storage.sqlite import SqliteStore
+
+ASKS, CONNECTIONS, ROUNDS = 200, 32, 3
+CLICKS = 3_000
+PROMPTS = (100, 100_000)
+CHANNELS = 20
+ANN = "80351110224678912"
+FORM = Form(
+    questions=tuple(
+        Question(id=f"q{n}", text=f"Shall step {n} be applied?", answer_type=AnswerType.BOOLEAN)
+        for n in range(3)
+    )
+)
+
+
+def ask_number(n: int) -> Ask:
+    """An open ask, as if it had been posted."""
+    return Ask(
+        id=f"ask_{n:024x}",
+        created_at=1.0,
+        updated_at=1.0,
+        request=Request(name="ask_user", dialect="ask_user", arguments={}, form=FORM),
+        destination=Destination(surface="discord", channel=str(10**17 + n % CHANNELS)),
+        responders=(ANN,),
+        walk=start(FORM),
+        shown_revision=1,
+        message={
+            "kind": "thread",
+            "id": str(2 * 10**17 + n),
+            "channel": str(10**17 + n % CHANNELS),
+            "thread": "1",
+        },
+    )
+
+
+# --- the service's process -------------------------------------------------------------------------
+
+
+async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> None:
+    """The service with Discord by HTTP, and the bare endpoint; prints its port, then waits for the end."""
+    store = SqliteStore(Path(folder) / "answerback.db")
+    await store.open()
+    for first in range(0, prompts, 500):
+        batch = [ask_number(n) for n in range(first, min(first + 500, prompts))]
+        await asyncio.gather(*(store.create(Write(ask), None) for ask in batch))
+        await asyncio.gather(*(store.shown(a.id, _shown(a, a.message or {})) for a in batch))
+    async with aiohttp.ClientSession() as http:
+        surface = DiscordSurface(
+            bot_token="a.bot.token",
+            http=http,
+            labels=Labels(),
+            public_key=public_key,
+            api_url=api_url,
+            gateway=False,
+        )
+        surfaces: dict[str, Surface] = {"discord": surface}
+        service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset(surfaces))
+        shower = Shower(service)
+        service.hooks.show = lambda ask: shower.poke(ask.id)
+        await surface.start(service)
+        app = web.Application()
+        app.add_routes(
+            [*surface.public_routes(), web.post("/bare", Front(public_key, bare).handle)]
+        )
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        sys.stdout.write(f"{runner.addresses[0][1]}\n")
+        sys.stdout.flush()
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+        await shower.stop()
+        await surface.stop()
+        await runner.cleanup()
+    await store.close()
+
+
+async def bare(_body: Json) -> Json:
+    """The least that answers a click."""
+    return {"type": 6}
+
+
+# --- Discord's side --------------------------------------------------------------------------------
+
+
+@dataclass
+class Signed:
+    """A click, ready to be sent."""
+
+    body: bytes
+    headers: dict[str, str]
+
+
+def signed(key: SigningKey, ask: Ask, revision: int, number: int) -> Signed:
+    """Yes at odd revisions, Back at even ones: the form never ends."""
+    verb, argument = (Verb.ANSWER, "true") if revision % 2 else (Verb.BACK, "")
+    body: dict[str, Any] = {
+        "id": str(3 * 10**17 + number),
+        "application_id": "1",
+        "type": 3,
+        "token": "t" * 120,
+        "version": 1,
+        "channel_id": str((ask.message or {})["channel"]),
+        "guild_id": "9",
+        "member": {
+            "user": {"id": ANN, "username": "ann", "global_name": "Ann"},
+            "roles": ["5", "6"],
+            "permissions": "0",
+        },
+        "message": {
+            "id": (ask.message or {})["id"],
+            "flags": 32768,
+            "components": [{"type": 17, "components": [{"type": 10, "content": "x" * 800}]}],
+        },
+        "data": {
+            "custom_id": Control(ask.id, revision, verb, argument).encode(),
+            "component_type": 2,
+            "id": 7,
+        },
+        "locale": "en-US",
+        "entitlements": [],
+        "attachment_size_limit": 10485760,
+    }
+    raw = json.dumps(body).encode()
+    stamp = str(int(time.time()))
+    signature = key.sign(stamp.encode() + raw).signature.hex()
+    return Signed(raw, {"X-Signature-Ed25519": signature, "X-Signature-Timestamp": stamp})
+
+
+@asynccontextmanager
+async def api() -> AsyncIterator[str]:
+    """Discord's API as far as the service calls it, with the limit of a channel that bots know."""
+    until: dict[str, tuple[float, int]] = {}
+
+    async def edited(request: web.Request) -> web.Response:
+        now, channel = time.time(), request.match_info["channel"]
+        end, used = until.get(channel, (0.0, 0))
+        end, used = (now + 5, 1) if now >= end else (end, used + 1)
+        until[channel] = (end, used)
+        headers = {
+            "X-RateLimit-Limit": "5",
+            "X-RateLimit-Remaining": str(max(0, 5 - used)),
+            "X-RateLimit-Reset-After": f"{end - now:.3f}",
+        }
+        if used > 5:
+            return web.json_response({"retry_after": end - now}, status=429, headers=headers)
+        return web.json_response({"id": "1"}, headers=headers)
+
+    async def me(_request: web.Request) -> web.Response:
+        return web.json_response({"id": "1"})
+
+    app = web.Application()
+    app.router.add_patch("/channels/{channel}/messages/{message}", edited)
+    app.router.add_get("/users/@me", me)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()
+
+
+@asynccontextmanager
+async def service(api_url: str, key: SigningKey, prompts: int) -> AsyncIterator[tuple[int, int]]:
+    """The service's process: its id and port."""
+    with tempfile.TemporaryDirectory() as folder:
+        public_key = key.verify_key.encode().hex()
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.benchmarks.discord", "serve", folder, api_url, public_key, str(prompts),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert child.stdout is not None
+        line = await child.stdout.readline()
+        try:
+            yield child.pid, int(line)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(signal.SIGKILL)
+            await child.wait()
+
+
+async def clicked(
+    url: str, queues: Sequence[Sequence[Signed]], kind: int
+) -> tuple[float, list[float]]:
+    """Clicks a second, and the seconds of each, with one connection a queue."""
+    times: list[float] = []
+    connector = aiohttp.TCPConnector(limit=CONNECTIONS)
+    async with aiohttp.ClientSession(connector=connector) as http:
+
+        async def one(queue: Sequence[Signed]) -> None:
+            for click in queue:
+                began = time.perf_counter()
+                async with http.post(url, data=click.body, headers=click.headers) as response:
+                    answer = await response.json()
+                times.append(time.perf_counter() - began)
+                assert answer["type"] == kind, answer
+
+        began = time.perf_counter()
+        await asyncio.gather(*map(one, queues))
+        return len(times) / (time.perf_counter() - began), times
+
+
+def queues_of(
+    key: SigningKey, clicks: int, revisions: dict[int, int], base: int
+) -> list[list[Signed]]:
+    """Clicks in the order in which each connection sends them: an ask is always on the same one."""
+    queues: list[list[Signed]] = [[] for _ in range(CONNECTIONS)]
+    for number in range(clicks):
+        n = number % ASKS
+        revision = revisions.setdefault(n, 1)
+        queues[n % CONNECTIONS].append(signed(key, ask_number(n), revision, base + number))
+        revisions[n] = revision + 1
+    return queues
+
+
+async def measure(clicks: int, console: Console) -> None:
+    """Both endpoints in turn, several rounds; then memory."""
+    key, revisions = SigningKey.generate(), dict[int, int]()
+    table = Table(
+        "",
+        "a second",
+        "p50 ms",
+        "p99 ms",
+        title=f"Signed clicks, {CONNECTIONS} connections, {ASKS} open asks",
+    )
+    rates: dict[str, list[float]] = {"bare": [], "whole": []}
+    times: dict[str, list[float]] = {"bare": [], "whole": []}
+    async with api() as api_url, service(api_url, key, ASKS) as (_, port):
+        for round_ in range(ROUNDS + 1):
+            queues = queues_of(key, clicks, revisions, round_ * clicks)
+            for name, path, kind in (("bare", "/bare", 6), ("whole", "/discord/interactions", 7)):
+                rate, took = await clicked(f"http://127.0.0.1:{port}{path}", queues, kind)
+                if round_:  # the first round warms up
+                    rates[name].append(rate)
+                    times[name] += took
+    for name, label in (("bare", "verified, no store"), ("whole", "verified, committed, rendered")):
+        cuts = quantiles(times[name], n=100)
+        table.add_row(
+            label, f"{median(rates[name]):,.0f}", f"{cuts[49] * 1e3:.1f}", f"{cuts[98] * 1e3:.1f}"
+        )
+    console.print(table)
+    ratio = median(w / b for w, b in zip(rates["whole"], rates["bare"], strict=True))
+    console.print(f"of the bare handler: {ratio:.2f} (0.6 is wanted)")
+    memory = Table("open prompts", "resident MB", title="Memory of the service's process")
+    for prompts in PROMPTS:
+        async with api() as api_url, service(api_url, key, prompts) as (pid, port):
+            queue = [signed(key, ask_number(n), 1, n) for n in range(ASKS // 2)]
+            await clicked(f"http://127.0.0.1:{port}/discord/interactions", [queue], 7)
+            memory.add_row(f"{prompts:,}", f"{resident(pid):.1f}")
+    console.print(memory)
+
+
+def resident(pid: int) -> float:
+    """Megabytes that a process holds in memory."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        asyncio.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
+    else:
+        asyncio.run(measure(int(sys.argv[1]) if sys.argv[1:] else CLICKS, Console()))
