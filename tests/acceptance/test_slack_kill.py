@@ -1,0 +1,178 @@
+"""The real process is killed at the worst moments: what Slack shows comes to be what is stored, once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bot.labels import Labels
+from tests.acceptance.process import Process, serving
+from tests.fakes.slack.person import Person
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.workspace import Message
+
+LABELS = Labels()
+CHANNEL = "C0OPS"
+QUESTIONS = 9
+CHANCES = 2
+"""How often the process is killed around a click, at a random moment."""
+
+
+@dataclass
+class Town:
+    """A fake Slack that outlives the process."""
+
+    slack: FakeSlack
+    ada: Person
+    folder: Path
+    environment: dict[str, str]
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:
+        """The process, connected."""
+        async with (
+            serving(self.folder, self.environment) as (process, url),
+            aiohttp.ClientSession(url) as http,
+        ):
+            if not self.slack.http.url:
+                await self.slack.socket.connected()
+            yield process, http
+            if process.child.returncode is None:
+                process.signal(signal.SIGKILL)
+                await process.child.wait()
+            if not self.slack.http.url:
+                await self.slack.socket.connected(0)
+
+    def message(self) -> Message:
+        """The one message there is."""
+        [message] = self.slack.messages(CHANNEL)
+        return message
+
+    def number(self) -> int | None:
+        """Which question the message shows; None at the end."""
+        text = self.ada.sees(self.message()).text
+        shown = [n for n in range(QUESTIONS) if f"Question {n}?" in text.splitlines()]
+        return shown[-1] if LABELS.yes in self.ada.sees(self.message()).buttons else None
+
+    async def shows(self, number: int | None) -> None:
+        """Waits until the message shows this question, or the record."""
+        await self.slack.until(lambda: self.number() == number, timeout=10)
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(params=["socket", "http"])
+async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
+    async with FakeSlack() as slack:
+        ada = slack.person("U0ADA", "ada")
+        slack.workspace.add_channel(CHANNEL, ada.id)
+        environment = {
+            "SLACK_BOT_TOKEN": slack.bot_token,
+            "ANSWERBACK_SLACK__API_URL": slack.api_url,
+        }
+        if request.param == "socket":
+            environment["SLACK_APP_TOKEN"] = slack.app_token
+        else:
+            port = free_port()
+            environment["SLACK_SIGNING_SECRET"] = slack.signing_secret
+            environment["ANSWERBACK_PUBLIC__PORT"] = str(port)
+            slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
+        yield Town(slack, ada, tmp_path, environment)
+
+
+@pytest.mark.acceptance
+@pytest.mark.timeout(120)
+async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town: Town) -> None:
+    slack = town.slack
+
+    # between the post and the note that it was made
+    slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
+    async with town.up() as (_, http):
+        ask_id = (await submitted(http))["id"]
+        await slack.until(lambda: slack.messages(CHANNEL))
+    slack.faults.clear()
+
+    # between a commit and the update that shows it
+    async with town.up() as (process, _):
+        await town.shows(0)
+        slack.faults.add("chat.update", hang=True, times=None)
+        ack = await town.ada.click(town.message(), LABELS.yes)
+        assert ack is not None
+        assert ack.ok
+        process.signal(signal.SIGKILL)
+        await process.child.wait()
+    slack.faults.clear()
+    done = 1
+
+    # at any moment around a click
+    chance, acked = random.Random(7), False
+    for _ in range(CHANCES):
+        async with town.up() as (process, http):
+            done = await caught_up(town, http, ask_id, done, acked=acked)
+            clicking = asyncio.create_task(town.ada.click(town.message(), LABELS.yes))
+            await asyncio.sleep(chance.uniform(0, 0.012))
+            process.signal(signal.SIGKILL)
+            ack = await clicking
+            acked = ack is not None and ack.ok
+
+    async with town.up() as (_, http):
+        done = await caught_up(town, http, ask_id, done, acked=acked)
+        for number in range(done, QUESTIONS):
+            await town.shows(number)
+            await town.ada.click(town.message(), LABELS.yes)
+        await town.shows(None)
+        ended = await stored(http, ask_id)
+        assert ended["status"] == "answered"
+        assert ended["answers"] == {f"q{n}": True for n in range(QUESTIONS)}
+    assert "Answered by ada" in town.ada.sees(town.message()).text
+
+
+async def caught_up(
+    town: Town, http: aiohttp.ClientSession, ask_id: str, before: int, *, acked: bool
+) -> int:
+    """How many answers are stored, once the message shows that: what was acknowledged is among them."""
+    counted = len((await stored(http, ask_id))["answers"])
+    assert counted in {before, before + 1}
+    assert counted == before + 1 or not acked
+    await town.shows(counted)
+    return counted
+
+
+async def submitted(http: aiohttp.ClientSession) -> dict[str, Any]:
+    """An ask of many yes-or-no questions."""
+    questions = [
+        {"id": f"q{n}", "text": f"Question {n}?", "answer_type": "boolean"}
+        for n in range(QUESTIONS)
+    ]
+    body = {
+        "name": "ask_user",
+        "arguments": {"questions": questions},
+        "to": f"slack:{CHANNEL}",
+        "responders": ["U0ADA"],
+    }
+    async with http.post("/v1/asks", json=body) as response:
+        told: dict[str, Any] = await response.json()
+        assert response.status == 201, told
+        return told
+
+
+async def stored(http: aiohttp.ClientSession, ask_id: str) -> dict[str, Any]:
+    """The ask as it stands."""
+    async with http.get(f"/v1/asks/{ask_id}") as response:
+        told: dict[str, Any] = await response.json()
+        return told

@@ -1,0 +1,311 @@
+"""Clicks on Slack: how many a second, and how long to the acknowledgement with the answer on disk.
+
+Run as ``python -m tests.benchmarks.slack``. The server runs in a process of its own, the clicking in this
+one; every server gets the same bodies. Floors in the same run: a bare aiohttp handler that reads the body
+and answers, and bare bolt (signature, its router, one listener that only acknowledges).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+from urllib.parse import quote_plus
+
+import aiohttp
+from aiohttp import web
+from rich.console import Console
+from rich.table import Table
+from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+
+from adapters.controls import Control, Verb
+from adapters.slack.adapter import PATH, SlackSurface
+from adapters.slack.render import render
+from bot.ask import Ask, Destination, Request
+from bot.clock import SystemClock
+from bot.form import AnswerType, Form, Question
+from bot.labels import Labels
+from bot.ports import Write
+from bot.service import Service
+from bot.showing import Shower
+from bot.view import view_of
+from bot.walker import start
+from storage.sqlite import SqliteStore
+from tests.fakes.slack.server import FakeSlack
+
+SECONDS = 4.0
+CLIENTS = 32
+PEOPLE = 50
+ASKS = 200
+SECRET = "benchmark"
+CHANNEL = "C0OPS"
+FORM = Form(
+    questions=tuple(
+        Question(
+            id=f"q{n}",
+            text="Apply the proposed migration to the production database?",
+            context="It adds two columns and rewrites an index; the table has forty million rows. "
+            * 8,
+            answer_type=AnswerType.BOOLEAN,
+        )
+        for n in range(3)
+    )
+)
+
+
+def ask_number(number: int) -> Ask:
+    """An open ask, as every server and every client knows it."""
+    request = Request(name="ask_user", dialect="ask_user", arguments={}, form=FORM)
+    return Ask(
+        id=f"ask_{number:024x}",
+        created_at=time.time(),
+        updated_at=time.time(),
+        request=request,
+        destination=Destination(surface="slack", channel=CHANNEL),
+        responders=("anyone",),
+        walk=start(FORM),
+    )
+
+
+# --- servers, each in a process of its own -------------------------------------------------------
+
+
+async def _bare(request: web.Request) -> web.Response:
+    await request.read()
+    return web.Response()
+
+
+def _bolt() -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def authorize() -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=None, team_id="T0FAKE", bot_token="xoxb-1", bot_id="B0"
+        )
+
+    app = AsyncApp(signing_secret=SECRET, authorize=authorize, process_before_response=True)
+
+    @app.action({"type": "block_actions", "action_id": "answer.true"})
+    async def listener(ack: Callable[[], Awaitable[object]]) -> None:
+        await ack()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await to_aiohttp_response(await app.async_dispatch(await to_bolt_request(request)))
+
+    return handle
+
+
+async def serve(kind: str, port: int, folder: str, api_url: str) -> None:
+    """Serves until it is killed; says ``ready`` when it does."""
+    async with AsyncExitStack() as stack:
+        app = web.Application()
+        if kind in {"aiohttp", "bolt"}:
+            app.router.add_post(PATH, _bare if kind == "aiohttp" else _bolt())
+        else:
+            app.add_routes(await _answerback(kind, Path(folder), api_url, stack))
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+async def _answerback(
+    kind: str, folder: Path, api_url: str, stack: AsyncExitStack
+) -> list[web.RouteDef]:
+    store = SqliteStore(folder / f"{kind}.db")
+    await store.open()
+    stack.push_async_callback(store.close)
+    http = await stack.enter_async_context(aiohttp.ClientSession())
+    surface = SlackSurface(
+        bot_token="xoxb-fake-bot-token",
+        app_token="xapp-1-fake-app-token" if kind == "socket" else None,
+        signing_secret=SECRET,
+        responders=(),
+        api_url=api_url,
+        labels=Labels(),
+        http=http,
+    )
+    service = Service(store, SystemClock(), {"slack": surface}, known_surfaces=frozenset({"slack"}))
+    shower = Shower(service)
+    for number in range(ASKS):
+        await store.create(Write(ask_number(number)), None)
+    if kind != "http":
+        service.hooks.show = lambda ask: shower.poke(ask.id)
+        for ask_id in await store.behind(ASKS):
+            shower.poke(ask_id)
+    await surface.start(service)
+    return surface.public_routes()
+
+
+@asynccontextmanager
+async def server(kind: str, folder: str, api_url: str) -> AsyncIterator[int]:
+    """A server process, ready on a port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", __name__ if __name__ != "__main__" else "tests.benchmarks.slack"),
+        *("serve", kind, str(port), folder, api_url),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            assert await child.stdout.readline() == b"ready\n"
+        yield port
+    finally:
+        child.kill()
+        await child.wait()
+
+
+# --- clicking ------------------------------------------------------------------------------------
+
+
+class Clicker:
+    """One person at one ask: answers, goes back, answers …, each click on the newest revision."""
+
+    def __init__(self, number: int) -> None:
+        self.ask = ask_number(number)
+        self.revision = 1
+        payload = self.payload("CONTROL", "TRIGGER")
+        self._template = "payload=" + quote_plus(json.dumps(payload))
+
+    def payload(self, control: str, trigger: str) -> dict[str, Any]:
+        """A click as Slack sends it, with a copy of the message."""
+        return {
+            "type": "block_actions",
+            "team": {"id": "T0FAKE", "domain": "fake"},
+            "user": {"id": f"U0{self.ask.id[-4:]}", "name": "ada", "team_id": "T0FAKE"},
+            "api_app_id": "A0FAKE",
+            "token": "verification",
+            "container": {"type": "message", "message_ts": "1.1", "channel_id": CHANNEL},
+            "trigger_id": trigger,
+            "channel": {"id": CHANNEL, "name": "ops"},
+            "message": {
+                "type": "message",
+                "text": "Assistant asks",
+                "ts": "1.1",
+                "blocks": render(view_of(self.ask), Labels()).blocks,
+            },
+            "state": {"values": {}},
+            "response_url": "http://127.0.0.1:1/none",
+            "actions": [
+                {
+                    "type": "button",
+                    "action_id": "answer.true",
+                    "block_id": "b",
+                    "value": control,
+                    "action_ts": "1.2",
+                }
+            ],
+        }
+
+    def next(self) -> tuple[str, str]:
+        """The control and trigger of the next click."""
+        verb, argument = (Verb.ANSWER, "true") if self.revision % 2 else (Verb.BACK, "")
+        control = Control(self.ask.id, self.revision, verb, argument).encode()
+        trigger = f"{self.ask.id}.{self.revision}"
+        self.revision += 1
+        return control, trigger
+
+    def request(self) -> bytes:
+        """The next click as a signed HTTP request."""
+        control, trigger = self.next()
+        body = self._template.replace("CONTROL", quote_plus(control)).replace("TRIGGER", trigger)
+        raw, now = body.encode(), str(int(time.time()))
+        signature = hmac.digest(SECRET.encode(), b"v0:" + now.encode() + b":" + raw, "sha256").hex()
+        head = (
+            f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(raw)}\r\n"
+            "Content-Type: application/x-www-form-urlencoded\r\n"
+            f"X-Slack-Request-Timestamp: {now}\r\nX-Slack-Signature: v0={signature}\r\n\r\n"
+        )
+        return head.encode() + raw
+
+
+async def hammer(port: int, clients: int) -> list[float]:
+    """Seconds of each click to its acknowledgement, by so many people at once."""
+    times: list[float] = []
+    end = time.perf_counter() + SECONDS
+
+    async def click(number: int) -> None:
+        clicker = Clicker(number)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while time.perf_counter() < end:
+            request = clicker.request()
+            begun = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200"), head
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
+            await reader.readexactly(length)
+            times.append(time.perf_counter() - begun)
+        writer.close()
+
+    await asyncio.gather(*(click(number) for number in range(clients)))
+    return times
+
+
+async def over_socket(slack: FakeSlack, people: int) -> list[float]:
+    """The same over Socket Mode."""
+    times: list[float] = []
+    end = time.perf_counter() + SECONDS
+
+    async def click(number: int) -> None:
+        clicker = Clicker(number)
+        while time.perf_counter() < end:
+            ack = await slack.socket.send("interactive", clicker.payload(*clicker.next()))
+            assert ack.ok, ack
+            times.append(ack.seconds)
+
+    await asyncio.gather(*(click(number) for number in range(people)))
+    return times
+
+
+async def main() -> None:
+    """Measures everything and prints a table."""
+    table = Table("path", "clicks/s", "p50 ms", "p99 ms", "of bare bolt")
+    rows: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        async with FakeSlack(real_limits=True) as slack:
+            slack.workspace.add_channel(CHANNEL)
+            for kind, name in (
+                ("aiohttp", "bare aiohttp handler"),
+                ("bolt", "bare bolt, ack only"),
+                ("http", "Answerback, HTTP, durable commit"),
+            ):
+                async with server(kind, folder, slack.api_url) as port:
+                    rows[name] = await hammer(port, CLIENTS)
+            name = f"Answerback, HTTP, {ASKS} asks shown, {PEOPLE} people"
+            async with server("shown", folder, slack.api_url) as port:
+                rows[name] = await hammer(port, PEOPLE)
+            async with server("socket", folder, slack.api_url):
+                await slack.socket.connected(2)
+                rows["Answerback, Socket Mode, one person"] = await over_socket(slack, 1)
+            async with server("socket", tempfile.mkdtemp(dir=folder), slack.api_url):
+                await slack.socket.connected(2)
+                rows[f"Answerback, Socket Mode, {PEOPLE} people"] = await over_socket(slack, PEOPLE)
+    bolt = len(rows["bare bolt, ack only"])
+    for name, times in rows.items():
+        p99 = quantiles(times, n=100)[98] * 1000
+        rate, ratio = f"{len(times) / SECONDS:,.0f}", f"{len(times) / bolt:.2f}"
+        table.add_row(name, rate, f"{median(times) * 1000:.2f}", f"{p99:.2f}", ratio)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        asyncio.run(serve(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]))
+    else:
+        asyncio.run(main())
