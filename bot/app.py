@@ -42,6 +42,7 @@ from bot.showing import Shower
 from bot.submission import Agent, Routes, destination_of
 from bot.supervision import supervised
 from bot.upkeep import Upkeep
+from storage.sole_use import sole_use
 
 SURFACES: Final = frozenset({"web", "slack", "discord"})
 """Every surface there is; an ask for one that is not configured fails in words for the model."""
@@ -76,6 +77,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         store = MeteredSqliteStore(database_of(settings), metrics)
         await store.open()
         stack.push_async_callback(store.close)
+        stack.enter_context(sole_use(database_of(settings)))
         http = await stack.enter_async_context(aiohttp.ClientSession())
         page = WebSurface(
             secret=await store.secret("web"),
