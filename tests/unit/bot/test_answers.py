@@ -193,9 +193,9 @@ def test_a_value_too_deep_for_a_schema_that_doubles_at_each_level_is_refused_at_
     value: Any = "leaf"
     for _ in range(60):
         value = {"a": value}
-    started = time.perf_counter()
+    started = time.thread_time()
     assert codes(of(AnswerType.SCHEMA, schema=schema), value) == [("", "too_long")]
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0
     assert codes(of(AnswerType.SCHEMA, schema=schema), {"a": {"a": {}}}) == []
 
 
@@ -218,6 +218,6 @@ def test_hostile_patterns_cost_milliseconds() -> None:
     for pattern in ("(a+)+$", "(a|a)*b", "^(([a-z])+.)+[A-Z]([a-z])+$"):
         question = of(AnswerType.SCHEMA, schema={"pattern": pattern})
         schemas.require_usable(question.json_schema)
-        started = time.perf_counter()
+        started = time.thread_time()
         codes(question, "a" * 50_000 + "!")
-        assert time.perf_counter() - started < 2.0, pattern
+        assert time.thread_time() - started < 2.0, pattern
