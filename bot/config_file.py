@@ -135,6 +135,8 @@ def _refuse_unknown_variables() -> None:
 
 def _sentence(error: ErrorDetails, where: str) -> str:
     path = [str(part) for part in error["loc"]]
+    if error["type"] not in {"extra_forbidden", "missing"}:
+        path = _to_key(path)
     key = ".".join(path)
     variable = PREFIX + "__".join(path).upper()
     source = variable if any(name.upper() == variable for name in os.environ) else where
@@ -144,6 +146,15 @@ def _sentence(error: ErrorDetails, where: str) -> str:
         return f"{source}: {key} is missing."
     message = error["msg"].removeprefix("Value error, ")
     return f"{source}: {key}: {message}." if key else f"{source}: {message}."
+
+
+def _to_key(path: list[str]) -> list[str]:
+    """The part of a place that is a key: what follows are places in its value, or pydantic's own names."""
+    known = set(_known_beside(path))
+    for end in range(len(path), 0, -1):
+        if ".".join(path[:end]) in known:
+            return path[:end]
+    return path
 
 
 def _not_json(error: SettingsError) -> str:

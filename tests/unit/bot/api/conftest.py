@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +60,27 @@ class Served:
         async with self.http.post(path, json=action) as response:
             return response.status, await response.json(content_type=None)
 
+    async def waiters(self, count: int) -> None:
+        """Returns once so many callers wait."""
+
+        async def so_many() -> bool:
+            return self.running.service.signals.count == count
+
+        await until(so_many)
+
     async def get(self, path: str, **headers: str) -> tuple[int, Json]:
         """What a path holds: the status and the body."""
         async with self.http.get(path, headers=headers) as response:
             return response.status, await response.json(content_type=None)
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Returns once something holds that tells nobody when it begins to, such as a metric."""
+    async with asyncio.timeout(5):
+        while True:
+            if await holds():
+                return
+            await asyncio.sleep(0.005)
 
 
 Serve = Callable[..., AbstractAsyncContextManager[Served]]

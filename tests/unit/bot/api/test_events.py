@@ -96,9 +96,7 @@ async def test_a_follower_that_leaves_leaves_nothing_behind(api: Served) -> None
     async with api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         await anext(read(response))
         assert api.running.service.signals.count == 1
-    async with asyncio.timeout(5):
-        while api.running.service.signals.count:
-            await asyncio.sleep(0.005)
+    await api.waiters(0)
 
 
 async def _record(api: Served, ask: Json) -> Json:

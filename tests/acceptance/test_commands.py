@@ -1,0 +1,419 @@
+"""The commands as people run them: child processes, their output and their exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import signal
+import socket
+import tomllib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.acceptance.process import Process, command, serving
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
+
+FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean", "default": True}]}
+WRONG = {"questions": [{"id": "a", "text": "A?"}, {"id": "a", "text": "", "answer_type": "text"}]}
+
+
+@dataclass(frozen=True)
+class Service:
+    """One running service that the module's tests share."""
+
+    url: str
+    http: aiohttp.ClientSession
+    folder: Path
+
+    async def newest(self, besides: set[str]) -> dict[str, Any]:
+        """The ask that comes into being beside the known ones."""
+        async with asyncio.timeout(15):
+            while True:
+                async with self.http.get("/v1/asks?status=open") as response:
+                    asks: list[dict[str, Any]] = (await response.json())["asks"]
+                fresh = [ask for ask in asks if ask["id"] not in besides]
+                if fresh:
+                    return fresh[0]
+                await asyncio.sleep(0.05)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Service]:
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "answerback.toml").write_text(
+        '[inquiry]\nurl = "http://127.0.0.1:1/"\n[tools.ask_user.questions.fixed]\nanswer = 5\n'
+    )
+    async with serving(folder) as (_, url), aiohttp.ClientSession(url) as http:
+        yield Service(url, http, folder)
+
+
+async def run(*arguments: str, folder: Path, **environment: str) -> tuple[int, str, str]:
+    async with command(*arguments, folder=folder, environment=environment) as process:
+        return await process.ended()
+
+
+def form(folder: Path, value: object) -> str:
+    path = folder / "form.json"
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+# --- ask -------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def asking(
+    service: Service, folder: Path, *arguments: str, call: object = FORM
+) -> AsyncIterator[tuple[Process, dict[str, Any]]]:
+    async with service.http.get("/v1/asks") as response:
+        known = {ask["id"] for ask in (await response.json())["asks"]}
+    async with command(
+        "ask", form(folder, call), "--url", service.url, *arguments, folder=folder
+    ) as process:
+        yield process, await service.newest(known)
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "told"),
+    [
+        ({"action": "answer", "value": True}, 0, '"apply": true'),
+        ({"action": "reply", "text": "later"}, 3, '"reply": "later"'),
+        ({"action": "end_turn"}, 4, "null"),
+    ],
+)
+async def test_ask_prints_the_tool_result_and_exits_by_how_it_ended(
+    service: Service, tmp_path: Path, action: dict[str, Any], code: int, told: str
+) -> None:
+    async with asking(service, tmp_path) as (process, ask):
+        async with service.http.post(f"/v1/asks/{ask['id']}/actions", json=action) as response:
+            assert response.status == 200
+        exit_code, out, err = await process.ended()
+    assert exit_code == code
+    assert told in out
+    result = json.loads(out)
+    assert result is None or result.keys() == {"content", "structured", "is_error"}
+    assert ask["id"] in err
+    assert ask["thread"]["url"] in err
+
+
+async def test_ask_exits_with_6_when_the_ask_is_withdrawn(service: Service, tmp_path: Path) -> None:
+    async with asking(service, tmp_path) as (process, ask):
+        async with service.http.delete(f"/v1/asks/{ask['id']}") as response:
+            assert response.status == 200
+        code, out, _ = await process.ended()
+    assert code == 6
+    assert json.loads(out)["structured"]["reason"] == "withdrawn"
+
+
+async def test_ask_exits_with_5_when_nobody_answers_in_time(
+    service: Service, tmp_path: Path
+) -> None:
+    call = {"name": "ask_user", "arguments": FORM, "expires_in": 0.2}
+    code, out, _ = await run("ask", form(tmp_path, call), "--url", service.url, folder=tmp_path)
+    assert code == 5
+    assert json.loads(out)["structured"]["reason"] == "expired"
+
+
+async def test_ask_exits_with_7_when_it_cannot_be_asked(service: Service, tmp_path: Path) -> None:
+    fixed = {"questions": [{"id": "fixed", "text": "F?", "answer_type": "boolean"}]}
+    code, out, _ = await run("ask", form(tmp_path, fixed), "--url", service.url, folder=tmp_path)
+    assert code == 7
+    assert json.loads(out)["is_error"]
+    assert "tools.ask_user.questions.fixed" in out
+
+
+async def test_ask_exits_with_2_and_every_mistake_when_the_form_is_invalid(
+    service: Service, tmp_path: Path
+) -> None:
+    code, out, err = await run("ask", form(tmp_path, WRONG), "--url", service.url, folder=tmp_path)
+    assert code == 2
+    pointers = ["/questions/0/answer_type", "/questions/1/id", "/questions/1/text"]
+    assert [one["pointer"] for one in json.loads(out)["structured"]["errors"]] == pointers
+    assert all(pointer in err for pointer in pointers)
+
+
+async def test_ask_that_waited_long_enough_leaves_the_ask_open(
+    service: Service, tmp_path: Path
+) -> None:
+    async with asking(service, tmp_path, "--wait", "1") as (process, ask):
+        code, out, err = await process.ended()
+    assert (code, json.loads(out)) == (8, None)
+    assert f"{ask['id']} stays open" in err
+
+
+async def test_ask_reads_a_form_from_standard_input_and_prints_only_the_content(
+    service: Service, tmp_path: Path
+) -> None:
+    async with asking(service, tmp_path, "--content", "--to", "web") as (process, ask):
+        action = {"action": "answer", "value": False}
+        async with service.http.post(f"/v1/asks/{ask['id']}/actions", json=action):
+            pass
+        code, out, _ = await process.ended()
+    assert (code, json.loads(out)) == (0, {"apply": False})
+
+
+async def test_ask_that_is_interrupted_says_that_the_ask_stays_open(
+    service: Service, tmp_path: Path
+) -> None:
+    async with asking(service, tmp_path) as (process, ask):
+        process.signal(signal.SIGINT)
+        code, _, err = await process.ended()
+    assert code == 130
+    assert f"{ask['id']} stays open" in err
+    assert "Traceback" not in err
+
+
+async def test_ask_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
+    port = free_port()
+    environment = {"ANSWERBACK_SERVER__PORT": str(port)}
+    async with serving(tmp_path, environment) as (first, url), aiohttp.ClientSession(url) as http:
+        service = Service(url, http, tmp_path)
+        async with asking(service, tmp_path) as (asker, ask):
+            first.signal(signal.SIGKILL)
+            await first.ended()
+            async with serving(tmp_path, environment):
+                action = {"action": "answer", "value": True}
+                async with http.post(f"/v1/asks/{ask['id']}/actions", json=action) as response:
+                    assert response.status == 200
+                code, out, _ = await asker.ended()
+    assert (code, json.loads(out)["structured"]) == (0, {"apply": True})
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://127.0.0.1:1", "No Answerback answers at http://127.0.0.1:1"),
+        ("nonsense", "nonsense is no address of an Answerback"),
+    ],
+)
+async def test_ask_without_a_service_says_how_to_start_one(
+    tmp_path: Path, url: str, words: str
+) -> None:
+    code, out, err = await run("ask", form(tmp_path, FORM), "--url", url, folder=tmp_path)
+    assert (code, out) == (1, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+# --- check, token, help ------------------------------------------------------------------------------
+
+
+async def test_check_accepts_a_form_and_names_its_dialect(tmp_path: Path) -> None:
+    code, out, err = await run("check", form(tmp_path, FORM), folder=tmp_path)
+    assert (code, out) == (0, "")
+    assert "can be asked: 1 question, dialect ask_user" in err
+
+
+async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> None:
+    code, out, err = await run("check", form(tmp_path, WRONG), folder=tmp_path)
+    assert code == 2
+    assert [line.split(": ")[:2] for line in out.splitlines()] == [
+        ["/questions/0/answer_type", "required"],
+        ["/questions/1/id", "duplicate_id"],
+        ["/questions/1/text", "empty"],
+    ]
+    assert "3 mistakes" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"questions": [', "line 1, column 16"),
+        ("[1]", "holds no JSON object"),
+        ("x" * 300_000, "over 256 KiB"),
+    ],
+)
+async def test_check_says_why_a_file_is_no_form(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / "form.json").write_text(content)
+    code, _, err = await run("check", "form.json", folder=tmp_path)
+    assert code == 2
+    assert words in " ".join(err.split())
+
+
+async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    code, _, err = await run("check", "nowhere.json", folder=tmp_path)
+    assert code == 2
+    assert "nowhere.json cannot be read" in err
+
+
+async def test_a_token_that_was_created_opens_the_service(tmp_path: Path) -> None:
+    code, out, _ = await run("token", "create", "ci", folder=tmp_path)
+    assert code == 0
+    token, _, toml = out.partition("\n")
+    assert tomllib.loads(toml)["agents"]["ci"]["role"] == "agent"
+    assert token not in toml
+    (tmp_path / "answerback.toml").write_text(toml)
+    async with serving(tmp_path) as (process, url), aiohttp.ClientSession(url) as http:
+        async with http.get("/v1/asks") as response:
+            assert response.status == 401
+        headers = {"Authorization": f"Bearer {token}"}
+        async with http.get("/v1/asks", headers=headers) as response:
+            assert response.status == 200
+        wrong = await run(
+            *("ask", form(tmp_path, FORM), "--url", url, "--token", "ab_no"), folder=tmp_path
+        )
+        assert wrong[0] == 1
+        assert "No agent has this token" in " ".join(wrong[2].split())
+        process.signal(signal.SIGTERM)
+        _, _, err = await process.ended()
+    assert token not in err
+
+
+async def test_a_token_for_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    code, _, err = await run("token", "create", "no name", folder=tmp_path)
+    assert code == 2
+    assert "is no name for an agent" in err
+
+
+@pytest.mark.parametrize("name", ["serve", "demo", "ask", "check", "token create"])
+async def test_every_command_has_help_with_an_example(tmp_path: Path, name: str) -> None:
+    code, out, _ = await run(*name.split(), "--help", folder=tmp_path)
+    assert code == 0
+    assert f"Example: answerback {name}" in " ".join(out.split())
+
+
+# --- serve -------------------------------------------------------------------------------------------
+
+
+async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (process, url), aiohttp.ClientSession(url) as http:
+        async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
+            ask = await response.json()
+        waits = [
+            asyncio.ensure_future(http.get(f"/v1/asks/{ask['id']}", headers={"Prefer": "wait=300"}))
+            for _ in range(20)
+        ]
+        stream = await http.get(f"/v1/asks/{ask['id']}/events")
+        await stream.content.readline()
+        await waiting(http, 21)
+        process.signal(signal.SIGTERM)
+        for response in await asyncio.gather(*waits):
+            assert response.status == 202
+            assert await response.json() == ask
+        await stream.read()
+        code, _, err = await process.ended()
+    assert code == 0
+    assert "Traceback" not in err
+    assert "error" not in err.lower()
+
+
+async def waiting(http: aiohttp.ClientSession, count: int) -> None:
+    """Returns once so many callers wait; the metric is all that can be seen of it from outside."""
+    async with asyncio.timeout(10):
+        while True:
+            async with http.get("/metrics") as response:
+                if f"answerback_waiters {count}.0" in await response.text():
+                    return
+            await asyncio.sleep(0.02)
+
+
+async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, out, err = await run("serve", folder=tmp_path, ANSWERBACK_SERVER__PORT=port)
+    assert (code, out) == (1, "")
+    assert f"Port {port} on 127.0.0.1 is in use" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"ANSWERBACK_SERVER__HOST": "0.0.0.0"}, "answerback token create"),
+        ({"ANSWERBACK_SERVER__PROT": "1"}, "did you mean server.port?"),
+        ({"ANSWERBACK_STORAGE__URL": "sqlite:///no/such/folder/x.db"}, "there is no directory"),
+        ({"ANSWERBACK_DEFAULT_ROUTE": "pager"}, "default_route"),
+        ({"ANSWERBACK_ROUTES__A__TO": "pager:1"}, "routes.a.to"),
+    ],
+)
+async def test_serve_with_a_wrong_configuration_says_what_to_do(
+    tmp_path: Path, environment: dict[str, str], words: str
+) -> None:
+    settings = {"ANSWERBACK_SERVER__PORT": "0", **environment}
+    code, out, err = await run("serve", folder=tmp_path, **settings)
+    assert (code, out) == (1, "")
+    assert words in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+async def test_serve_check_says_what_is_configured_and_starts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(
+        '[routes.deploys]\nto = "slack:C1"\n[slack]\nbot_token = "xoxb-s"\napp_token = "xapp-s"\n'
+    )
+    code, out, err = await run("serve", "--check", "--config", "my.toml", folder=tmp_path)
+    assert (code, out) == (0, "")
+    assert "The configuration is valid." in err
+    assert "surfaces: web, slack (Socket Mode)" in err
+    assert "routes: deploys; default web" in err
+    assert "xoxb" not in err
+    assert not (tmp_path / "answerback.db").exists()
+
+
+async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> None:
+    (tmp_path / "answerback.toml").write_text("[serve]\nport = 1\n")
+    code, _, err = await run("serve", "--check", folder=tmp_path)
+    assert code == 1
+    assert "did you mean server?" in err
+
+
+# --- demo --------------------------------------------------------------------------------------------
+
+
+async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path: Path) -> None:
+    async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
+        page = await process.line()
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(cookie_jar=jar) as browser:
+            for _ in range(3):
+                await answer(browser, page)
+        code, out, err = await process.ended()
+    assert code == 0
+    assert json.loads(out)["structured"] == {"apply": True, "env": "production", "note": "go"}
+    assert "The ask is answered." in err
+    assert list(tmp_path.iterdir()) == []
+
+
+async def answer(browser: aiohttp.ClientSession, page: str) -> None:
+    """Reads the question on the page and answers it; browser tests click through the page itself."""
+    async with browser.get(page) as response:
+        html = await response.text()
+    ask = re.search(r"ask_[0-9a-f]+", page)
+    assert ask is not None
+    api = page.partition("/asks/")[0]
+    async with browser.get(f"{api}/v1/asks/{ask[0]}") as response:
+        prompt = (await response.json())["prompt"]
+    assert prompt["text"] in html
+    value = {"apply": True, "env": "production", "note": "go"}[prompt["question_id"]]
+    action = {"action": "answer", "value": value}
+    async with browser.post(f"{api}/v1/asks/{ask[0]}/actions", json=action) as response:
+        assert response.status == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_demo_that_is_interrupted_ends_cleanly(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
+        await process.line()
+        process.signal(number)
+        code, out, err = await process.ended()
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

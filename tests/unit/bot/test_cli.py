@@ -1,0 +1,39 @@
+"""The command line's table: every command is in it, with the first sentence of its own help."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bot.cli
+from bot.cli.main import COMMANDS, load
+
+
+def test_every_command_module_is_in_the_table() -> None:
+    folder = Path(bot.cli.__file__ or "").parent
+    commands = {
+        path.stem
+        for path in folder.glob("*.py")
+        if "\ndef command(" in path.read_text() or "\napp: Final" in path.read_text()
+    }
+    assert commands == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_says_of_a_command_what_its_help_says(name: str) -> None:
+    help_text = load(name).help or ""
+    assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
+
+
+def test_a_command_that_needs_no_service_does_not_import_it() -> None:
+    script = (
+        "import sys; from bot.cli.main import load; load('check'); load('token'); load('ask');"
+        "print([m for m in ('bot.app', 'mcp', 'discord', 'slack_bolt') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout == "[]\n"
