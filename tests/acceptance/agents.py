@@ -1,0 +1,90 @@
+"""What acceptance tests of agents share: a service that can be killed and started again at its address."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+
+from tests.acceptance.process import PATIENCE, Process, serving
+from tests.unit.bot.outbox_parts import SECRET
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+async def eventually(look: Callable[[], Awaitable[T]]) -> T:
+    """What ``look`` finds, once it finds anything: for what another process tells nobody of."""
+    async with asyncio.timeout(PATIENCE):
+        while not (found := await look()):  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.01)
+    return found
+
+
+class Service:
+    """``answerback serve`` in a folder, at one address over all its restarts."""
+
+    def __init__(self, folder: Path, http: aiohttp.ClientSession) -> None:
+        self._folder = folder
+        self._http = http
+        self._stack = AsyncExitStack()
+        self._process: Process | None = None
+        self.url = ""
+
+    async def start(self) -> None:
+        """Starts it: the first time on a free port, then on the same one."""
+        port = self.url.rpartition(":")[2] or "0"
+        environment: Mapping[str, str] = {
+            "ANSWERBACK_SERVER__PORT": port,
+            "ANSWERBACK_CALLBACKS__SECRET": SECRET,
+        }
+        self._process, self.url = await self._stack.enter_async_context(
+            serving(self._folder, environment)
+        )
+
+    async def kill(self) -> None:
+        """Kill -9."""
+        assert self._process is not None
+        self._process.child.kill()
+        await self._stack.aclose()
+
+    async def close(self) -> None:
+        """Ends it for good."""
+        await self._stack.aclose()
+
+    async def call(self, method: str, path: str, body: object = None) -> Json:
+        """One call of the API that has to succeed."""
+        async with self._http.request(method, self.url + path, json=body) as response:
+            assert response.status < 400, await response.text()
+            found: Json = await response.json()
+            return found
+
+    async def answer(self, ask_id: str, value: object = True) -> Json:
+        """What a person answers."""
+        action = {"action": "answer", "value": value}
+        return await self.call("POST", f"/v1/asks/{ask_id}/actions", action)
+
+    async def newest(self) -> Json:
+        """The newest ask, once there is one."""
+
+        async def found() -> list[Json]:
+            asks: list[Json] = (await self.call("GET", "/v1/asks?limit=1"))["asks"]
+            return asks
+
+        return (await eventually(found))[0]
+
+
+@asynccontextmanager
+async def restartable(folder: Path) -> AsyncIterator[Service]:
+    """A service that is up."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE)) as http:
+        service = Service(folder, http)
+        await service.start()
+        try:
+            yield service
+        finally:
+            await service.close()

@@ -1,0 +1,140 @@
+"""The official JavaScript libraries against the real process: the TypeScript MCP client, Standard Webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.agents import restartable
+from tests.acceptance.process import PATIENCE
+from tests.fakes.receiver import receiving
+from tests.unit.bot.outbox_parts import OTHER_SECRET, SECRET
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
+
+JS = Path(__file__).parents[1] / "js"
+ROOT = JS.parents[1]
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """Path of Node, with the libraries of tests/js installed: at the first run, from the machine's own registry."""
+    found, npm = shutil.which("node"), shutil.which("npm")
+    if found is None or npm is None:
+        pytest.fail("node and npm are missing: install Node.js 20 or newer")
+    wanted = hashlib.sha256((JS / "package.json").read_bytes()).hexdigest()
+    stamp = JS / "node_modules" / ".stamp"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        install = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock"]
+        done = subprocess.run(install, cwd=JS, capture_output=True, text=True, timeout=150)
+        assert done.returncode == 0, done.stderr
+        stamp.write_text(wanted)
+    return found
+
+
+class Script:
+    """A running script that prints a JSON line an event."""
+
+    def __init__(self, child: asyncio.subprocess.Process) -> None:
+        self._child = child
+        self.events: list[dict[str, Any]] = []
+
+    async def until(self, name: str) -> dict[str, Any]:
+        """The next event of this name."""
+        assert self._child.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            while line := await self._child.stdout.readline():
+                event: dict[str, Any] = json.loads(line)
+                self.events.append(event)
+                if event["event"] == name:
+                    return event
+        assert self._child.stderr is not None
+        raise AssertionError((await self._child.stderr.read()).decode())
+
+
+@asynccontextmanager
+async def script(node: str, *arguments: str) -> AsyncIterator[Script]:
+    child = await asyncio.create_subprocess_exec(
+        node,
+        str(JS / "walk.mjs"),
+        *arguments,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield Script(child)
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.communicate()
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_killed_service(
+    tmp_path: Path, node: str, transport: str
+) -> None:
+    async with restartable(tmp_path) as service:
+        bridge = [sys.executable, "-m", "bot.cli.main", "mcp", "--url", service.url]
+        arguments = [f"{service.url}/mcp"] if transport == "http" else bridge
+        async with script(node, transport, *arguments) as walk:
+            tools = await walk.until("tools")
+            assert tools["names"][0] == "ask_user"
+            timed_out = await walk.until("timed_out")
+            assert timed_out["ask_id"] == (await service.newest())["id"]
+            pending = await walk.until("pending")
+            assert pending["structured"]["status"] == "pending"
+            waiting = await walk.until("waiting")
+            await service.kill()
+            await service.start()
+            await service.answer(waiting["ask_id"])
+            answered = await walk.until("answered")
+            assert answered["structured"] == {"answer_type": "boolean", "answer": True}
+            assert json.loads(answered["text"]) == answered["structured"]
+            withdrawn = await walk.until("withdrawn")
+            assert withdrawn["structured"]["reason"] == "withdrawn"
+            refused = await walk.until("refused")
+            assert refused["is_error"] is True
+            await walk.until("done")
+        assert any(event["event"] == "progress" for event in walk.events)
+
+
+async def test_the_javascript_library_verifies_our_webhooks_and_no_others(
+    tmp_path: Path, node: str
+) -> None:
+    async with receiving() as receiver, restartable(tmp_path) as service:
+        question = {"question": "Größe? 🎯", "answer_type": "text"}
+        call = {"name": "ask_user", "arguments": question, "callback": {"url": receiver.url}}
+        ask = await service.call("POST", "/v1/asks", call)
+        await service.answer(ask["id"], "naïve ☃")
+        (received,) = await receiver.until(1)
+    body = received.body.decode()
+    for secret, text, verified in (
+        (SECRET, body, True),
+        (OTHER_SECRET, body, False),
+        (SECRET, body + " ", False),
+    ):
+        given = json.dumps({"secret": secret, "headers": dict(received.headers), "body": text})
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [node, str(JS / "verify.mjs")],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        told = json.loads(done.stdout)
+        assert told["verified"] is verified
+        if verified:
+            assert (told["type"], told["id"]) == ("ask.answered", ask["id"])

@@ -1,0 +1,116 @@
+"""The real process with the official Python client, over HTTP and standard input and output, killed in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+
+from tests.acceptance.agents import Service, restartable
+from tests.acceptance.process import PATIENCE
+
+pytestmark = pytest.mark.acceptance
+
+GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
+
+
+Connect = Callable[[], AbstractAsyncContextManager[Client]]
+
+
+def connecting(service: Service, transport: str) -> Connect:
+    """How a client connects: to the endpoint, or to a bridge that it starts."""
+    if transport == "http":
+        return lambda: Client(f"{service.url}/mcp")
+    bridge = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "bot.cli.main", "mcp", "--url", service.url],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    return lambda: Client(stdio_client(bridge))
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+async def test_an_ask_is_walked_over_lost_patience_and_a_killed_service(
+    tmp_path: Path, transport: str
+) -> None:
+    async with restartable(tmp_path) as service:
+        connect = connecting(service, transport)
+        async with connect() as client:
+            ask_id = await asked_and_given_up(client, service)
+            if transport == "stdio":
+                await refused_in_words(client)
+                # The bridge outlives the service: its client notices nothing.
+                waiting = asyncio.create_task(answer_of(client, ask_id))
+                await restarted_and_answered(service, ask_id)
+                async with asyncio.timeout(PATIENCE):
+                    assert await waiting == {"answer_type": "boolean", "answer": True}
+        if transport == "http":
+            waiting = asyncio.create_task(answer_over_lost_lines(connect, ask_id))
+            await restarted_and_answered(service, ask_id)
+            async with asyncio.timeout(PATIENCE):
+                assert await waiting == {"answer_type": "boolean", "answer": True}
+        async with connect() as client:
+            other = await client.call_tool("ask_user", {**GO, "wait_seconds": 0})
+            other_id = other.structured_content["ask_id"]
+            withdrawn = await client.call_tool("withdraw_ask", {"ask_id": other_id})
+    assert withdrawn.structured_content["reason"] == "withdrawn"
+
+
+async def asked_and_given_up(client: Client, service: Service) -> str:
+    """An ask whose client lost patience before anybody answered: progress had named it."""
+    words: list[str] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        words.append(message or "")
+
+    with pytest.raises(MCPError, match=r"(?i)timed? ?out"):
+        await client.call_tool("ask_user", GO, read_timeout_seconds=1.0, progress_callback=progress)
+    ask_id: str = (await service.newest())["id"]
+    assert ask_id in words[0]
+    pending = await client.call_tool("wait_for_answer", {"ask_id": ask_id, "wait_seconds": 0.1})
+    assert pending.structured_content["status"] == "pending"
+    return ask_id
+
+
+async def refused_in_words(client: Client) -> None:
+    """The bridge hands on the service's words."""
+    assert (await client.call_tool("ask_user", {"questions": []})).is_error
+    unknown = await client.call_tool("get_answer", {"ask_id": "ask_0"})
+    lost = await client.call_tool("ask_user", {**GO, "to": "nowhere"})
+    assert "There is no ask" in str(unknown.content)
+    assert "neither a route" in str(lost.content)
+    assert "ask_user_question" in [tool.name for tool in (await client.list_tools()).tools]
+
+
+async def restarted_and_answered(service: Service, ask_id: str) -> None:
+    await service.kill()
+    await service.start()
+    await service.answer(ask_id)
+
+
+async def answer_over_lost_lines(connect: Connect, ask_id: str) -> Any:
+    """The answer, as a client gets it that connects anew whenever its line is cut."""
+    while True:
+        try:
+            async with connect() as client:
+                return await answer_of(client, ask_id)
+        except* (MCPError, httpx2.HTTPError):
+            await asyncio.sleep(0.1)
+
+
+async def answer_of(client: Client, ask_id: str) -> Any:
+    while True:
+        result = await client.call_tool("wait_for_answer", {"ask_id": ask_id})
+        if not result.is_error and result.structured_content.get("status") != "pending":
+            return result.structured_content
+        await asyncio.sleep(0.1)
