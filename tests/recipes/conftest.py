@@ -23,7 +23,7 @@ from bot.client import Ask, AsyncClient
 from tests.meta.project import ROOT
 
 RECIPES: Final = ROOT / "docs" / "recipes"
-PATIENCE: Final = 15.0
+PATIENCE: Final = 20.0
 """Seconds after which a test gives up: several times what a framework needs to start on a busy machine."""
 _LOOK_AGAIN: Final = 0.02
 
@@ -140,6 +140,12 @@ def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBACK_URL", served.url)
     monkeypatch.setenv("ANSWERBACK_TOKEN", served.token)
     monkeypatch.setenv("WEBHOOK_SECRET", served.webhook_secret)
+
+
+@pytest.fixture(scope="session")
+def environments() -> None:
+    """What recipes need that cannot share our environment: made already by ``make venv``, checked here."""
+    subprocess.run([ROOT / ".ci" / "recipes"], check=True, timeout=50)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
 from tests.recipes.receiving import listening
 
-START: Final = 20.0
+START: Final = 30.0
 """Seconds after which a test gives up Claude Code, which is large and has to be started."""
 _MAX_BODY: Final = 8 * 2**20
 Json = dict[str, Any]
@@ -112,13 +112,14 @@ class Claude:
 
 
 def _events(model: str, block: Json) -> list[Json]:
+    start: Json
     if block["type"] == "text":
         start, stop = {"type": "text", "text": ""}, "end_turn"
         delta = {"type": "text_delta", "text": block["text"]}
     else:
         start, stop = {**block, "input": {}}, "tool_use"
         delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-    message = {
+    message: Json = {
         "id": "msg_scripted",
         "type": "message",
         "role": "assistant",

@@ -140,3 +140,25 @@ async def test_an_mcp_clients_settings_give_the_model_the_tools(
         )
     [result] = claude.results()
     assert "8443" in json.dumps(result["content"])
+
+
+async def test_what_an_mcp_server_asks_reaches_people_by_the_same_settings(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    travel = {
+        "type": "stdio",
+        "command": sys.executable,
+        "args": [str(Path(__file__).with_name("eliciting_server.py"))],
+    }
+    file = settings("claude-code-settings.json")
+    async with scripted(tmp_path, calls("mcp__travel__book", {}), DONE) as claude:
+        await asyncio.gather(
+            claude.turn(
+                settings=str(file),
+                mcp_servers={"travel": travel},
+                allowed_tools=["mcp__travel"],
+            ),
+            person.answers({"seat": "12A", "meal": True}),
+        )
+    [result] = claude.results()
+    assert "Booked 12A, with a meal." in json.dumps(result["content"])
