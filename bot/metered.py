@@ -38,6 +38,30 @@ class MeteredService(Service):
         self._count(actor, action.action, done, began)
         return done
 
+    async def choose(
+        self,
+        ask_id: str,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+    ) -> Acted | Rejected | None:
+        """Acts as ``choose`` finds for the ask as it stands."""
+        began = time.perf_counter()
+        chosen: list[str] = []
+
+        def noted(ask: Ask) -> Action | None:
+            action = choose(ask)
+            if action is not None:
+                chosen.append(action.action)
+            return action
+
+        done = await super().choose(ask_id, noted, actor, revision=revision, delivery=delivery)
+        if done is not None:
+            self._count(actor, chosen[-1] if chosen else "none", done, began)
+        return done
+
     async def typed(
         self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
     ) -> Acted | Rejected | None:

@@ -41,6 +41,8 @@ class Actor:
     person: Person
     groups: frozenset[str] = frozenset()
     groups_known: frozenset[str] = frozenset()
+    all_groups: bool = False
+    """Whether ``groups`` are all there are, so that none is to be looked up."""
 
 
 class Why(StrEnum):
@@ -97,6 +99,21 @@ class Asks(Protocol):
 
         Raises:
             StoreError: nothing is known to be saved; tell the person to try again.
+        """
+
+    async def choose(
+        self,
+        ask_id: str,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+    ) -> Acted | Rejected | None:
+        """`act` with what ``choose`` makes of the ask as it stands, in one step; None where it makes nothing.
+
+        ``choose`` is pure and quick, runs only when this person may act on this revision, and may
+        run on another thread, and twice.
         """
 
     async def typed(

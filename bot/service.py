@@ -118,6 +118,18 @@ class Service:
             raise AssertionError("an action was given")
         return acted
 
+    async def choose(
+        self,
+        ask_id: str,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+    ) -> Acted | Rejected | None:
+        """Acts as ``choose`` finds for the ask as it stands (see `bot.ports.Asks`)."""
+        return await self._acting.act(ask_id, choose, actor, revision=revision, delivery=delivery)
+
     async def typed(
         self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
     ) -> Acted | Rejected | None:

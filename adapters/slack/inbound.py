@@ -96,23 +96,16 @@ class Inbound:
 
     async def _act(self, click: Click) -> None:
         control, labels = click.control, self._labels
-        ask = await self._asks.get(control.ask_id)
-        action: Action = Submit()
-        if ask is not None and ask.open and ask.revision == control.revision:
-            found = action_of(click, view_of(ask))
-            if found is None:
-                self._tell(labels.choose_first.format(submit=labels.submit), click)
-                return
-            action = found
-        # On another revision the service refuses whatever the action is, in the words for that case.
-        told = await self._asks.act(
+        told = await self._asks.choose(
             control.ask_id,
-            action,
+            lambda ask: action_of(click, view_of(ask)),
             Actor(click.person),
             revision=control.revision,
             delivery=f"slack:{click.trigger_id}",
         )
-        if isinstance(told, Rejected):
+        if told is None:
+            self._tell(labels.choose_first.format(submit=labels.submit), click)
+        elif isinstance(told, Rejected):
             self._tell_rejected(told, click)
 
     async def _open(self, click: Click) -> None:
@@ -186,20 +179,21 @@ class Inbound:
         control, labels = submission.control, self._labels
         if control.verb in _READING:
             return None
+        wrong: dict[str, str] = {}
+        seen: list[View] = []
+
+        def read(ask: Ask) -> Action | None:
+            seen[:] = [view_of(ask)]
+            found = modals.submitted(submission, seen[0], labels)
+            if not isinstance(found, dict):
+                return found
+            wrong.update(found)
+            return None
+
         try:
-            ask = await self._asks.get(control.ask_id)
-            if ask is None:
-                return self._noticed(Rejected(Why.NOT_FOUND), submission)
-            view = view_of(ask)
-            action: Action = Submit()
-            if ask.open and ask.revision == control.revision:
-                found = modals.submitted(submission, view, labels)
-                if isinstance(found, dict):
-                    return errors_of(found)
-                action = found
-            told = await self._asks.act(
+            told = await self._asks.choose(
                 control.ask_id,
-                action,
+                read,
                 Actor(submission.person),
                 revision=control.revision,
                 delivery=f"slack:{submission.trigger_id}",
@@ -209,10 +203,12 @@ class Inbound:
             if first is None:
                 raise
             return errors_of({first: labels.try_again})
+        if told is None:
+            return errors_of(wrong)
         if isinstance(told, Acted):
             return None
-        if told.why is Why.INVALID:
-            return errors_of(modals.refused(control, view, told.problems))
+        if told.why is Why.INVALID and seen:
+            return errors_of(modals.refused(control, seen[0], told.problems))
         return self._noticed(told, submission)
 
     def _noticed(self, rejected: Rejected, submission: Submission) -> object:

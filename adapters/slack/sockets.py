@@ -34,6 +34,8 @@ _LOOK_SECONDS: Final = 0.5
 """How often a connection is looked at that may have been lost without a word."""
 _DRAIN_SECONDS: Final = 3.0
 """How long a connection that Slack is done with is kept, for acknowledgements that are still to be sent."""
+_GRACE_SECONDS: Final = 30.0
+"""A connection that is made again within this time was never away: no ask fails for want of it."""
 _SHORT_SECONDS: Final = 10.0
 """A connection that lives no longer than this is not made again without a pause."""
 _FIRST_PAUSE: Final = 0.2
@@ -77,6 +79,7 @@ class Sockets:
         self._tasks: set[asyncio.Task[None]] = set()
         self._settled = asyncio.Event()
         self._trouble = "not connected yet"
+        self._stood = -_GRACE_SECONDS
 
     async def start(self) -> None:
         """Connects; returns once one connection stands, or once a first attempt failed that is being repeated."""
@@ -96,8 +99,10 @@ class Sockets:
             await self._close(client)
 
     def trouble(self) -> str | None:
-        """None while at least one connection stands, else what is wrong."""
-        return None if any(client.stands() for client in self._clients) else self._trouble
+        """None while people can be reached, or were a moment ago; else what is wrong."""
+        if any(client.stands() for client in self._clients):
+            self._stood = time.monotonic()
+        return None if time.monotonic() - self._stood < _GRACE_SECONDS else self._trouble
 
     def _begin(self, work: Coroutine[object, object, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
@@ -118,6 +123,7 @@ class Sockets:
             self._settled.set()
             since = time.monotonic()
             await client.over()
+            self._stood = time.monotonic()
             self._trouble = "the connection is lost and being made again"
             self._begin(self._retire(client), "slack socket retiring")
             if time.monotonic() - since > _SHORT_SECONDS:

@@ -234,13 +234,13 @@ class Clicker:
         return head.encode() + raw
 
 
-async def hammer(port: int, clients: int) -> list[float]:
-    """Seconds of each click to its acknowledgement, by so many people at once."""
+async def hammer(port: int, clients: int, database: Path | None = None) -> list[float]:
+    """Seconds of each click to its acknowledgement, by so many people at once; with a database, all must be in it."""
     times: list[float] = []
+    clickers = [Clicker(number) for number in range(clients)]
     end = time.perf_counter() + SECONDS
 
-    async def click(number: int) -> None:
-        clicker = Clicker(number)
+    async def click(clicker: Clicker) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         while time.perf_counter() < end:
             request = clicker.request()
@@ -253,7 +253,15 @@ async def hammer(port: int, clients: int) -> list[float]:
             times.append(time.perf_counter() - begun)
         writer.close()
 
-    await asyncio.gather(*(click(number) for number in range(clients)))
+    await asyncio.gather(*(click(clicker) for clicker in clickers))
+    if database is not None:
+        store = SqliteStore(database)
+        await store.open()
+        for clicker in clickers:
+            stored = await store.get(clicker.ask.id)
+            assert stored is not None
+            assert stored.revision == clicker.revision, "a click was acknowledged and did not count"
+        await store.close()
     return times
 
 
@@ -286,10 +294,11 @@ async def main() -> None:
                 ("http", "Answerback, HTTP, durable commit"),
             ):
                 async with server(kind, folder, slack.api_url) as port:
-                    rows[name] = await hammer(port, CLIENTS)
+                    database = Path(folder) / "http.db" if kind == "http" else None
+                    rows[name] = await hammer(port, CLIENTS, database)
             name = f"Answerback, HTTP, {ASKS} asks shown, {PEOPLE} people"
             async with server("shown", folder, slack.api_url) as port:
-                rows[name] = await hammer(port, PEOPLE)
+                rows[name] = await hammer(port, PEOPLE, Path(folder) / "shown.db")
             async with server("socket", folder, slack.api_url):
                 await slack.socket.connected(2)
                 rows["Answerback, Socket Mode, one person"] = await over_socket(slack, 1)
