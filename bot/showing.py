@@ -101,7 +101,7 @@ class Shower:
             return True  # configured no more: the ask waits until it is again
         if ask.left is not None:
             await self._leave(ask, surface)
-        if ask.shown_revision >= ask.revision:
+        if ask.shown_revision >= ask.revision and (surface.live or ask.thread is not None):
             return True
         if ask.message is None and (not ask.open or ask.inquiring):
             # Nobody was ever shown it, and nobody has to be.

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from typing import Final
 
-from bot.ask import Ask, Change, Entry, Left, Reason
+from bot.ask import Ask, Change, Destination, Entry, Left, Reason
 from bot.errors import (
     GoneError,
     InquiryError,
@@ -203,7 +203,7 @@ def _escalated(ask: Ask, at: float) -> Change | None:
             "thread": None,
             "shown_revision": 0,
             "left": left,
-            "responders": escalation.responders or responders,
+            "responders": escalation.responders or _persons(escalation.to) or responders,
         }
     entry = Entry(
         at=at,
@@ -211,3 +211,8 @@ def _escalated(ask: Ask, at: float) -> Change | None:
         body={"escalated": escalation.model_dump(mode="json", exclude_none=True)},
     )
     return Change(ask.model_copy(update=update), (entry,))
+
+
+def _persons(destination: Destination) -> tuple[str, ...]:
+    """Whose a direct message is; nobody's in a shared place."""
+    return () if destination.user is None else (destination.user,)

@@ -14,8 +14,7 @@ _FIELDS: Final = ("id", "text", *questions.FIELDS, "when")
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object(("questions",)):
-        return None
+    call.is_object(("questions",))
     seen: dict[str, Question | None] = {}
     read: list[Question | None] = []
     for node in call.items("questions", least=1, most=MAX_QUESTIONS, of="questions"):

@@ -12,8 +12,7 @@ from bot.form import MAX_QUESTIONS, AnswerType, Form, Question
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object():
-        return None
+    call.is_object()
     read: list[Question] = []
     for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
         if not node.is_object():

@@ -20,8 +20,7 @@ _MAX_OPTIONS: Final = 4
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object():
-        return None
+    call.is_object()
     read: list[Question] = []
     texts: set[str] = set()
     for i, node in enumerate(call.items("questions", least=1, most=_MAX_QUESTIONS, of="questions")):

@@ -22,8 +22,7 @@ _FORMATS: Final = ("email", "uri", "date", "date-time")
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object():
-        return None
+    call.is_object()
     if call.has("mode"):
         call.choice("mode", ("form",))
     message = call.text("message")

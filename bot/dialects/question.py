@@ -21,8 +21,7 @@ NO_QUESTIONS: Final = ToolResult(
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object():
-        return None
+    call.is_object()
     read: list[Question] = []
     ids: set[str] = set()
     for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):

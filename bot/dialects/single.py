@@ -16,8 +16,7 @@ QUESTION_ID: Final = "answer"
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object(_FIELDS):
-        return None
+    call.is_object(_FIELDS)
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
         call.fail("newline", "question must be one line; put the rest into context.", "question")

@@ -25,8 +25,7 @@ _PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    if not call.is_object(("tool", "question")):
-        return None
+    call.is_object(("tool", "question"))
     tool = call.label("tool")
     node = call.at("question")
     if not call.has("question"):

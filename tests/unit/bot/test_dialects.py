@@ -314,6 +314,130 @@ def test_a_wrong_call_names_every_place(
     assert result.is_error or name == "question"
 
 
+def _typed(**question: Any) -> dict[str, Any]:
+    base = {"id": "b", "text": "?", "answer_type": "text", **question}
+    return {"questions": [{"id": "a", "text": "?", "answer_type": "boolean"}, base]}
+
+
+def _labelled(*options: Any) -> dict[str, Any]:
+    return {"questions": [{"question": "?", "options": list(options)}]}
+
+
+def _elicited(schema: Any) -> dict[str, Any]:
+    return {"message": "?", "requestedSchema": schema}
+
+
+def _flat(**properties: Any) -> dict[str, Any]:
+    return _elicited({"type": "object", "properties": properties})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("ask_user", _typed(when="a"), [("/questions/1/when", "wrong_type")]),
+        ("ask_user", _typed(when={"question_id": "a"}), [("/questions/1/when/equals", "required")]),
+        (
+            "ask_user",
+            _typed(when={"equals": True}),
+            [("/questions/1/when/question_id", "required")],
+        ),
+        (
+            "ask_user",
+            _typed(when={"question_id": "a", "equals": 1}),
+            [("/questions/1/when/equals", "unsatisfiable_when")],
+        ),
+        (
+            "ask_user",
+            _typed(answer_type="schema", schema={}, default="\ud800"),
+            [("/questions/1/default", "default_type")],
+        ),
+        (
+            "ask_user",
+            _typed(answer_type="multi_select", options=["x"], default=["y"]),
+            [("/questions/1/default", "default_not_in_options")],
+        ),
+        (
+            "ask_user",
+            _typed(answer_type="schema", schema={}, **{"\ud800": 1}),
+            [("/questions/1", "wrong_type")],
+        ),
+        (
+            "ask_user",
+            _labelled("A", {"label": " "}),
+            [("/questions/0/options/0", "wrong_type"), ("/questions/0/options/1/label", "empty")],
+        ),
+        (
+            "ask_user",
+            _labelled({"label": "A"}, {"label": "A"}),
+            [("/questions/0/options/1/label", "duplicate_option")],
+        ),
+        (
+            "ask_user",
+            {"questions": [{"question": "?"}, 3]},
+            [("/questions/0/options", "required"), ("/questions/1", "wrong_type")],
+        ),
+        ("AskUserQuestion", {"questions": [3]}, [("/questions/0", "wrong_type")]),
+        ("question", {"questions": [3]}, [("/questions/0", "wrong_type")]),
+        (
+            "question",
+            {"questions": [{"id": "a", "prompt": "?", "options": [1, {"value": "x"}]}] * 2},
+            [
+                ("/questions/0/options/0", "wrong_type"),
+                ("/questions/0/options/1/label", "required"),
+                ("/questions/1/id", "duplicate_id"),
+                ("/questions/1/options/0", "wrong_type"),
+                ("/questions/1/options/1/label", "required"),
+            ],
+        ),
+        ("tool_question", {"tool": "t", "question": "q"}, [("/question", "wrong_type")]),
+        ("elicitation/create", _elicited("x"), [("/requestedSchema", "wrong_type")]),
+        (
+            "elicitation/create",
+            _elicited({}),
+            [("/requestedSchema/type", "required"), ("/requestedSchema/properties", "required")],
+        ),
+        (
+            "elicitation/create",
+            _elicited({"type": "object", "properties": 1}),
+            [("/requestedSchema/properties", "wrong_type")],
+        ),
+        ("elicitation/create", _flat(a=1), [("/requestedSchema/properties/a", "wrong_type")]),
+        (
+            "elicitation/create",
+            _flat(a={"type": "array"}),
+            [("/requestedSchema/properties/a/items", "unknown_value")],
+        ),
+        (
+            "elicitation/create",
+            _flat(a={"type": "string", "format": "password"}),
+            [("/requestedSchema/properties/a/format", "unknown_value")],
+        ),
+        (
+            "elicitation/create",
+            _flat(a={"type": "integer", "minimum": "x"}),
+            [("/requestedSchema", "invalid_schema")],
+        ),
+    ],
+)
+def test_what_is_wrong_inside_a_question_has_its_place(
+    name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call(name, arguments)
+    assert [(p.pointer, p.code) for p in refused.value.problems] == expected
+
+
+def test_an_elicitation_may_choose_one_or_several_with_titles() -> None:
+    titled = [{"const": "p", "title": "Production"}, {"const": "s", "title": "Staging"}]
+    call = _flat(
+        one={"oneOf": titled},
+        many={"type": "array", "items": {"anyOf": titled}},
+        plain={"enum": ["a"]},
+    )
+    _, form = registry.parse_call("elicitation/create", call)
+    assert form.questions[0].has_default is False
+
+
 def test_a_question_call_without_questions_gets_the_words_it_promises() -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("question", {"questions": []})

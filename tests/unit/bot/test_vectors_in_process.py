@@ -1,0 +1,91 @@
+"""Every vector against the service itself: what a test over HTTP shows of the process, in a second."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from bot.errors import InvalidCallError
+from bot.ports import Acted, Why
+from bot.presenting import ask_json, entry_json
+from bot.submission import read_submission
+from bot.walker import Action
+from tests.service_parts import actor
+from tests.unit.bot.conftest import Parts
+
+VECTORS = Path(__file__).parents[2] / "data" / "vectors"
+CASES = [
+    (f.stem, case) for f in sorted(VECTORS.glob("*.json")) for case in json.loads(f.read_text())
+]
+ACTION: TypeAdapter[Action] = TypeAdapter(Action)
+STATUS = {Why.STALE: 409, Why.ENDED: 410, Why.INVALID: 422}
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    return json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+@pytest.mark.parametrize(("dialect", "case"), CASES, ids=[f"{d}: {c['title']}" for d, c in CASES])
+async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
+    service = parts.service()
+    body = read_submission({**case["call"], "to": "web"})
+    if "invalid" in case:
+        with pytest.raises(InvalidCallError) as refused:
+            await service.submit(body)
+        assert [{"pointer": p.pointer, "code": p.code} for p in refused.value.problems] == case[
+            "invalid"
+        ]
+        return
+    ask = (await service.submit(body)).ask
+    assert ask.request.dialect == dialect
+    expected = case.get("first_prompt", {})
+    for step in [None, *case["steps"]]:
+        if step is not None:
+            before = ask
+            told = await service.act(ask.id, ACTION.validate_python(step["do"]), actor())
+            assert (200 if isinstance(told, Acted) else STATUS[told.why]) == step["http"]
+            ask = await service.get(ask.id) or ask
+            assert isinstance(told, Acted) or ask == before
+            expected = step.get("prompt", {})
+        prompt: Any = ask_json(ask)["prompt"]
+        assert same({key: prompt[key] for key in expected}, expected)
+    end: Any = ask_json(ask)
+    assert end["status"] == case["end"]["status"]
+    result = end["tool_result"]
+    if "structured" in case["end"]:
+        assert same(result and result["structured"], case["end"]["structured"])
+    if "content" in case["end"]:
+        assert result["content"] == case["end"]["content"]
+
+
+async def test_the_record_pairs_every_request_with_its_response(parts: Parts) -> None:
+    service = parts.service()
+    case = next(c for d, c in CASES if c["title"].startswith("back re-prompts"))
+    ask = (await service.submit(read_submission({**case["call"], "to": "web"}))).ask
+    for step in case["steps"]:
+        await service.act(ask.id, ACTION.validate_python(step["do"]), actor())
+    lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
+    shape = [
+        (line["type"], line["question_id"], next(iter(line.get("response", {"-": 0}))))
+        for line in lines
+    ]
+    assert shape == [
+        ("request", "apply", "-"),
+        ("response", "apply", "answered"),
+        ("request", "env", "-"),
+        ("response", "env", "answered"),
+        ("request", "note", "-"),
+        ("response", "note", "backed"),
+        ("request", "env", "-"),
+        ("response", "env", "backed"),
+        ("request", "apply", "-"),
+        ("response", "apply", "answered"),
+        ("ended", None, "-"),
+    ]
+    assert lines[1]["response"]["answered"]["by"]["user_id"] == "U1"
+    assert lines[0]["request"]["source"] == "assistant"

@@ -1,0 +1,112 @@
+"""What a person sees of an ask: prompt, review and record, with the words of every kind of answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask, Change, Reason, Status, acted, ended
+from bot.form import AnswerType, Option, Question
+from bot.presenting import ask_json, prompt_json
+from bot.view import Control, text_of, view_of
+from bot.walker import Answer, Back, Edit, EndTurn, Given, Other, Source
+from tests.unit.bot.test_dialects import after, asked
+
+QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)
+OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "other", "text"),
+    [
+        (AnswerType.BOOLEAN, True, False, "Yes"),
+        (AnswerType.BOOLEAN, False, False, "No"),
+        (AnswerType.TEXT, "", False, ""),
+        (AnswerType.SELECT, "y", False, "Why"),
+        (AnswerType.SELECT, "y", True, "y"),
+        (AnswerType.MULTI_SELECT, ["x", "y"], False, "Ex\nWhy"),
+        (AnswerType.MULTI_SELECT, [], False, "(none)"),
+        (AnswerType.MULTI_SELECT, "mine", True, "mine"),
+        (AnswerType.SCHEMA, "text", False, '"text"'),
+        (AnswerType.SCHEMA, True, False, "true"),
+        (AnswerType.SCHEMA, ["é"], False, '[\n  "é"\n]'),
+    ],
+)
+def test_an_answer_is_told_in_the_words_people_chose_it_by(
+    kind: AnswerType, value: Any, other: bool, text: str
+) -> None:
+    question = QUESTION.model_copy(update={"answer_type": kind, "options": OPTIONS})
+    assert text_of(question, Given(question_id="q", value=value, other=other)).startswith(text)
+
+
+def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
+    first = view_of(asked("ask_user"))
+    second = view_of(after(asked("ask_user"), Answer(value="A")))
+    assert first.controls == (Control.REPLY, Control.END_TURN)
+    assert second.controls == (Control.BACK, Control.REPLY, Control.END_TURN)
+    assert first.prompt is not None
+    assert (first.prompt.progress, first.lines) == ("[1/2]", ())
+    assert [line.question.id for line in second.lines] == ["a"]
+
+
+def test_a_prompt_that_was_gone_back_to_starts_from_the_old_answer() -> None:
+    view = view_of(after(asked("claude"), Other(text="mine"), Back()))
+    assert view.prompt is not None
+    assert (view.prompt.prefill, view.prompt.prefill_other) == ("mine", True)
+
+
+def test_a_review_lists_what_a_person_can_edit() -> None:
+    ask = after(asked("question"), Answer(value="A"))
+    filled = acted(ask, Answer(value="A"), at=2, by=None, source=Source.CONFIG)
+    assert isinstance(filled, Change)
+    view = view_of(filled.ask)
+    assert view.is_review
+    assert [(line.question.id, line.editable) for line in view.lines] == [("a", True), ("b", False)]
+    prompt = prompt_json(view)
+    assert prompt is not None
+    assert (prompt["kind"], prompt["editable"]) == ("review", ["a"])
+    edited = view_of(after(filled.ask, Edit(question_id="a")))
+    assert edited.prompt is not None
+    assert edited.prompt.prefill == "A"
+
+
+def _ended(how: str) -> Ask:
+    ask = after(asked("ask_user"), Answer(value="A"))
+    if how == "turn_ended":
+        return after(ask, EndTurn())
+    return ended(ask, Status(how), at=9, reason=Reason(how)).ask
+
+
+@pytest.mark.parametrize("how", ["turn_ended", "expired", "withdrawn"])
+def test_a_record_has_no_control_and_tells_what_was_left_open(how: str) -> None:
+    ask = _ended(how)
+    view = view_of(ask)
+    assert (view.prompt, view.controls, view.is_review) == (None, (), False)
+    assert [(line.question.id, line.given is not None) for line in view.lines] == [
+        ("a", True),
+        ("b", False),
+    ]
+    shown = ask_json(ask)
+    assert (shown["status"], shown["prompt"], shown["end_turn"]) == (how, None, how == "turn_ended")
+    assert (shown["tool_result"] is None) == (how == "turn_ended")
+
+
+def test_who_asks_is_what_the_configuration_says_of_the_question() -> None:
+    ask = asked("ask_user")
+    named = ask.model_copy(
+        update={"request": ask.request.model_copy(update={"prompt_labels": {"a": "Deploy bot"}})}
+    )
+    assert view_of(named).label == "Deploy bot"
+    assert view_of(after(named, Answer(value="A"))).label == "Assistant"
+
+
+def test_for_this_turn_is_offered_only_where_the_turn_has_a_name() -> None:
+    ask = asked("tool_question")
+    question = ask.form.questions[0].model_copy(update={"answer_type": AnswerType.BOOLEAN})
+    form = ask.form.model_copy(update={"questions": (question,)})
+    for named in (True, False):
+        update = {"form": form, **({"conversation": "c", "turn": "t"} if named else {})}
+        view = view_of(ask.model_copy(update={"request": ask.request.model_copy(update=update)}))
+        assert view.prompt is not None
+        assert view.prompt.remember is named
