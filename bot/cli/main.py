@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "ask": "Ask a form's questions, wait for the answers, and print the tool result.",
     "answer": "Answer an ask in this terminal.",
     "check": "Check a form without a server: every mistake, with its place.",
+    "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",
     "token": "Tokens for agents and custom front ends.",
     "mcp": "Offer the tools to an MCP client over standard input and output.",
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import click
 import questionary
@@ -28,7 +28,8 @@ from bot.labels import Labels
 
 Json: TypeAlias = Mapping[str, JsonValue]
 Action: TypeAlias = dict[str, JsonValue]
-T = TypeVar("T")
+Keys: TypeAlias = dict[str, tuple[str, Action | str]]
+"""Keys, what stands beside each, and the action or what else it leads to."""
 
 _SINGLE_KEYS: Final = 9
 """Choices up to which one digit is enough; past them a number is typed and entered."""
@@ -63,18 +64,41 @@ class Prompting:
             raise TypeError("only an open ask prompts")
         self._heading(ask, prompt)
         if prompt["kind"] == "review":
-            return await self._review(ask, prompt)
+            return await self._by_key(prompt, self._review_keys(ask, prompt), None)
         match prompt["answer_type"]:
             case "boolean":
-                return await self._boolean(prompt)
+                return await self._by_key(prompt, *self._boolean_keys(prompt))
             case "select":
-                return await self._select(prompt)
+                return await self._by_key(prompt, *self._select_keys(prompt))
             case "multi_select":
                 return await self._multi_select(prompt)
             case "schema":
                 return await self._written(prompt, typed, as_json=True)
             case _:
                 return await self._written(prompt, typed, as_json=False)
+
+    def show(self, ask: Json) -> None:
+        """What the open prompt of an ask says, without asking for anything."""
+        prompt = ask["prompt"]
+        if not isinstance(prompt, dict):
+            return
+        self._heading(ask, prompt)
+        keys: Keys = {"a": (self._labels.answer, _AGAIN)}
+        default = None
+        match prompt["answer_type"]:
+            case "boolean":
+                keys, default = self._boolean_keys(prompt)
+            case "select":
+                keys, default = self._select_keys(prompt)
+            case "multi_select":
+                for option in _dicts(prompt, "options"):
+                    self.line(f"  ○ {one_line(str(option['label']))}")
+                keys = {"esc": ("more", _AGAIN)}
+            case _ if prompt["kind"] == "review":
+                keys = self._review_keys(ask, prompt)
+            case _:
+                pass
+        self._list({**keys, **self._controls(prompt)}, default)
 
     def _heading(self, ask: Json, prompt: Json) -> None:
         self.line("")
@@ -95,45 +119,39 @@ class Prompting:
 
     # --- answers by one key ----------------------------------------------------------------------
 
-    async def _boolean(self, prompt: Json) -> Action | None:
+    def _boolean_keys(self, prompt: Json) -> tuple[Keys, str | None]:
         labels, prefill = self._labels, prompt["prefill"]
-        keys: dict[str, tuple[str, Action | str]] = {
+        keys: Keys = {
             "y": (labels.yes, {"action": _ANSWER, "value": True}),
             "n": (labels.no, {"action": _ANSWER, "value": False}),
         }
         if prompt.get("remember"):
             keys["Y"] = (labels.yes_for_turn, {"action": _ANSWER, "value": True, "remember": True})
             keys["N"] = (labels.no_for_turn, {"action": _ANSWER, "value": False, "remember": True})
-        default = {True: "y", False: "n"}.get(prefill) if isinstance(prefill, bool) else None
-        return await self._by_key(prompt, keys, default)
+        return keys, {True: "y", False: "n"}.get(prefill) if isinstance(prefill, bool) else None
 
-    async def _select(self, prompt: Json) -> Action | None:
+    def _select_keys(self, prompt: Json) -> tuple[Keys, str | None]:
         options = _dicts(prompt, "options")
-        keys: dict[str, tuple[str, Action | str]] = {}
+        keys: Keys = {}
         default = None
         for number, option in enumerate(options, 1):
             described = f"  ({option['description']})" if option.get("description") else ""
-            keys[str(number)] = (
-                f"{option['label']}{described}",
-                {"action": _ANSWER, "value": option["value"]},
-            )
+            action: Action = {"action": _ANSWER, "value": option["value"]}
+            keys[str(number)] = (f"{option['label']}{described}", action)
             if option["value"] == prompt["prefill"]:
                 default = str(number)
         if prompt.get("other"):
             keys[str(len(options) + 1)] = (self._labels.other, "other")
-        return await self._by_key(prompt, keys, default)
+        return keys, default
 
-    async def _review(self, ask: Json, prompt: Json) -> Action | None:
-        keys: dict[str, tuple[str, Action | str]] = {
-            "y": (self._labels.submit, {"action": "submit"})
-        }
-        editable = prompt["editable"]
-        answers = ask["answers"]
+    def _review_keys(self, ask: Json, prompt: Json) -> Keys:
+        keys: Keys = {"y": (self._labels.submit, {"action": "submit"})}
+        editable, answers = prompt["editable"], ask["answers"]
         for number, name in enumerate(answers if isinstance(answers, dict) else (), 1):
             if isinstance(editable, list) and name in editable:
                 words = f"{self._labels.edit} {name}"
                 keys[str(number)] = (words, {"action": "edit", "question_id": name})
-        return await self._by_key(prompt, keys, None)
+        return keys
 
     async def _by_key(
         self, prompt: Json, keys: Mapping[str, tuple[str, Action | str]], default: str | None
@@ -141,9 +159,7 @@ class Prompting:
         """The action of the key that is pressed, or of the number that is entered."""
         everything = {**keys, **self._controls(prompt)}
         while True:
-            for key, (words, _) in everything.items():
-                mark = "›" if key == default else " "
-                self.line(f"{mark} {key}  {one_line(words)}")
+            self._list(everything, default)
             if len(keys) > _SINGLE_KEYS:
                 pressed = await self._entered(everything, default)
             else:
@@ -161,10 +177,14 @@ class Prompting:
                 return text
             self.mistake(f"Enter one of the numbers or letters above, not {text!r}.")
 
-    def _controls(self, prompt: Json) -> dict[str, tuple[str, Action | str]]:
+    def _list(self, keys: Mapping[str, tuple[str, Action | str]], default: str | None) -> None:
+        for key, (words, _) in keys.items():
+            self.line(f"{'›' if key == default else ' '} {key}  {one_line(words)}")
+
+    def _controls(self, prompt: Json) -> Keys:
         labels, controls = self._labels, prompt["controls"]
         there = controls if isinstance(controls, list) else []
-        found: dict[str, tuple[str, Action | str]] = {}
+        found: Keys = {}
         if "back" in there:
             found["b"] = (labels.back, {"action": "back"})
         if "reply" in there:
@@ -237,7 +257,7 @@ class Prompting:
         ticked = await application.run_async()
         if ticked is not None:
             return {"action": _ANSWER, "value": [options[index]["value"] for index in ticked]}
-        again: dict[str, tuple[str, Action | str]] = {"a": ("Back to the list", _AGAIN)}
+        again: Keys = {"a": ("Back to the list", _AGAIN)}
         if prompt.get("other"):
             again["o"] = (self._labels.other, "other")
         done = await self._by_key_once(prompt, again)
@@ -247,15 +267,14 @@ class Prompting:
         self, prompt: Json, keys: Mapping[str, tuple[str, Action | str]]
     ) -> Action | None:
         everything = {**keys, **self._controls(prompt)}
-        for key, (words, _) in everything.items():
-            self.line(f"  {key}  {one_line(words)}")
+        self._list(everything, None)
         return await self._chosen(everything[await pressed_key(everything, None)][1])
 
     async def _written(self, prompt: Json, typed: JsonValue, *, as_json: bool) -> Action | None:
         """A text, or a JSON value written in $EDITOR; first what else there is to do."""
         start = prompt["prefill"] if typed is None else typed
         while True:
-            choice: dict[str, tuple[str, Action | str]] = {"a": (self._labels.answer, _AGAIN)}
+            choice: Keys = {"a": (self._labels.answer, _AGAIN)}
             done = await self._by_key_once(prompt, choice)
             if done is not _AGAIN:
                 return done
