@@ -1,0 +1,59 @@
+"""Services as real processes that start in a moment: forked from one that has imported everything.
+
+Importing takes seconds, and a test that kills fifty services would do nothing else. What is forked
+runs ``answerback serve`` itself, with its own loop, threads, sockets and database connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from bot.cli import serve
+from tests.acceptance.process import PATIENCE
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload([__name__])
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[tuple[ForkServerProcess, str]]:
+    """A service in a folder, and its address; killed with -9 at the end of the context."""
+    out, into = os.pipe()
+    process = await asyncio.to_thread(_start, folder, into)
+    try:
+        with os.fdopen(out) as lines:
+            async with asyncio.timeout(PATIENCE):
+                first = await asyncio.to_thread(lines.readline)
+            assert first.startswith("listening on "), first
+            yield process, first.strip().removeprefix("listening on ")
+    finally:
+        process.kill()
+        await asyncio.to_thread(process.join)
+        process.close()
+
+
+def _start(folder: Path, into: int) -> ForkServerProcess:
+    parent, child = _CONTEXT.Pipe()
+    process = _CONTEXT.Process(target=_serve, args=(folder, child))
+    process.start()
+    # A file descriptor travels over a socket to a process that is no child of ours.
+    multiprocessing.reduction.send_handle(parent, into, process.pid)
+    os.close(into)
+    parent.close()
+    child.close()
+    return process
+
+
+def _serve(folder: Path, pipe: Connection) -> None:
+    os.dup2(multiprocessing.reduction.recv_handle(pipe), 1)
+    os.chdir(folder)
+    os.environ["ANSWERBACK_SERVER__PORT"] = "0"
+    os.environ["ANSWERBACK_LOG__LEVEL"] = "error"
+    serve.command(config=None, check=False)

@@ -1,0 +1,174 @@
+"""Kill -9 at random points while clients act: what was acknowledged is there, and nothing happened twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.acceptance.forked import served
+
+POINTS = int(os.environ.get("CRASH_POINTS", "50"))
+CLIENTS = 6
+QUESTIONS = 4
+FORM = {
+    "questions": [
+        {"id": f"q{n}", "text": f"Question {n}?", "answer_type": "text"} for n in range(QUESTIONS)
+    ]
+}
+
+
+@dataclass
+class Known:
+    """What a client knows of one ask: what was acknowledged, and what it had sent when the line was cut."""
+
+    key: str
+    id: str | None = None
+    acknowledged: int = 0
+    sent: int = 0
+
+    @property
+    def answers(self) -> list[str]:
+        """The answers, all different, in the order in which the client gives them."""
+        return [f"{self.key}-{n}" for n in range(QUESTIONS)]
+
+
+class Client:
+    """Submits asks and walks them, one after the other, remembering what was acknowledged."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.asks: list[Known] = []
+        self.acknowledged = asyncio.Event()
+        """Set once anything was acknowledged since the service was started."""
+
+    async def act_until_cut_off(self, url: str) -> None:
+        """Goes on for as long as the service answers."""
+        async with aiohttp.ClientSession(url) as http:
+            try:
+                while True:
+                    await self._step(http)
+                    self.acknowledged.set()
+            except aiohttp.ClientError:
+                return
+
+    async def _step(self, http: aiohttp.ClientSession) -> None:
+        ask = self.asks[-1] if self.asks else None
+        if ask is None or ask.acknowledged == QUESTIONS:
+            ask = Known(f"c{self.number}-{len(self.asks)}")
+            self.asks.append(ask)
+        if ask.id is None:
+            body = {"name": "ask_user", "arguments": FORM, "to": "web"}
+            headers = {"Idempotency-Key": ask.key}
+            async with http.post("/v1/asks", json=body, headers=headers) as response:
+                assert response.status in {200, 201}, await response.text()
+                ask.id = (await response.json())["id"]
+            return
+        ask.sent = ask.acknowledged + 1
+        action = {"action": "answer", "value": ask.answers[ask.acknowledged]}
+        async with http.post(
+            f"/v1/asks/{ask.id}/actions", json=action | {"revision": ask.acknowledged + 1}
+        ) as response:
+            assert response.status == 200, await response.text()
+            assert (await response.json())["revision"] == ask.sent + 1
+        ask.acknowledged = ask.sent
+
+
+async def verify(http: aiohttp.ClientSession, known: Known) -> None:
+    """The stored ask is what its client was told, or one step further, and each step is there once."""
+    assert known.id is not None
+    async with http.get(f"/v1/asks/{known.id}") as response:
+        assert response.status == 200, f"{known.id} was acknowledged and is lost"
+        ask: dict[str, Any] = await response.json()
+    async with http.get(f"/v1/asks/{known.id}/record") as response:
+        entries = (await response.json())["entries"]
+    given = [
+        entry["response"]["answered"]["value"] for entry in entries if entry["type"] == "response"
+    ]
+    stored = len(given)
+    assert known.acknowledged <= stored <= known.sent
+    assert given == known.answers[:stored]
+    assert ask["answers"] == {f"q{n}": value for n, value in enumerate(given)}
+    assert ask["revision"] == stored + 1
+    assert [entry["type"] for entry in entries].count("ended") == (stored == QUESTIONS)
+    if stored == QUESTIONS:
+        assert ask["status"] == "answered"
+    else:
+        assert ask["prompt"]["question_id"] == f"q{stored}"
+    # What was stored although nobody was told: the client sees it now, and goes on from there.
+    known.acknowledged = known.sent = stored
+
+
+@pytest.mark.acceptance
+@pytest.mark.timeout(240)
+async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
+    tmp_path: Path,
+) -> None:
+    rng = random.Random(31)
+    clients = [Client(number) for number in range(CLIENTS)]
+    for _ in range(POINTS):
+        async with served(tmp_path) as (process, url):
+            async with aiohttp.ClientSession(url) as http:
+                for client in clients:
+                    for known in client.asks[-3:]:
+                        if known.id is not None:
+                            await verify(http, known)
+            clients[0].acknowledged.clear()
+            acting = [asyncio.create_task(client.act_until_cut_off(url)) for client in clients]
+            if rng.random() < 0.8:
+                async with asyncio.timeout(10):
+                    await clients[0].acknowledged.wait()
+            await asyncio.sleep(rng.uniform(0.0, 0.12))  # the point: any moment is one
+            process.kill()
+            async with asyncio.timeout(10):
+                await asyncio.gather(*acting)
+        assert await asyncio.to_thread(intact, tmp_path / "answerback.db")
+    async with served(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
+        asks = [known for client in clients for known in client.asks if known.id is not None]
+        for known in asks:
+            await verify(http, known)
+        count = await stored(http)
+        assert count == len(asks) + await lost_in_sending(http, clients)
+    assert len(asks) > POINTS, "hardly anything was going on when the service was killed"
+
+
+async def stored(http: aiohttp.ClientSession) -> int:
+    """How many asks there are."""
+    count = 0
+    after: str | None = ""
+    while after is not None:
+        async with http.get(f"/v1/asks?limit=200&after={after}") as response:
+            body = await response.json()
+        count, after = count + len(body["asks"]), body["next"]
+    return count
+
+
+async def lost_in_sending(http: aiohttp.ClientSession, clients: list[Client]) -> int:
+    """How many submissions were stored although the client was never told: their keys find them."""
+    found = 0
+    for client in clients:
+        for known in client.asks:
+            if known.id is None:
+                headers = {"Idempotency-Key": known.key}
+                body = {"name": "ask_user", "arguments": FORM, "to": "web"}
+                async with http.post("/v1/asks", json=body, headers=headers) as response:
+                    found += response.status == 200
+    return found
+
+
+def intact(path: Path) -> bool:
+    """Whether SQLite finds nothing wrong with the file."""
+    if not path.exists():
+        return True  # killed before the first ask was stored
+    database = sqlite3.connect(path)
+    try:
+        return bool(database.execute("PRAGMA integrity_check").fetchone() == ("ok",))
+    finally:
+        database.close()
