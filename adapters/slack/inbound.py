@@ -98,7 +98,7 @@ class Inbound:
         control, labels = click.control, self._labels
         told = await self._asks.choose(
             control.ask_id,
-            lambda ask: action_of(click, view_of(ask)),
+            lambda ask: action_of(click, ask),
             Actor(click.person),
             revision=control.revision,
             delivery=f"slack:{click.trigger_id}",
@@ -302,9 +302,9 @@ class Inbound:
         return words.note(rejected, view, labels, responders if who is None else who)
 
 
-def action_of(click: Click, view: View) -> Action | None:
-    """The action of a control on the view that it was rendered from; None where nothing is chosen."""
-    control, prompt = click.control, view.prompt
+def action_of(click: Click, ask: Ask) -> Action | None:
+    """The action of a control of the ask as it stands; None where nothing is chosen."""
+    control, question = click.control, ask.question
     match control.verb:
         case Verb.BACK:
             return Back()
@@ -312,21 +312,21 @@ def action_of(click: Click, view: View) -> Action | None:
             return EndTurn()
         case Verb.EDIT:
             place = click.index if click.index is not None else _index(control)
-            known = place is not None and place < len(view.lines)
+            found = view_of(ask).lines
+            known = place is not None and place < len(found)
             return (
-                Edit(question_id=view.lines[place].question.id)
-                if known and place is not None
-                else None
+                Edit(question_id=found[place].question.id) if known and place is not None else None
             )
-        case Verb.ANSWER | Verb.REMEMBER if prompt is not None and control.argument in _BOOLEANS:
+        case Verb.ANSWER | Verb.REMEMBER if question is not None and control.argument in _BOOLEANS:
             return Answer(value=_BOOLEANS[control.argument], remember=control.verb is Verb.REMEMBER)
-        case Verb.ANSWER if prompt is not None:
+        case Verb.ANSWER if question is not None:
             index = _index(control)
-            return None if index is None else modals.taken(prompt.question, [index])
-        case Verb.TAKE if prompt is not None and not prompt.question.options:
-            return Answer(value=prompt.prefill)
-        case Verb.TAKE if prompt is not None:
-            return modals.taken(prompt.question, chosen(control, click.values))
+            return None if index is None else modals.taken(question, [index])
+        case Verb.TAKE if question is not None and not question.options:
+            prompt = view_of(ask).prompt
+            return Answer(value=prompt.prefill if prompt else None)
+        case Verb.TAKE if question is not None:
+            return modals.taken(question, chosen(control, click.values))
         case _:
             return Submit()
 

@@ -14,7 +14,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median, quantiles
@@ -44,7 +44,8 @@ from bot.walker import start
 from storage.sqlite import SqliteStore
 from tests.fakes.slack.server import FakeSlack
 
-SECONDS = 4.0
+SECONDS = 2.0
+ROUNDS = 3
 CLIENTS = 32
 PEOPLE = 50
 ASKS = 200
@@ -179,6 +180,7 @@ class Clicker:
     def __init__(self, number: int) -> None:
         self.ask = ask_number(number)
         self.revision = 1
+        self._blocks = render(view_of(self.ask), Labels()).blocks
         payload = self.payload("CONTROL", "TRIGGER")
         self._template = "payload=" + quote_plus(json.dumps(payload))
 
@@ -197,7 +199,7 @@ class Clicker:
                 "type": "message",
                 "text": "Assistant asks",
                 "ts": "1.1",
-                "blocks": render(view_of(self.ask), Labels()).blocks,
+                "blocks": self._blocks,
             },
             "state": {"values": {}},
             "response_url": "http://127.0.0.1:1/none",
@@ -234,10 +236,9 @@ class Clicker:
         return head.encode() + raw
 
 
-async def hammer(port: int, clients: int, database: Path | None = None) -> list[float]:
-    """Seconds of each click to its acknowledgement, by so many people at once; with a database, all must be in it."""
+async def hammer(port: int, clickers: Sequence[Clicker]) -> list[float]:
+    """Seconds of each click to its acknowledgement, by so many people at once."""
     times: list[float] = []
-    clickers = [Clicker(number) for number in range(clients)]
     end = time.perf_counter() + SECONDS
 
     async def click(clicker: Clicker) -> None:
@@ -254,15 +255,18 @@ async def hammer(port: int, clients: int, database: Path | None = None) -> list[
         writer.close()
 
     await asyncio.gather(*(click(clicker) for clicker in clickers))
-    if database is not None:
-        store = SqliteStore(database)
-        await store.open()
-        for clicker in clickers:
-            stored = await store.get(clicker.ask.id)
-            assert stored is not None
-            assert stored.revision == clicker.revision, "a click was acknowledged and did not count"
-        await store.close()
     return times
+
+
+async def all_counted(database: Path, clickers: Sequence[Clicker]) -> None:
+    """Proves that every acknowledged click is on disk."""
+    store = SqliteStore(database)
+    await store.open()
+    for clicker in clickers:
+        stored = await store.get(clicker.ask.id)
+        assert stored is not None
+        assert stored.revision == clicker.revision, "a click was acknowledged and did not count"
+    await store.close()
 
 
 async def over_socket(slack: FakeSlack, people: int) -> list[float]:
@@ -281,36 +285,61 @@ async def over_socket(slack: FakeSlack, people: int) -> list[float]:
     return times
 
 
+async def by_http(folder: str, slack: FakeSlack) -> dict[str, list[float]]:
+    """The three servers in turns, so that what else the machine does meets them alike."""
+    kinds = {
+        "aiohttp": "bare aiohttp handler",
+        "bolt": "bare bolt, ack only",
+        "http": "Answerback, HTTP, durable commit",
+    }
+    rows: dict[str, list[float]] = {name: [] for name in kinds.values()}
+    clickers = {kind: [Clicker(n) for n in range(CLIENTS)] for kind in kinds}
+    async with AsyncExitStack() as stack:
+        ports = {
+            kind: await stack.enter_async_context(server(kind, folder, slack.api_url))
+            for kind in kinds
+        }
+        for _ in range(ROUNDS):
+            for kind, name in kinds.items():
+                rows[name] += await hammer(ports[kind], clickers[kind])
+    await all_counted(Path(folder) / "http.db", clickers["http"])
+    return rows
+
+
 async def main() -> None:
     """Measures everything and prints a table."""
-    table = Table("path", "clicks/s", "p50 ms", "p99 ms", "of bare bolt")
-    rows: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         async with FakeSlack(real_limits=True) as slack:
             slack.workspace.add_channel(CHANNEL)
-            for kind, name in (
-                ("aiohttp", "bare aiohttp handler"),
-                ("bolt", "bare bolt, ack only"),
-                ("http", "Answerback, HTTP, durable commit"),
-            ):
-                async with server(kind, folder, slack.api_url) as port:
-                    database = Path(folder) / "http.db" if kind == "http" else None
-                    rows[name] = await hammer(port, CLIENTS, database)
-            name = f"Answerback, HTTP, {ASKS} asks shown, {PEOPLE} people"
+            rows = await by_http(folder, slack)
+            people = [Clicker(n) for n in range(PEOPLE)]
+            name = f"Answerback, HTTP, {ASKS} asks being shown, {PEOPLE} people"
             async with server("shown", folder, slack.api_url) as port:
-                rows[name] = await hammer(port, PEOPLE, Path(folder) / "shown.db")
-            async with server("socket", folder, slack.api_url):
-                await slack.socket.connected(2)
-                rows["Answerback, Socket Mode, one person"] = await over_socket(slack, 1)
-            async with server("socket", tempfile.mkdtemp(dir=folder), slack.api_url):
-                await slack.socket.connected(2)
-                rows[f"Answerback, Socket Mode, {PEOPLE} people"] = await over_socket(slack, PEOPLE)
-    bolt = len(rows["bare bolt, ack only"])
+                rows[name] = await hammer(port, people)
+            await all_counted(Path(folder) / "shown.db", people)
+            for count in (1, PEOPLE):
+                own = tempfile.mkdtemp(dir=folder)
+                async with server("socket", own, slack.api_url):
+                    await slack.socket.connected(2)
+                    rows[f"Answerback, Socket Mode, people: {count}"] = await over_socket(
+                        slack, count
+                    )
+                await slack.socket.connected(0)
+    report(rows)
+
+
+def report(rows: Mapping[str, Sequence[float]]) -> None:
+    """Prints the table."""
+    table = Table("path", "clicks/s", "p50 ms", "p99 ms", "of bare bolt")
+    bolt = len(rows["bare bolt, ack only"]) / ROUNDS
     for name, times in rows.items():
+        rounds = ROUNDS if len(table.rows) < 3 else 1
         p99 = quantiles(times, n=100)[98] * 1000
-        rate, ratio = f"{len(times) / SECONDS:,.0f}", f"{len(times) / bolt:.2f}"
-        table.add_row(name, rate, f"{median(times) * 1000:.2f}", f"{p99:.2f}", ratio)
-    Console().print(table)
+        rate = len(times) / rounds
+        ratio = "" if "Socket" in name else f"{rate / bolt:.2f}"
+        shown = (f"{rate / SECONDS:,.0f}", f"{median(times) * 1000:.2f}", f"{p99:.2f}", ratio)
+        table.add_row(name, *shown)
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":
