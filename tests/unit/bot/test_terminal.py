@@ -1,0 +1,268 @@
+"""Answering in the terminal: keys pressed into prompt_toolkit, against the real service over its API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from bot.cli.answer import Walk, _picked
+from bot.cli.prompting import Prompting
+from bot.client import Ask, AsyncClient
+from bot.labels import Labels
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+
+ESC = "\x1b"
+CTRL_C = "\x03"
+
+
+class Screen:
+    """What was written to the terminal."""
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, data: str) -> None:
+        """Takes what is printed."""
+        self.text += data
+
+    def flush(self) -> None:
+        """Does nothing: all is there."""
+
+    def isatty(self) -> bool:
+        """A terminal."""
+        return True
+
+
+class Terminal:
+    """A person at a terminal: types, and reads."""
+
+    def __init__(self, service: Served, keyboard: PipeInput, screen: Screen) -> None:
+        self.service = service
+        self.keyboard = keyboard
+        self.screen = screen
+        self.client = AsyncClient(service.url, patience=1.0)
+
+    async def asked(self, *questions: dict[str, Any], name: str = "ask_user", **more: Any) -> Ask:
+        """An open ask."""
+        return await self.client.submit(name, {"questions": list(questions)}, **more)
+
+    async def walked(self, ask: Ask, keys: str) -> Ask:
+        """The ask after somebody typed these keys."""
+        self.keyboard.send_text(keys)
+        async with asyncio.timeout(WAIT):
+            await self.walk().walk(ask)
+        return await self.client.get(ask.id)
+
+    def walk(self) -> Walk:
+        """A walk of the person at this terminal."""
+        return Walk(self.client, Prompting(Labels()), {"user_id": "ana", "name": "Ana"})
+
+    async def shows(self, words: str) -> None:
+        """Returns once the terminal shows these words."""
+        async with asyncio.timeout(WAIT):
+            while words not in self.screen.text:  # noqa: ASYNC110 - a terminal tells nobody
+                await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
+    screen = Screen()
+    # No cursor reports: nobody would answer, and every prompt would wait a second for them.
+    size = Size(rows=50, columns=120)
+    output = Vt100_Output(screen, lambda: size, enable_cpr=False)  # type: ignore[arg-type] # as much of a file as is used
+    async with served(tmp_path) as service:
+        with create_pipe_input() as keyboard, create_app_session(keyboard, output):
+            made = Terminal(service, keyboard, screen)
+            yield made
+            await made.client.close()
+
+
+def question(answer_type: str, **more: Any) -> dict[str, Any]:
+    return {"id": "q", "text": "What now?", "answer_type": answer_type, **more}
+
+
+SELECT = question("select", options=["one", "two"])
+MANY = question("multi_select", options=["one", "two", "three"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "keys", "value"),
+    [
+        (question("boolean"), "y", True),
+        (question("boolean"), "n", False),
+        (question("boolean", default=False), "\r", False),
+        (SELECT, "2", "two"),
+        ({**SELECT, "default": "one"}, "\r", "one"),
+        (question("select", options=[f"o{n}" for n in range(12)]), "12\r", "o11"),
+        (question("select", options=[f"o{n}" for n in range(12)]), "99\r3\r", "o2"),
+        (MANY, " \x1b[B\x1b[B \r", ["one", "three"]),
+        (MANY, "\r", []),
+        ({**MANY, "default": ["two"]}, "\r", ["two"]),
+        (question("text"), "ahello\r", "hello"),
+        (question("text", default="hi"), "a there\r", "hi there"),
+        (question("text"), f"atwo{ESC}\rlines\r", "two\nlines"),
+    ],
+)
+async def test_every_answer_has_its_keys(
+    terminal: Terminal, asked: dict[str, Any], keys: str, value: Any
+) -> None:
+    done = await terminal.walked(await terminal.asked(asked), keys)
+    assert done.status == "answered"
+    assert done.answers == {"q": value}
+    assert done.json["ended_by"] == {"surface": "web", "user_id": "ana", "name": "Ana"}
+
+
+async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Terminal) -> None:
+    call = {
+        "tool": "git",
+        "question": {"id": "force", "text": "Force?", "answer_type": "boolean"},
+    }
+    named = {"conversation": "c", "turn": "t"}
+    ask = await terminal.client.submit("tool_question", call, **named)  # type: ignore[arg-type] # a plain dict
+    await terminal.walked(ask, "Y")
+    again = await terminal.client.submit("tool_question", call, **named)  # type: ignore[arg-type] # a plain dict
+    assert (again.status, again.json["source"]) == ("answered", "remembered")
+
+
+async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) -> None:
+    first, second = {**question("boolean"), "id": "a"}, {**SELECT, "id": "b"}
+    went_back = await terminal.walked(await terminal.asked(first, second), "ybn1")
+    assert went_back.answers == {"a": False, "b": "one"}
+    replied = await terminal.walked(await terminal.asked(first), "rNot now.\r")
+    assert (replied.status, replied.reply) == ("cancelled", "Not now.")
+    silent = await terminal.walked(await terminal.asked(first), "r\r")
+    assert (silent.status, silent.reply) == ("cancelled", None)
+    stopped = await terminal.walked(await terminal.asked(first), "sy")
+    assert stopped.status == "turn_ended"
+    thought_better = await terminal.walked(await terminal.asked(first), "sny")
+    assert thought_better.answers == {"a": True}
+    left = await terminal.walked(await terminal.asked(first), "q")
+    assert left.open
+
+
+async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal) -> None:
+    ask = await terminal.asked({**question("boolean"), "id": "a"}, {**MANY, "id": "b"})
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    terminal.keyboard.send_text("y")
+    await terminal.shows("three")
+    terminal.keyboard.send_text(ESC)
+    await terminal.shows("Back to the list")
+    terminal.keyboard.send_text("b")
+    await terminal.shows("›")
+    terminal.keyboard.send_text("n \r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).answers == {"a": False, "b": ["one"]}
+
+
+async def test_other_words_and_a_review_are_walked(terminal: Terminal) -> None:
+    options = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
+    questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
+    ask = await terminal.asked(*questions, name="question")
+    done = await terminal.walked(ask, "13Mine\r1" + "2y")
+    assert done.status == "answered"
+    assert done.answers == {"a": "y", "b": "Mine"}
+    assert "Check your answers" in terminal.screen.text
+
+
+async def test_a_schema_is_written_in_the_editor_until_it_fits(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = tmp_path / "tries"
+    tries.write_text('{"port": \n---\n{"port": "no"}\n---\n{"port": 8080}\n')
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "#!/usr/bin/env python3\n"
+        "import pathlib, sys\n"
+        f"tries = pathlib.Path({str(tries)!r})\n"
+        "first, _, rest = tries.read_text().partition('---\\n')\n"
+        "tries.write_text(rest)\n"
+        "pathlib.Path(sys.argv[1]).write_text(first)\n"
+    )
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", str(editor))
+    schema = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
+    ask = await terminal.asked(question("schema", schema=schema))
+    done = await terminal.walked(ask, "aea")
+    assert done.answers == {"q": {"port": 8080}}
+    assert "JSON" in terminal.screen.text
+    assert json.loads(json.dumps(schema))["required"] == ["port"]
+
+
+async def test_an_answer_that_is_refused_is_told_and_what_was_typed_is_still_there(
+    terminal: Terminal,
+) -> None:
+    form = {"question": "Which?", "options": [{"label": "x"}, {"label": "y"}]}
+    ask = await terminal.asked(form)
+    done = await terminal.walked(ask, "r\rrWords.\r")
+    assert done.status == "cancelled"
+    assert done.tool_result is not None
+    assert done.tool_result.structured == {"freeText": "Words."}
+
+
+async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_stands(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(
+        {**question("boolean"), "id": "a"}, {**SELECT, "id": "b", "text": "Second question?"}
+    )
+    await terminal.client.act(ask.id, {"action": "answer", "value": False})
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    terminal.keyboard.send_text("y")
+    await terminal.shows("Somebody else was faster")
+    await terminal.shows("Second question?")
+    await terminal.client.act(ask.id, {"action": "end_turn"})
+    terminal.keyboard.send_text("1")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert "turn ended by visitor" in terminal.screen.text
+    assert (await terminal.client.get(ask.id)).answers == {"a": False}
+
+
+async def test_what_an_agent_sent_cannot_command_the_terminal(terminal: Terminal) -> None:
+    evil = "Erase?\x1b[2J\x1b]0;owned\x07\u202e"
+    ask = await terminal.asked(
+        question("select", options=[f"{evil}1", f"{evil}2"], context=evil) | {"text": evil}
+    )
+    await terminal.walked(ask, "1")
+    assert "\x1b[2J" not in terminal.screen.text
+    assert "\x1b]0" not in terminal.screen.text
+    assert "\u202e" not in terminal.screen.text
+    assert "Erase?␛[2J" in terminal.screen.text
+
+
+async def test_ctrl_c_leaves_the_ask_open(terminal: Terminal) -> None:
+    ask = await terminal.asked(question("boolean"))
+    with pytest.raises(KeyboardInterrupt):
+        await terminal.walked(ask, CTRL_C)
+    assert (await terminal.client.get(ask.id)).open
+
+
+async def test_an_open_ask_is_picked_by_its_number(terminal: Terminal) -> None:
+    prompting = Prompting(Labels())
+    assert await _picked(terminal.client, prompting) is None
+    first = await terminal.asked(question("boolean"))
+    only = await _picked(terminal.client, prompting)
+    assert only is not None
+    assert only.id == first.id
+    second = await terminal.asked(question("boolean"))
+    terminal.keyboard.send_text("2")
+    picked = await _picked(terminal.client, prompting)
+    assert picked is not None
+    assert picked.id == first.id
+    terminal.keyboard.send_text("q")
+    assert await _picked(terminal.client, prompting) is None
+    assert second.id in terminal.screen.text
