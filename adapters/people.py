@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bot.ask import ANYONE, Ask
 from bot.ports import Actor
 
@@ -18,9 +16,4 @@ def is_stranger(ask: Ask, actor: Actor) -> bool:
     if ANYONE in ask.responders or actor.person.user_id in ask.responders:
         return False
     groups = groups_asked(ask)
-    return not groups & actor.groups and groups <= actor.groups_known
-
-
-def knowing_all(ask: Ask, actor: Actor) -> Actor:
-    """The actor of whom all groups are known, so that the ask's other groups are none of theirs."""
-    return replace(actor, groups_known=actor.groups_known | groups_asked(ask))
+    return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)

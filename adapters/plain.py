@@ -39,6 +39,8 @@ _TABLE: Final = {
 
 def visible(text: str) -> str:
     """``text`` with nothing in it that hides, reorders or controls; line ends are ``\\n``."""
+    if text.isascii() and text.isprintable():
+        return text  # as nearly every label is
     shown = text.replace("\r\n", "\n").replace("\r", "\n").translate(_TABLE)
     return (
         "".join(_named(ord(c)) if not c.isspace() else c for c in shown)

@@ -99,7 +99,7 @@ class Acting:
         groups = frozenset(r[1:] for r in ask.responders if r.startswith("@"))
         if groups & actor.groups:
             return None
-        return groups - actor.groups_known
+        return frozenset() if actor.all_groups else groups - actor.groups_known
 
     async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor:
         """The actor with what the surface knows of these groups; a surface that cannot tell says no."""

@@ -71,6 +71,15 @@ class Calls:
         """The base of all routes."""
         return self._url
 
+    def demand_room(self, method: str, path: str) -> None:
+        """Refuses what would be refused for a known limit, before anybody goes to the trouble of rendering it.
+
+        Raises:
+            RateLimitedError: Discord allows no such request for a while.
+        """
+        now = asyncio.get_running_loop().time()
+        self._demand_open(f"{method} {_route(path)}", now)
+
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> JsonValue:
         """Reads; see `request`."""
         return await self.request("GET", path, query=query)
@@ -150,6 +159,16 @@ class Calls:
     def _take(self, key: str) -> None:
         """Counts a request, or refuses it where Discord would."""
         now = asyncio.get_running_loop().time()
+        bucket = self._demand_open(key, now)
+        if int(now) != self._second:
+            self._second, self._in_second = int(now), 0
+        if self._in_second >= PER_SECOND:
+            raise _limited("requests", 1 - now % 1)
+        self._in_second += 1
+        if bucket is not None:
+            bucket.remaining -= 1
+
+    def _demand_open(self, key: str, now: float) -> _Bucket | None:
         if now < self._closed_until:
             raise _limited(key, self._closed_until - now)
         bucket = self._buckets.get(key)
@@ -158,13 +177,7 @@ class Calls:
                 bucket.remaining, bucket.until = bucket.limit, now + bucket.window
             if bucket.remaining <= 0:
                 raise _limited(key, bucket.until - now)
-        if int(now) != self._second:
-            self._second, self._in_second = int(now), 0
-        if self._in_second >= PER_SECOND:
-            raise _limited("requests", 1 - now % 1)
-        self._in_second += 1
-        if bucket is not None:
-            bucket.remaining -= 1
+        return bucket
 
     def _learn(self, key: str, headers: Mapping[str, str]) -> None:
         try:

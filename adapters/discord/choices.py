@@ -63,7 +63,7 @@ def listed(question: Question, look: Look) -> tuple[int, ...]:
     """The indexes on the page that is shown."""
     everything = tuple(range(len(question.options)))
     if look.found is not None:
-        return look.found[: limits.SELECT_OPTIONS]
+        return tuple(i for i in look.found if i < len(everything))[: limits.SELECT_OPTIONS]
     if not 0 <= look.page < pages(question):
         return everything[: limits.SELECT_OPTIONS]
     start = look.page * limits.SELECT_OPTIONS

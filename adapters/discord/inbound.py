@@ -82,6 +82,9 @@ class Inbound:
         if used is None or used.control is None:
             return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
         try:
+            action = _said_by_itself(used.control)
+            if action is not None:
+                return await self._act(used, used.control, action)
             ask = await self._asks.get(used.control.ask_id)
             if ask is None:
                 return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
@@ -90,6 +93,16 @@ class Inbound:
             extra = {"action": "click_unsaved", "ask_id": used.control.ask_id}
             logger.warning("A click could not be saved: %s", error, extra=extra)
             return private(self._unsaved(used, used.control))
+
+    async def _act(self, used: Interaction, control: Control, action: Action) -> Reply:
+        told = await self._asks.act(
+            control.ask_id,
+            action,
+            used.actor,
+            revision=control.revision,
+            delivery=used.delivery,
+        )
+        return acted(told, used, self._labels)
 
     def _unsaved(self, used: Interaction, control: Control) -> Json:
         again = ""
@@ -111,8 +124,7 @@ class _Click:
         self._control = control
         self._ask = ask
         self._view = view_of(ask)
-        known = people.knowing_all(ask, used.actor) if used.in_server else used.actor
-        self._actor: Actor = known
+        self._actor: Actor = used.actor
 
     async def answered(self) -> Reply:
         """What this interaction leads to."""
@@ -150,17 +162,10 @@ class _Click:
                 return self._refused(Why.NOT_FOUND)
 
     def _action(self) -> Action | None:
-        """The action that the control itself stands for, at whatever revision; None: it opens something."""
-        verb, argument = self._control.verb, self._control.argument
-        simple: dict[Verb, Action] = {Verb.BACK: Back(), Verb.SUBMIT: Submit()}
-        if verb in simple:
-            return simple[verb]
-        if verb is Verb.END_TURN and argument == notes.CONFIRMED:
-            return EndTurn()
+        """The action that the control stands for at the ask's revision; None: it opens something, or is old."""
+        verb = self._control.verb
         if self._control.revision != self._ask.revision or not self._ask.open:
             return None
-        if verb in {Verb.ANSWER, Verb.REMEMBER} and argument in {"true", "false"}:
-            return Answer(value=argument == "true", remember=verb is Verb.REMEMBER)
         if verb is Verb.ANSWER:
             return self._option(self._number())
         if verb is Verb.CHOOSE and not self._is_several():
@@ -206,25 +211,9 @@ class _Click:
             revision=self._control.revision,
             delivery=self._used.delivery,
         )
-        if isinstance(told, Acted):
-            return self._moved_on(told.ask)
-        if told.why is Why.INVALID:
-            return self._mistakes(told.problems)
-        return self._private(notes.rejected(told, self._labels, typed))
+        return acted(told, self._used, self._labels, typed)
 
-    def _moved_on(self, ask: Ask) -> Reply:
-        if self._used.private:
-            return self._private(notes.taken(ask, self._labels))
-        live = ask.message or {}
-        if live.get("id") not in {None, self._used.message_id}:
-            return _update(notes.elsewhere(notes.link(live), self._labels))
-        return _update(render.message(view_of(ask), self._labels), ask)
-
-    def _mistakes(self, problems: Sequence[Problem], sheet: Sheet | None = None) -> Reply:
-        if sheet is None:
-            return self._private(
-                notes.rejected(Rejected(Why.INVALID, self._ask, tuple(problems)), self._labels)
-            )
+    def _mistakes(self, problems: Sequence[Problem], sheet: Sheet) -> Reply:
         page = sheet.page_with(problems[0].pointer.removeprefix("/value"))
         label = self._labels.fill_in if self._control.verb is Verb.FILL else self._labels.answer
         label = self._labels.reply if self._control.verb is Verb.REPLY else label
@@ -235,10 +224,7 @@ class _Click:
         return self._private(notes.rejected(Rejected(why, self._ask), self._labels, typed))
 
     def _private(self, message: Json) -> Reply:
-        """A private message: in place of the one that was clicked, where that was private already."""
-        if self._used.private:
-            return _update(message | {"flags": limits.COMPONENTS_V2})
-        return private(message)
+        return _told(message, self._used)
 
     # --- entering --------------------------------------------------------------------------------
 
@@ -295,7 +281,7 @@ class _Click:
         if isinstance(told, Acted):
             if len(sheet.pages()) > 1:
                 await self._asks.save_draft(self._draft_key(), None)
-            return self._moved_on(told.ask)
+            return acted(told, self._used, self._labels)
         if told.why is Why.INVALID:
             await self._asks.save_draft(self._draft_key(), values)
             return self._mistakes(told.problems, sheet)
@@ -346,6 +332,41 @@ class _Click:
 
     def _turned(self, look: Look) -> Reply:
         return _update(render.message(self._view, self._labels, look))
+
+
+def _said_by_itself(control: Control) -> Action | None:
+    """The action that a control stands for whatever the ask is: the service alone decides on it."""
+    argument = control.argument
+    match control.verb:
+        case Verb.BACK:
+            return Back()
+        case Verb.SUBMIT:
+            return Submit()
+        case Verb.END_TURN if argument == notes.CONFIRMED:
+            return EndTurn()
+        case Verb.ANSWER | Verb.REMEMBER if argument in {"true", "false"}:
+            return Answer(value=argument == "true", remember=control.verb is Verb.REMEMBER)
+        case _:
+            return None
+
+
+def acted(told: Acted | Rejected, used: Interaction, labels: Labels, typed: str = "") -> Reply:
+    """The answer to what has been acted on: the message as it stands now, or why nothing changed."""
+    if isinstance(told, Rejected):
+        return _told(notes.rejected(told, labels, typed), used)
+    if used.private:
+        return _told(notes.taken(told.ask, labels), used)
+    live = told.ask.message or {}
+    if live.get("id") not in {None, used.message_id}:
+        return _update(notes.elsewhere(notes.link(live), labels))
+    return _update(render.message(view_of(told.ask), labels), told.ask)
+
+
+def _told(message: Json, used: Interaction) -> Reply:
+    """A private message: in place of the one that was clicked, where that was private already."""
+    if used.private:
+        return _update(message | {"flags": limits.COMPONENTS_V2})
+    return private(message)
 
 
 def _update(message: Json, shown: Ask | None = None) -> Reply:

@@ -47,8 +47,6 @@ class Interaction:
     token: str
     kind: int
     actor: Actor
-    in_server: bool
-    """Whether Discord told all of the person's roles."""
     control: Control | None
     """What was used; None: nothing of ours."""
     message_id: str | None
@@ -101,12 +99,11 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         token=token,
         kind=kind,
         actor=actor,
-        in_server=isinstance(body.get("member"), dict),
         control=decode(custom_id),
         message_id=_text(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
         values=_texts(data.get("values")),
-        offered=_offered(message, custom_id),
+        offered=_offered(message, custom_id) if "values" in data else (),
         inputs=_inputs(data.get("components")),
     )
 
@@ -142,7 +139,7 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
 
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
-    """The person and their roles: Discord sends all of a member's roles, so that none stays unknown."""
+    """The person and their roles: in a server Discord sends all of them, so that none is to be looked up."""
     known, guild = _object(member), _text(body.get("guild_id"))
     account = _object(known.get("user")) or _object(user)
     user_id = _text(account.get("id"))
@@ -151,7 +148,8 @@ def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) ->
     name = known.get("nick") or account.get("global_name") or account.get("username")
     roles = frozenset(_texts(known.get("roles")))
     roles |= {guild} if guild else set()  # the role @everyone has the server's own id
-    return Actor(Person(surface=SURFACE, user_id=user_id, name=_text(name)), roles, roles)
+    person = Person(surface=SURFACE, user_id=user_id, name=_text(name))
+    return Actor(person, roles, roles, all_groups=bool(known))
 
 
 def _offered(message: Mapping[str, JsonValue], custom_id: JsonValue) -> tuple[str, ...]:

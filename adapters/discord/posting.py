@@ -130,6 +130,7 @@ class Posting:
         self, ask: Ask, method: str, path: str, extra: Json, place: Mapping[str, JsonValue]
     ) -> JsonValue:
         """Sends the ask's message, with what helps against an archived thread and against our own defects."""
+        self._calls.demand_room(method, path)
         view = view_of(ask)
         body = render.message(view, self._labels, await self._look(ask))
         for attempt in range(3):

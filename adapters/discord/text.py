@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from adapters import texts
@@ -17,12 +18,20 @@ from adapters.plain import one_line, visible
 # `:` begins a scheme or an emoji's name only before a slash or a word; `@` and `<` begin every mention.
 _MARKS: Final = re.compile(r"[\\*_~|`<@\[\]]|:(?=[/\w+-])")
 _LINE_STARTS: Final = re.compile(r"^([ \t]*(?:\d+(?=[.)]))?)([#>+.)-])", re.MULTILINE)
+_SHORT: Final = 200
+"""Characters up to which a text's rendering is remembered: about a megabyte of them at the most."""
 _PIECE: Final = 900
 """Units of a text that are kept together on a page; escaping at most doubles them."""
 
 
 def fit(text: str, most: int) -> str:
     """A text on one line in at most ``most`` units, for where markdown is not read."""
+    return _fit_short(text, most) if len(text) <= _SHORT else texts.shorten(one_line(text), most)
+
+
+@lru_cache(maxsize=2_048)
+def _fit_short(text: str, most: int) -> str:
+    # The same few labels stand on every message.
     return texts.shorten(one_line(text), most)
 
 
@@ -33,6 +42,15 @@ def fits(text: str, most: int) -> bool:
 
 def inert(text: str) -> str:
     """A text as markdown that shows every character as it is: no mention, link, list, heading or code."""
+    return _inert_short(text) if len(text) <= _SHORT else _inert(text)
+
+
+@lru_cache(maxsize=2_048)
+def _inert_short(text: str) -> str:
+    return _inert(text)
+
+
+def _inert(text: str) -> str:
     escaped = _MARKS.sub(r"\\\g<0>", visible(text))
     return _LINE_STARTS.sub(_escape_start, escaped)
 

@@ -15,7 +15,6 @@ from weakref import WeakValueDictionary
 
 from pydantic import JsonValue
 
-from adapters import people
 from adapters.discord import parse
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
@@ -56,8 +55,7 @@ class Listener:
             ask = await self._meant(typed, bot_id)
             if ask is None:
                 return None
-            actor = people.knowing_all(ask, typed.actor) if typed.guild_id else typed.actor
-            told = await self._asks.typed(ask.id, typed.text, actor, delivery=typed.delivery)
+            told = await self._asks.typed(ask.id, typed.text, typed.actor, delivery=typed.delivery)
         except (PlatformError, StoreError) as error:
             extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
             logger.warning("A typed message could not be taken: %s", error, extra=extra)

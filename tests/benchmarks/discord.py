@@ -255,41 +255,69 @@ def queues_of(
     return queues
 
 
-async def measure(clicks: int, console: Console) -> None:
-    """Both endpoints in turn, several rounds; then memory."""
+ENDPOINTS = (
+    ("verified, no store", "/bare", 6),
+    ("verified, committed, rendered", "/discord/interactions", 7),
+)
+
+
+async def measure_clicks(clicks: int, console: Console) -> None:
+    """Both endpoints in turn, several rounds, the same bodies."""
     key, revisions = SigningKey.generate(), dict[int, int]()
-    table = Table(
-        "",
-        "a second",
-        "p50 ms",
-        "p99 ms",
-        title=f"Signed clicks, {CONNECTIONS} connections, {ASKS} open asks",
-    )
-    rates: dict[str, list[float]] = {"bare": [], "whole": []}
-    times: dict[str, list[float]] = {"bare": [], "whole": []}
-    async with api() as api_url, service(api_url, key, ASKS) as (_, port):
+    rates: dict[str, list[float]] = {label: [] for label, *_ in ENDPOINTS}
+    times: dict[str, list[float]] = {label: [] for label, *_ in ENDPOINTS}
+    used: dict[str, float] = dict.fromkeys(rates, 0.0)
+    async with api() as api_url, service(api_url, key, ASKS) as (pid, port):
         for round_ in range(ROUNDS + 1):
             queues = queues_of(key, clicks, revisions, round_ * clicks)
-            for name, path, kind in (("bare", "/bare", 6), ("whole", "/discord/interactions", 7)):
+            for label, path, kind in ENDPOINTS:
+                before = processor(pid)
                 rate, took = await clicked(f"http://127.0.0.1:{port}{path}", queues, kind)
                 if round_:  # the first round warms up
-                    rates[name].append(rate)
-                    times[name] += took
-    for name, label in (("bare", "verified, no store"), ("whole", "verified, committed, rendered")):
-        cuts = quantiles(times[name], n=100)
-        table.add_row(
-            label, f"{median(rates[name]):,.0f}", f"{cuts[49] * 1e3:.1f}", f"{cuts[98] * 1e3:.1f}"
+                    rates[label].append(rate)
+                    times[label] += took
+                    used[label] += processor(pid) - before
+    table = Table("", "a second", "CPU µs each", "p50 ms", "p99 ms")
+    table.title = f"Signed clicks, {CONNECTIONS} connections, {ASKS} open asks"
+    for label, took in times.items():
+        cuts = quantiles(took, n=100)
+        each = used[label] / len(took) * 1e6
+        row = (
+            f"{median(rates[label]):,.0f}",
+            f"{each:.0f}",
+            f"{cuts[49] * 1e3:.1f}",
+            f"{cuts[98] * 1e3:.1f}",
         )
+        table.add_row(label, *row)
     console.print(table)
-    ratio = median(w / b for w, b in zip(rates["whole"], rates["bare"], strict=True))
+    bare_rates, whole_rates = rates.values()
+    ratio = median(w / b for w, b in zip(whole_rates, bare_rates, strict=True))
     console.print(f"of the bare handler: {ratio:.2f} (0.6 is wanted)")
-    memory = Table("open prompts", "resident MB", title="Memory of the service's process")
+
+
+async def measure_memory(console: Console) -> None:
+    """What the process holds after a hundred clicks, by how many prompts are open."""
+    key = SigningKey.generate()
+    table = Table("open prompts", "resident MB", title="Memory of the service's process")
     for prompts in PROMPTS:
         async with api() as api_url, service(api_url, key, prompts) as (pid, port):
             queue = [signed(key, ask_number(n), 1, n) for n in range(ASKS // 2)]
             await clicked(f"http://127.0.0.1:{port}/discord/interactions", [queue], 7)
-            memory.add_row(f"{prompts:,}", f"{resident(pid):.1f}")
-    console.print(memory)
+            table.add_row(f"{prompts:,}", f"{resident(pid):.1f}")
+    console.print(table)
+
+
+async def measure(clicks: int, console: Console) -> None:
+    """Everything."""
+    await measure_clicks(clicks, console)
+    if clicks >= CLICKS:
+        await measure_memory(console)
+
+
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> float:
