@@ -11,7 +11,11 @@ import typer
 from bot.api.auth import hash_of, new_token
 from bot.cli.output import fail, result, say
 
-app: Final = typer.Typer(no_args_is_help=True, help="Tokens for agents and custom front ends.")
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Tokens for agents and custom front ends.",
+)
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

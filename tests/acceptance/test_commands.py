@@ -18,6 +18,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.acceptance.forked import run
 from tests.acceptance.process import Process, command, serving
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
@@ -54,11 +55,6 @@ async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ser
     )
     async with serving(folder) as (_, url), aiohttp.ClientSession(url) as http:
         yield Service(url, http, folder)
-
-
-async def run(*arguments: str, folder: Path, **environment: str) -> tuple[int, str, str]:
-    async with command(*arguments, folder=folder, environment=environment) as process:
-        return await process.ended()
 
 
 def form(folder: Path, value: object) -> str:
@@ -321,7 +317,9 @@ async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        code, out, err = await run("serve", folder=tmp_path, ANSWERBACK_SERVER__PORT=port)
+        code, out, err = await run(
+            "serve", folder=tmp_path, environment={"ANSWERBACK_SERVER__PORT": port}
+        )
     assert (code, out) == (1, "")
     assert f"Port {port} on 127.0.0.1 is in use" in err
     assert "Traceback" not in err
@@ -341,7 +339,7 @@ async def test_serve_with_a_wrong_configuration_says_what_to_do(
     tmp_path: Path, environment: dict[str, str], words: str
 ) -> None:
     settings = {"ANSWERBACK_SERVER__PORT": "0", **environment}
-    code, out, err = await run("serve", folder=tmp_path, **settings)
+    code, out, err = await run("serve", folder=tmp_path, environment=settings)
     assert (code, out) == (1, "")
     assert words in " ".join(err.split())
     assert "Traceback" not in err
