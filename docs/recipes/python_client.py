@@ -1,6 +1,7 @@
 """A tool call in a host of your own: hand it over, wait for the person, hand the result to the model."""
 
 import os
+import secrets
 import sys
 
 from bot.client import Client, InvalidCallError
@@ -32,8 +33,9 @@ def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
 # --8<-- [end:call]
 
 if __name__ == "__main__":
+    call_id = f"call_{secrets.token_hex(8)}"  # a model gives its calls their ids
     question = {"question": "Deploy now?", "answer_type": "boolean", "default": False}
     try:
-        print(tool_result("call-1", "ask_user", question)[0])
+        print(tool_result(call_id, "ask_user", question)[0])
     except TurnEndedError:
         sys.exit("The person ended the turn.")

@@ -163,8 +163,9 @@ def settings(served: Served, tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def recipe(environment: None) -> Callable[[str], ModuleType]:
+def recipe(environment: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """Loads a recipe as its users' interpreter would: from its file, with their environment."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nothing is left beside the recipes
 
     def load(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(f"recipe_{name}", RECIPES / f"{name}.py")

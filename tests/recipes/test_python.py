@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 
-from tests.recipes.conftest import Person
+from tests.meta.project import ROOT
+from tests.recipes.conftest import RECIPES, Person
 
 Load = Callable[[str], ModuleType]
 QUESTION = {"question": "Deploy now?", "answer_type": "boolean"}
@@ -64,3 +67,29 @@ async def test_nobody_in_time_takes_the_ask_back(recipe: Load, person: Person) -
     seen = await person.sees()
     assert await started is None
     assert (await person.front.get(seen.id)).status == "withdrawn"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "printed"),
+    [
+        ("python_client.py", False, '{"answer_type": "boolean", "answer": false}'),
+        ("python_async.py", "now", "{'when': 'now', 'who': None}"),
+    ],
+)
+async def test_each_is_a_program_too(
+    name: str, value: str | bool, printed: str, environment: None, person: Person
+) -> None:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(RECIPES / name),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        (out, _), _ = await asyncio.gather(child.communicate(), person.answers(value))
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    assert out.decode().splitlines()[-1] == printed
+    assert child.returncode == 0

@@ -14,8 +14,10 @@ os.dup2(2, 1)  # CrewAI prints its progress on standard output
 recipes, database = sys.argv[1:]
 sys.path.insert(0, recipes)
 
-import crewai_feedback  # type: ignore[import-not-found] # noqa: E402
 from crewai import BaseLLM  # type: ignore[import-not-found] # noqa: E402
+
+sys.dont_write_bytecode = True  # nothing is left beside the recipes
+import crewai_feedback  # type: ignore[import-not-found] # noqa: E402
 
 
 class Scripted(BaseLLM):  # type: ignore[misc]
