@@ -25,6 +25,8 @@ COMMANDS: Final = {
     "answer": "Answer an ask in this terminal.",
     "check": "Check a form without a server: every mistake, with its place.",
     "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",
+    "manifest": "App manifests, ready to paste.",
+    "doctor": "Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.",
     "token": "Tokens for agents and custom front ends.",
     "mcp": "Offer the tools to an MCP client over standard input and output.",
 }

@@ -1,0 +1,19 @@
+"""What `answerback doctor` finds out: one thing looked at, and the sentence that mends it when it is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. ``wrong`` is None when it is well; ``mend`` says what to do, or is empty."""
+
+    what: str
+    wrong: str | None = None
+    mend: str = ""
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.wrong is None

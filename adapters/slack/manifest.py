@@ -1,0 +1,72 @@
+"""The app manifest to paste at https://api.slack.com/apps: exactly the rights that Answerback uses, for either mode.
+
+Fields: https://docs.slack.dev/reference/app-manifest
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+Mode: TypeAlias = Literal["socket", "http"]
+Node: TypeAlias = "str | bool | Sequence[str] | Mapping[str, Node]"
+
+SCOPES: Final = (
+    "channels:history",
+    "chat:write",
+    "groups:history",
+    "im:history",
+    "im:write",
+    "mpim:history",
+    "reactions:write",
+    "usergroups:read",
+)
+"""What the bot token may do: https://docs.slack.dev/reference/scopes"""
+EVENTS: Final = ("message.channels", "message.groups", "message.im", "message.mpim")
+"""What typed answers come as."""
+EXAMPLE_URL: Final = "https://answerback.example.com"
+_PATH: Final = "/slack/events"
+
+
+def manifest(mode: Mode, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
+    """The manifest; ``url`` is the public listener's address as the world sees it, for HTTP mode."""
+    request = {"request_url": url.rstrip("/") + _PATH} if mode == "http" else {}
+    return {
+        "display_information": {
+            "name": "Answerback",
+            "description": "Asks you what an AI agent wants to know, and brings your answers back.",
+            "background_color": "#1f2937",
+        },
+        "features": {
+            "app_home": {
+                "home_tab_enabled": False,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": "Answerback", "always_online": True},
+        },
+        "oauth_config": {"scopes": {"bot": SCOPES}},
+        "settings": {
+            "event_subscriptions": {**request, "bot_events": EVENTS},
+            "interactivity": {"is_enabled": True, **request},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": mode == "socket",
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+def as_yaml(node: Mapping[str, Node], indent: int = 0) -> str:
+    """A manifest as YAML; strings are quoted as in JSON, which YAML reads alike."""
+    lines: list[str] = []
+    pad = " " * indent
+    for key, value in node.items():
+        if isinstance(value, Mapping):
+            lines += [f"{pad}{key}:", as_yaml(value, indent + 2)]
+        elif isinstance(value, (bool, str)):
+            lines.append(f"{pad}{key}: {json.dumps(value)}")
+        else:
+            lines.append(f"{pad}{key}:")
+            lines += [f"{pad}  - {json.dumps(item)}" for item in value]
+    return "\n".join(lines)

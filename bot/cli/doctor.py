@@ -1,0 +1,108 @@
+"""`answerback doctor`: is everything set up, and if not, what mends it?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated
+
+import aiohttp
+import typer
+
+from adapters.checkup import Finding
+from adapters.slack import doctor as slack_doctor
+from bot.app import SURFACES, database_of, routes_of
+from bot.cli.output import EXIT_FAILED, say, warn
+from bot.config import Settings
+from bot.config_file import load
+from bot.errors import ConfigError, StoreError
+from bot.submission import destination_of
+from storage.sqlite import SqliteStore
+
+
+def command(
+    config: Annotated[
+        Path | None, typer.Option(help="The configuration file; else ./answerback.toml.")
+    ] = None,
+) -> None:
+    """Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.
+
+    Nothing is posted and nothing is changed. Exit status 0 when all is well, else 1.
+
+    Example: `answerback doctor --config answerback.toml`
+    """
+    settings = load(config)
+    if not asyncio.run(_look(settings)):
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def _look(settings: Settings) -> bool:
+    well = True
+    async with aiohttp.ClientSession() as http:
+        async for finding in findings(settings, http):
+            well = well and finding.well
+            if finding.wrong is None:
+                say(f"✓ {finding.what}")
+            else:
+                warn(f"✗ {finding.what}: {finding.wrong}")
+                if finding.mend:
+                    say(f"  {finding.mend}")
+    return well
+
+
+async def findings(settings: Settings, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+    """Everything that is looked at, one after the other."""
+    try:
+        routes_of(settings)
+        yield Finding("configuration")
+    except ConfigError as error:
+        yield Finding("configuration", str(error))
+    yield await _database(settings)
+    setup = slack_setup(settings)
+    if setup is not None:
+        async for finding in slack_doctor.findings(setup, http):
+            yield finding
+
+
+async def _database(settings: Settings) -> Finding:
+    try:
+        path = database_of(settings)
+        if not path.exists():
+            return Finding(f"database {path.absolute()}, to be made by `answerback serve`")
+        store = SqliteStore(path)
+        await store.open()
+        try:
+            await store.check()
+        finally:
+            await store.close()
+    except (StoreError, ConfigError) as error:
+        return Finding(
+            "database", str(error), "Check storage.url, the folder's rights and the disk."
+        )
+    return Finding(f"database {path.absolute()}")
+
+
+def slack_setup(settings: Settings) -> slack_doctor.Setup | None:
+    """What is to be looked at on Slack; None where it is not configured."""
+    slack = settings.slack
+    if slack.bot_token is None:
+        return None
+    channels, responders = [], list(slack.responders)
+    for to in (settings.default_route, *(route.to for route in settings.routes.values())):
+        place = destination_of(to, SURFACES)
+        if not isinstance(place, str) and place.surface == "slack" and place.channel:
+            channels.append(place.channel)
+    for route in settings.routes.values():
+        place = destination_of(route.to, SURFACES)
+        if not isinstance(place, str) and place.surface == "slack":
+            responders += route.responders or ()
+    return slack_doctor.Setup(
+        bot_token=slack.bot_token.get_secret_value(),
+        app_token=slack.app_token.get_secret_value() if slack.app_token else None,
+        signing_secret=slack.signing_secret.get_secret_value() if slack.signing_secret else None,
+        public_url=settings.public.url,
+        api_url=slack.api_url,
+        channels=channels,
+        groups=[who[1:] for who in responders if who.startswith("@")],
+    )

@@ -1,0 +1,106 @@
+"""`answerback doctor` on Slack: everything that can be wrong is named, with what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from adapters.checkup import Finding
+from adapters.slack import doctor
+from adapters.slack.doctor import Setup
+from tests.acceptance.process import command
+from tests.fakes.slack.server import FakeSlack
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as made:
+        made.workspace.add_channel("C0OPS")
+        made.workspace.add_channel("C0ELSE", bot=False)
+        made.workspace.add_group("S0OPS")
+        yield made
+
+
+def setup_of(slack: FakeSlack) -> Setup:
+    """All is well."""
+    return Setup(slack.bot_token, slack.app_token, None, None, slack.api_url, ["C0OPS"], ["S0OPS"])
+
+
+async def found(setup: Setup) -> list[Finding]:
+    async with aiohttp.ClientSession() as http:
+        return [finding async for finding in doctor.findings(setup, http)]
+
+
+async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
+    told = await found(setup_of(slack))
+    assert [finding.wrong for finding in told] == [None] * 6
+    assert slack.messages("C0OPS") == []
+
+
+async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlack) -> None:
+    slack.scopes -= {"reactions:write", "im:write"}
+    setup = replace(
+        setup_of(slack),
+        app_token="xoxb-not-an-app-token",
+        channels=["C0ELSE", "C0NONE"],
+        groups=["S0NONE"],
+    )
+    wrong = [finding for finding in await found(setup) if not finding.well]
+    assert [finding.what.removeprefix("Slack: ") for finding in wrong] == [
+        "scopes",
+        "Socket Mode",
+        "channel C0ELSE",
+        "channel C0NONE",
+        "user group S0NONE",
+    ]
+    assert wrong[0].wrong == "missing: im:write, reactions:write"
+    assert "invite" in wrong[2].mend.lower()
+    assert all(finding.mend for finding in wrong)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"bot_token": "xapp-1"}, "no bot token"),
+        ({"bot_token": "xoxb-other"}, "invalid_auth"),
+        ({"api_url": "http://127.0.0.1:1/api/"}, "could not be reached"),
+        ({"app_token": "xapp-other"}, "invalid_auth"),
+        ({"app_token": None, "signing_secret": "xoxb-1"}, "does not look like one"),
+        ({"app_token": None, "signing_secret": "0" * 32}, "public.url is not set"),
+    ],
+)
+async def test_wrong_credentials_are_named(
+    slack: FakeSlack, changes: dict[str, str | None], word: str
+) -> None:
+    setup = replace(setup_of(slack), **changes)  # type: ignore[arg-type]
+    wrong = [finding for finding in await found(setup) if not finding.well]
+    assert len(wrong) == 1
+    assert word in f"{wrong[0].wrong}"
+    assert wrong[0].mend
+
+
+@pytest.mark.acceptance
+async def test_the_command_says_what_is_well_and_what_is_not(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    config = f"""
+        default_route = "ops"
+        [routes.ops]
+        to = "slack:C0ELSE"
+        responders = ["@S0OPS"]
+        [slack]
+        bot_token = "{slack.bot_token}"
+        app_token = "{slack.app_token}"
+        api_url = "{slack.api_url}"
+    """
+    (tmp_path / "answerback.toml").write_text(config, "utf-8")
+    async with command("doctor", folder=tmp_path) as process:
+        code, _, told = await process.ended()
+    assert code == 1
+    assert "✓ Slack: scopes" in told
+    assert "✗ Slack: channel C0ELSE: Slack refused conversations.history (not_in_channel)" in told
+    assert "/invite" in told

@@ -1,0 +1,113 @@
+"""The manifests are what Slack takes, ask for exactly the rights that are used, and are what the command prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+import adapters.slack
+from adapters.slack import manifest as manifests
+from adapters.slack.manifest import EVENTS, SCOPES, Mode, as_yaml, manifest
+from tests.fakes.slack.methods import Methods, no_scope
+from tests.fakes.slack.server import BOT_SCOPES, FakeSlack
+
+ROOT = Path(__file__).parents[4]
+URL = {"type": "string", "maxLength": 3500, "pattern": "^https?://"}
+
+
+def words(least: int, most: int) -> dict[str, Any]:
+    return {"type": "string", "minLength": least, "maxLength": most}
+
+
+def closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    keys = {"properties": properties, "required": list(required)}
+    return {"type": "object", "additionalProperties": False, **keys}
+
+
+# What https://github.com/slackapi/manifest-schema says of the parts that are used here.
+SCHEMA = closed(
+    {
+        "display_information": closed(
+            {
+                "name": words(1, 35),
+                "description": words(1, 140),
+                "long_description": words(175, 4000),
+                "background_color": words(4, 7),
+            },
+            "name",
+        ),
+        "features": closed(
+            {
+                "app_home": {"type": "object", "additionalProperties": {"type": "boolean"}},
+                "bot_user": closed(
+                    {"display_name": words(1, 80), "always_online": {"type": "boolean"}},
+                    "display_name",
+                ),
+            }
+        ),
+        "oauth_config": closed(
+            {"scopes": closed({"bot": {"type": "array", "maxItems": 255, "items": words(1, 50)}})}
+        ),
+        "settings": closed(
+            {
+                "event_subscriptions": closed(
+                    {
+                        "request_url": URL,
+                        "bot_events": {"type": "array", "maxItems": 100, "uniqueItems": True},
+                    }
+                ),
+                "interactivity": closed(
+                    {"is_enabled": {"type": "boolean"}, "request_url": URL}, "is_enabled"
+                ),
+                "org_deploy_enabled": {"type": "boolean"},
+                "socket_mode_enabled": {"type": "boolean"},
+                "token_rotation_enabled": {"type": "boolean"},
+            }
+        ),
+    },
+    "display_information",
+)
+FILES: dict[Mode, str] = {"socket": "socket-mode.yaml", "http": "http.yaml"}
+
+
+@pytest.mark.parametrize("mode", FILES)
+def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: Mode) -> None:
+    text = (ROOT / "manifests/slack" / FILES[mode]).read_text("utf-8")
+    assert text == as_yaml(manifest(mode)) + "\n", "run answerback manifest slack"
+    read = yaml.safe_load(text)
+    assert list(Draft202012Validator(SCHEMA).iter_errors(read)) == []
+    assert read["settings"]["socket_mode_enabled"] is (mode == "socket")
+    urls = [
+        part["request_url"]
+        for key in ("event_subscriptions", "interactivity")
+        if "request_url" in (part := read["settings"][key])
+    ]
+    assert len(urls) == (2 if mode == "http" else 0)
+    assert all(url == f"{manifests.EXAMPLE_URL}/slack/events" for url in urls)
+    home = read["features"]["app_home"]
+    assert (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"]) == (True, False)
+
+
+def test_the_scopes_asked_for_are_the_scopes_used() -> None:
+    folder = Path(adapters.slack.__file__).parent
+    sources = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
+    called = set(re.findall(r'\.do\(\s*"([a-z]+\.[A-Za-z.]+)"', sources))
+    assert {"chat.postMessage", "chat.update", "views.open", "conversations.history"} <= called
+    methods: Methods = FakeSlack().methods
+    needed: set[str] = set()
+    slack = FakeSlack()
+    for index, kind in enumerate(("channel", "group", "im", "mpim")):
+        slack.workspace.add_channel(f"C{index}", kind=kind)
+        for name in called:
+            method = methods[name]
+            if method.scopes is not no_scope and not method.app_level:
+                found = method.scopes(slack, {"channel": f"C{index}"})
+                needed.add(found[0])
+    needed |= {f"{event.split('.')[1]}:history" for event in EVENTS}
+    assert needed == set(SCOPES)
+    assert set(SCOPES) <= set(BOT_SCOPES)
