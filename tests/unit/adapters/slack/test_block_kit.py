@@ -1,0 +1,158 @@
+"""Every kind of question in every state, as JSON that can be pasted into Block Kit Builder.
+
+The files lie in tests/snapshots/slack/test_block_kit; https://app.slack.com/block-kit-builder shows them.
+`pytest --snapshot-update` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+from syrupy.location import PyTestLocation
+
+from adapters.controls import Control, Verb
+from adapters.slack import modals
+from adapters.slack.render import render
+from bot import ask as asks
+from bot.ask import Ask, Reason, Status
+from bot.form import AnswerType, Form, Option, Persistence, Question
+from bot.labels import Labels
+from bot.view import view_of
+from bot.walker import Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from tests.fakes.slack.checks import check_message, check_view
+from tests.unit.adapters.slack.asks import after, ask_of, one
+
+LABELS = Labels()
+ENVIRONMENTS = (Option(value="staging", label="staging"), Option(value="prod", label="production"))
+DESCRIBED = tuple(
+    Option(
+        value=o.value, label=o.label, description=f"Deploys to {o.label}.", preview="# Plan\n* 1"
+    )
+    for o in ENVIRONMENTS
+)
+LONG = tuple(
+    Option(value=f"v{n}", label=f"Choice {n} " + "with a long explanation of what it means " * 3)
+    for n in range(3)
+)
+REGIONS = tuple(Option(value=f"r{n}", label=f"region-{n}") for n in range(130))
+CONTACT = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 40},
+        "mail": {"type": "string", "format": "email", "title": "E-mail"},
+        "seats": {"type": "integer", "minimum": 1, "maximum": 9},
+        "plan": {"enum": ["free", "team"], "default": "team"},
+        "days": {"type": "array", "items": {"enum": ["Mo", "Tu", "We"]}},
+        "from": {"type": "string", "format": "date"},
+        "terms": {"type": "boolean"},
+    },
+    "required": ["name", "terms"],
+}
+SELECT, MULTI = AnswerType.SELECT, AnswerType.MULTI_SELECT
+
+
+def in_turn(ask: Ask) -> Ask:
+    """An ask whose answers may be reused."""
+    request = ask.request.model_copy(update={"conversation": "c", "turn": "t"})
+    return ask.model_copy(update={"request": request})
+
+
+CASES: dict[str, Ask] = {
+    "boolean-fresh": one(AnswerType.BOOLEAN, context="The table has forty million rows."),
+    "boolean-default": one(AnswerType.BOOLEAN, default=True, has_default=True),
+    "boolean-for-turn": in_turn(one(AnswerType.BOOLEAN, persistence=Persistence.TURN)),
+    "select-buttons": one(SELECT, options=ENVIRONMENTS),
+    "select-buttons-default-other": one(SELECT, options=ENVIRONMENTS, default="prod", other=True),
+    "select-radio-descriptions": one(SELECT, options=DESCRIBED, header="Target", other=True),
+    "select-long-texts": one(SELECT, options=LONG),
+    "select-menu-groups": one(SELECT, options=REGIONS, default="r129"),
+    "multi-select-boxes": one(MULTI, options=DESCRIBED, default=["prod"]),
+    "multi-select-menus": one(MULTI, options=REGIONS),
+    "multi-select-modal": one(
+        MULTI, options=tuple(o.model_copy(update={"label": o.label * 9}) for o in REGIONS)
+    ),
+    "text-fresh": one(AnswerType.TEXT),
+    "text-default": one(AnswerType.TEXT, default="main", has_default=True),
+    "schema-fresh": one(AnswerType.SCHEMA, json_schema=CONTACT),
+    "schema-json-default": one(
+        AnswerType.SCHEMA, json_schema={"type": "array"}, default=[1, 2], has_default=True
+    ),
+}
+
+
+def three() -> Ask:
+    """Apply?, which environment?, a note: with a review."""
+    questions = (
+        Question(id="apply", text="Apply the migration?", answer_type=AnswerType.BOOLEAN),
+        Question(id="env", text="Where?", answer_type=SELECT, options=ENVIRONMENTS, other=True),
+        Question(id="note", text="A note for the log?", answer_type=AnswerType.TEXT),
+    )
+    return ask_of(Form(questions=questions, review=True))
+
+
+def ended(status: Status, reason: Reason) -> Ask:
+    """Ended by something else than a person."""
+    ask = after(three(), Answer(value=True))
+    return asks.ended(ask, status, at=1, reason=reason, message="No chat surface.").ask
+
+
+ANSWERS = (Answer(value=True), Other(text="the *blue* cluster"), Answer(value="after the backup"))
+CASES |= {
+    "walk-second-question": after(three(), ANSWERS[0]),
+    "walk-back-prefill-other": after(three(), *ANSWERS[:2], Back()),
+    "walk-review": after(three(), *ANSWERS),
+    "walk-edit": after(three(), *ANSWERS, Edit(question_id="note")),
+    "ended-answered": after(three(), *ANSWERS, Submit()),
+    "ended-reply": after(three(), ANSWERS[0], Reply(text="Not on a Friday.")),
+    "ended-reply-without-words": after(three(), Reply()),
+    "ended-turn": after(three(), EndTurn()),
+    "ended-expired": ended(Status.EXPIRED, Reason.EXPIRED),
+    "ended-withdrawn": ended(Status.WITHDRAWN, Reason.WITHDRAWN),
+    "ended-failed": ended(Status.FAILED, Reason.BACKEND_ERROR),
+}
+MODALS: dict[str, tuple[str, Verb]] = {
+    "text": ("text-default", Verb.WRITE),
+    "other": ("walk-back-prefill-other", Verb.OTHER),
+    "reply": ("boolean-fresh", Verb.REPLY),
+    "schema-native": ("schema-fresh", Verb.FILL),
+    "schema-json": ("schema-json-default", Verb.FILL),
+    "choose": ("multi-select-modal", Verb.CHOOSE),
+    "preview": ("select-radio-descriptions", Verb.PREVIEW),
+    "in-full": ("select-long-texts", Verb.FULL),
+}
+
+
+class _InOnePlace(JSONSnapshotExtension):
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        return str(Path(__file__).parents[3] / "snapshots" / "slack" / "test_block_kit")
+
+
+@pytest.fixture
+def as_json(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(_InOnePlace)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_message(name: str, as_json: SnapshotAssertion) -> None:
+    message = render(view_of(CASES[name]), LABELS)
+    payload = json.loads(json.dumps({"text": message.text, "blocks": message.blocks}))
+    assert check_message(payload) == []
+    assert {"blocks": payload["blocks"]} == as_json
+    assert payload["text"].strip()
+
+
+@pytest.mark.parametrize("name", MODALS)
+def test_modal(name: str, as_json: SnapshotAssertion) -> None:
+    case, verb = MODALS[name]
+    ask = CASES[case]
+    control = Control(ask.id, ask.revision, verb, "0" if verb is Verb.PREVIEW else "")
+    view = modals.opened(view_of(ask), control, LABELS, '["C1", "1.0", null]')
+    assert view is not None
+    read = json.loads(json.dumps(view))
+    assert check_view(read) == []
+    assert read == as_json
