@@ -1,0 +1,332 @@
+"""From commit to the agent's hands: long-poll, SSE, MCP and webhook, with 1, 300 and 3,000 agents waiting.
+
+The service runs as a process of its own; this one is all its agents. Measured from the moment the
+person's action reached the service (the ask's ``updated_at``, to the millisecond: its commit is still
+to come, and is included) to the moment the agent has read the answer. Beside it a bare aiohttp
+handler, in a process of its own, that releases its waiter by an event: the same sockets, the same
+client, nothing in between. Then the memory of 10,000 agents that wait by long-poll. Every figure is
+of one answer at a time: agents are not answered in bursts.
+
+``ANSWERBACK_BENCH_AGENTS=1,300`` measures other numbers of waiting agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+from aiohttp import web
+
+COUNTS: Final = tuple(
+    int(count) for count in os.environ.get("ANSWERBACK_BENCH_AGENTS", "1,300,3000").split(",")
+)
+ROUNDS: Final = 60
+"""Answers that are timed, at each number of waiting agents."""
+MANY: Final = 10_000
+SECRET: Final = "whsec_" + base64.b64encode(b"a secret of the benchmark, long.").decode()
+CALL: Final = {"name": "ask_user", "arguments": {"question": "Go?", "answer_type": "boolean"}}
+ANSWER: Final = {"action": "answer", "value": True}
+PATIENCE: Final = 120.0
+
+Json = dict[str, Any]
+Wait = Callable[[Json], Awaitable[object]]
+
+
+# --- what is measured ------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def process(*arguments: str, environment: dict[str, str]) -> AsyncIterator[tuple[str, int]]:
+    """A child process, the address that it prints first, and its id."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *arguments,
+        env={**os.environ, **environment},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert child.stdout is not None
+    try:
+        line = (await asyncio.wait_for(child.stdout.readline(), PATIENCE)).decode()
+        yield line.split()[-1], child.pid
+    finally:
+        child.terminate()
+        await child.wait()
+
+
+def bare() -> None:
+    """The floor: a handler that waits for an event, and one that sets it."""
+    waiting: dict[str, asyncio.Event] = {}
+
+    async def wait(request: web.Request) -> web.Response:
+        event = waiting.setdefault(request.match_info["id"], asyncio.Event())
+        await event.wait()
+        return web.json_response({"status": "answered"})
+
+    async def release(request: web.Request) -> web.Response:
+        await request.json()
+        at = time.time()
+        waiting.setdefault(request.match_info["id"], asyncio.Event()).set()
+        return web.json_response({"at": at})
+
+    async def count(_: web.Request) -> web.Response:
+        held = sum(not event.is_set() for event in waiting.values())
+        return web.Response(text=f"answerback_waiters {held}")
+
+    async def serve() -> None:
+        app = web.Application()
+        app.router.add_get("/metrics", count)
+        app.router.add_get("/{id}", wait)
+        app.router.add_post("/{id}", release)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        await site.start()
+        sys.stdout.write(f"listening on http://127.0.0.1:{runner.addresses[0][1]}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
+
+
+class Agents:
+    """Many agents in this process, one connection each."""
+
+    def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
+        self.url = url
+        self.http = http
+        self.hooks: dict[str, asyncio.Event] = {}
+
+    async def asked(self, callback: str | None = None) -> Json:
+        """A new ask."""
+        body = CALL | ({"callback": {"url": callback}} if callback else {})
+        async with self.http.post(f"{self.url}/v1/asks", json=body) as response:
+            ask: Json = await response.json()
+            assert response.status == 201, ask
+            return ask
+
+    async def answer(self, ask: Json) -> float:
+        """A person answers; when the service had it, in seconds since the epoch."""
+        async with self.http.post(
+            f"{self.url}/v1/asks/{ask['id']}/actions", json=ANSWER
+        ) as response:
+            found: Json = await response.json()
+            assert response.status == 200, found
+            # Cut off after the millisecond: half of one later on the average.
+            return datetime.fromisoformat(found["updated_at"]).timestamp() + 0.0005
+
+    async def long_poll(self, ask: Json) -> None:
+        """Waits with Prefer: wait."""
+        headers = {"Prefer": "wait=300"}
+        async with self.http.get(f"{self.url}/v1/asks/{ask['id']}", headers=headers) as response:
+            assert (await response.json())["status"] == "answered"
+
+    async def events(self, ask: Json) -> None:
+        """Waits for the outcome among the ask's Server-Sent Events."""
+        async with self.http.get(f"{self.url}/v1/asks/{ask['id']}/events") as response:
+            async for line in response.content:
+                if line.startswith(b"event: outcome"):
+                    return
+        raise AssertionError("the events ended without an outcome")
+
+    async def mcp(self, ask: Json) -> None:
+        """Waits with the MCP tool, its messages written by hand: the client's own weight is not ours."""
+        call = {"name": "wait_for_answer", "arguments": {"ask_id": ask["id"], "wait_seconds": 300}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-11-25",
+        }
+        async with self.http.post(f"{self.url}/mcp", json=body, headers=headers) as response:
+            async for line in response.content:
+                if line.startswith(b"data: {"):
+                    assert b'"answer":true' in line.replace(b" ", b"").replace(b"\\", b"")
+                    return
+        raise AssertionError("the stream ended without a result")
+
+    async def webhook(self, ask: Json) -> None:
+        """Waits for the webhook."""
+        await self.hooks.setdefault(ask["id"], asyncio.Event()).wait()
+
+    async def received(self, request: web.Request) -> web.Response:
+        """A webhook came."""
+        event = json.loads(await request.read())
+        self.hooks.setdefault(event["data"]["id"], asyncio.Event()).set()
+        return web.Response(status=204)
+
+
+class Bare(Agents):
+    """The same against the floor."""
+
+    number = 0
+
+    async def asked(self, callback: str | None = None) -> Json:
+        """A name to wait for."""
+        self.number += 1
+        return {"id": str(self.number)}
+
+    async def answer(self, ask: Json) -> float:
+        """Releases who waits for it."""
+        async with self.http.post(f"{self.url}/{ask['id']}", json=ANSWER) as response:
+            return float((await response.json())["at"])
+
+    async def long_poll(self, ask: Json) -> None:
+        """Waits."""
+        async with self.http.get(f"{self.url}/{ask['id']}") as response:
+            await response.json()
+
+
+# --- measuring -------------------------------------------------------------------------------------
+
+
+async def timed(agents: Agents, wait: Wait, count: int, callback: str | None) -> list[float]:
+    """Milliseconds from the answer to the agent having it, with ``count`` agents waiting at the start."""
+    gate = asyncio.Semaphore(64)
+
+    async def asked() -> Json:
+        async with gate:
+            return await agents.asked(callback)
+
+    asks = await asyncio.gather(*(asked() for _ in range(count)))
+    waiting = {ask["id"]: asyncio.ensure_future(wait(ask)) for ask in asks}
+    if callback is None:
+        await waited(agents, count)
+    took = [await once(agents, ask, waiting.pop(ask["id"])) for ask in asks[:ROUNDS]]
+    while len(took) < ROUNDS:
+        ask = await agents.asked(callback)
+        task = asyncio.ensure_future(wait(ask))
+        if callback is None:
+            await waited(agents, 1)
+        took.append(await once(agents, ask, task))
+    for task in waiting.values():
+        task.cancel()
+    await asyncio.gather(*waiting.values(), return_exceptions=True)
+    return took
+
+
+async def once(agents: Agents, ask: Json, waiting: asyncio.Future[object]) -> float:
+    """One answer; the pause before it lets the one before come to rest."""
+    await asyncio.sleep(0.005)
+    done: list[float] = []
+    waiting.add_done_callback(lambda _: done.append(time.time()))
+    at = await agents.answer(ask)
+    await asyncio.wait_for(waiting, PATIENCE)
+    return (done[0] - at) * 1_000
+
+
+async def waited(agents: Agents, count: int) -> None:
+    """Returns once so many are known to wait."""
+    async with asyncio.timeout(PATIENCE):
+        while await waiters(agents) != count:  # noqa: ASYNC110 - another process tells nobody
+            await asyncio.sleep(0.002 if count == 1 else 0.2)
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process has."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+async def memory(agents: Agents, pid: int) -> float:
+    """Kilobytes an agent that waits by long-poll costs the service."""
+    ask = await agents.asked()
+    before = resident(pid)
+    waiting = [asyncio.ensure_future(agents.long_poll(ask)) for _ in range(MANY)]
+    await waited(agents, MANY)
+    each = (resident(pid) - before) / MANY / 1_024
+    began = time.perf_counter()
+    await agents.answer(ask)
+    await asyncio.gather(*waiting)
+    took = time.perf_counter() - began
+    say(f"  one answer wakes all {MANY:,} of them within {took:.2f} s")
+    return each
+
+
+async def waiters(agents: Agents) -> float:
+    """How many wait, as the service counts them."""
+    async with agents.http.get(f"{agents.url}/metrics") as response:
+        lines = (await response.text()).splitlines()
+    return next(float(line.split()[-1]) for line in lines if line.startswith("answerback_waiters"))
+
+
+def say(line: str) -> None:
+    """A line of the result."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def row(name: str, count: int, took: list[float], floor: float | None) -> float:
+    """Prints one line; returns its median."""
+    middle = statistics.median(took)
+    late = statistics.quantiles(took, n=20)[18]
+    ratio = "" if floor is None else f"   {middle / floor:4.1f} × the bare handler"
+    say(f"  {name:<13} {count:>5,} waiting   p50 {middle:6.2f} ms   p95 {late:6.2f} ms{ratio}")
+    return middle
+
+
+async def main() -> None:
+    """Measures all of it."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    connector = aiohttp.TCPConnector(limit=0)
+    timeout = aiohttp.ClientTimeout(total=None)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            "ANSWERBACK_SERVER__PORT": "0",
+            "ANSWERBACK_STORAGE__URL": f"sqlite:///{folder}/asks.db",
+            "ANSWERBACK_CALLBACKS__SECRET": SECRET,
+            "ANSWERBACK_LOG__LEVEL": "error",
+        }
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=timeout) as http,
+            process("-m", "tests.benchmarks.agents", "bare", environment={}) as (floor_url, _),
+            process("-m", "bot.cli.main", "serve", environment=environment) as (url, _),
+        ):
+            floor, agents = Bare(floor_url, http), Agents(url, http)
+            receiver = web.Application()
+            receiver.router.add_post("/hook", agents.received)
+            runner = web.AppRunner(receiver, access_log=None)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            callback = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+            say("From the person's answer (commit included) to the agent having it:")
+            for count in COUNTS:
+                least = row(
+                    "bare handler", count, await timed(floor, floor.long_poll, count, None), None
+                )
+                ways: list[tuple[str, Wait, str | None]] = [
+                    ("long-poll", agents.long_poll, None),
+                    ("SSE", agents.events, None),
+                    ("MCP", agents.mcp, None),
+                    ("webhook", agents.webhook, callback),
+                ]
+                for name, wait, to in ways:
+                    row(name, count, await timed(agents, wait, count, to), least)
+            await runner.cleanup()
+        say(f"Memory of {MANY:,} agents that wait by long-poll:")
+        environment["ANSWERBACK_STORAGE__URL"] += ".many"
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as http,
+            process("-m", "bot.cli.main", "serve", environment=environment) as (url, pid),
+        ):
+            say(f"  {await memory(Agents(url, http), pid):.1f} KiB an agent")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["bare"]:
+        bare()
+    else:
+        asyncio.run(main())

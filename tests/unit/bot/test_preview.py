@@ -1,0 +1,140 @@
+"""``answerback preview``: the payloads that are sent, their looks as a page, and the prompts of the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+from typer.testing import CliRunner
+
+from bot.cli import looks, main
+
+QUESTIONS: list[dict[str, Any]] = [
+    {
+        "id": "a",
+        "prompt": "Pick <b>one</b> *bold* _it_ & go",
+        "options": [
+            {"value": "x", "label": "X [one]", "description": "the <first>"},
+            {"value": "y", "label": "Y"},
+        ],
+    },
+    {"id": "b", "prompt": "And?", "options": [{"value": str(n), "label": f"no {n}"} for n in range(40)]},
+]  # fmt: skip
+FORM = {"name": "question", "arguments": {"questions": QUESTIONS}}
+TYPES: dict[str, Any] = {
+    "questions": [
+        {"id": "yes", "text": "Sure?", "answer_type": "boolean", "default": True},
+        {"id": "many", "text": "Which?", "answer_type": "multi_select", "options": ["p", "q"]},
+        {"id": "words", "text": "Why?", "answer_type": "text", "context": "Say <script>."},
+        {"id": "json", "text": "How?", "answer_type": "schema", "schema": {"type": "object"}},
+    ]
+}
+
+
+@pytest.fixture
+def form(tmp_path: Path) -> Path:
+    path = tmp_path / "form.json"
+    path.write_text(json.dumps(FORM))
+    return path
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(main.app, ["preview", *arguments])
+    return done.exit_code, done.stdout
+
+
+@pytest.mark.parametrize(("surface", "key"), [("slack", "blocks"), ("discord", "components")])
+def test_a_platforms_json_is_what_is_sent_for_each_prompt_and_the_review(
+    form: Path, surface: str, key: str
+) -> None:
+    code, printed = run(str(form), "--surface", surface)
+    messages = json.loads(printed)
+    assert code == 0
+    assert len(messages) == 3
+    assert all(message[key] for message in messages)
+    assert "ask_preview" in printed
+
+
+def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> None:
+    path = tmp_path / "form.json"
+    path.write_text(json.dumps(TYPES))
+    code, printed = run(str(path))
+    assert code == 0
+    for words in ("[1/4] Sure?", "› y  Yes", "[2/4] Which?", "[3/4] Why?", "[4/4] How?", "s  End"):
+        assert words in printed
+
+
+def test_the_page_shows_both_looks_and_nothing_an_agent_sent_is_markup_of_it(
+    form: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    code, _ = run(str(form), "--html", str(page))
+    text = page.read_text()
+    assert code == 0
+    assert text.count("<figcaption>Slack") == text.count("<figcaption>Discord") == 3
+    assert "<b>one</b>" not in text
+    assert "Pick &lt;b&gt;one&lt;/b&gt; *bold* _it_ &amp; go" in text
+    assert "<first>" not in text
+    assert "no 39" in text
+    assert "&#34;blocks&#34;" in text
+
+
+def test_a_page_of_every_answer_type_leaves_no_part_unshown(tmp_path: Path) -> None:
+    path, page = tmp_path / "form.json", tmp_path / "page.html"
+    path.write_text(json.dumps(TYPES))
+    assert run(str(path), "--html", str(page))[0] == 0
+    text = page.read_text()
+    assert "<script>" not in text
+    looks_alone = "".join(
+        part.split("<details>")[0] for part in text.split('<div class="message">')[1:]
+    )
+    assert 'class="small">(' not in looks_alone
+
+
+def test_a_page_without_a_path_goes_to_a_temporary_file_for_the_browser(
+    form: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened: list[str] = []
+
+    def no_browser(url: str) -> bool:
+        opened.append(url)
+        return False
+
+    monkeypatch.setattr("webbrowser.open", no_browser)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert run(str(form), "--open")[0] == 0
+    assert opened[0].startswith("file:///")
+    assert Path(opened[0].removeprefix("file://")).read_text().startswith("<!doctype html>")
+
+
+def test_a_form_that_cannot_be_asked_ends_with_2(tmp_path: Path) -> None:
+    path = tmp_path / "form.json"
+    path.write_text('{"questions": []}')
+    assert run(str(path))[0] == 2
+    assert run(str(tmp_path / "none.json"))[0] == 2
+
+
+def test_a_page_that_cannot_be_written_is_told(form: Path, tmp_path: Path) -> None:
+    assert run(str(form), "--html", str(tmp_path / "no" / "page.html"))[0] == 1
+
+
+def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
+    said = {"type": "section", "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"}}
+    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in looks.slack([said])
+    plain = {"type": "section", "text": {"type": "plain_text", "text": "*no* <b>"}}
+    assert "*no* &lt;b&gt;" in looks.slack([plain])
+    content = "-# small\n**bold** \\*no\\* \\_x\\_ <b> __u__ \\<@1>"
+    text = looks.discord({"components": [{"type": 10, "content": content}]})
+    assert text == Markup(
+        '<p class=""><small>small</small>\n<b>bold</b> *no* _x_ &lt;b&gt; <u>u</u> &lt;@1&gt;</p>'
+    )
+    odd = looks.slack(
+        [{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}]
+    )
+    assert "(video)" in odd
+    assert "(datepicker)" in odd
+    assert "(99)" in looks.discord({"components": [{"type": 99}]})
