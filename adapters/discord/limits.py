@@ -66,3 +66,5 @@ ADMINISTRATOR: Final = 1 << 3
 # https://docs.discord.com/developers/resources/application#application-object-application-flags
 FLAG_MESSAGE_CONTENT: Final = (1 << 18) | (1 << 19)
 FLAG_MESSAGE_CONTENT_LIMITED: Final = 1 << 19
+SETTABLE_FLAGS: Final = (1 << 13) | (1 << 15) | (1 << 19)
+"""The flags that the API lets an application set: the LIMITED ones of the privileged intents."""

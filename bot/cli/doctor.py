@@ -11,11 +11,12 @@ import aiohttp
 import typer
 
 from adapters.checkup import Finding
+from adapters.discord import doctor as discord_doctor
 from adapters.slack import doctor as slack_doctor
-from bot.app import SURFACES, database_of, routes_of
 from bot.cli.output import EXIT_FAILED, say, warn
-from bot.config import Settings
+from bot.config import SURFACES, Settings
 from bot.config_file import load
+from bot.configured import database_of, routes_of
 from bot.errors import ConfigError, StoreError
 from bot.submission import destination_of
 from storage.sqlite import SqliteStore
@@ -25,22 +26,25 @@ def command(
     config: Annotated[
         Path | None, typer.Option(help="The configuration file; else ./answerback.toml.")
     ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Set in Discord's application what can be set by its API.")
+    ] = False,
 ) -> None:
     """Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.
 
-    Nothing is posted and nothing is changed. Exit status 0 when all is well, else 1.
+    Nothing is posted, and without `--fix` nothing is changed. Exit status 0 when all is well, else 1.
 
     Example: `answerback doctor --config answerback.toml`
     """
     settings = load(config)
-    if not asyncio.run(_look(settings)):
+    if not asyncio.run(_look(settings, fix=fix)):
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _look(settings: Settings) -> bool:
+async def _look(settings: Settings, *, fix: bool) -> bool:
     well = True
     async with aiohttp.ClientSession() as http:
-        async for finding in findings(settings, http):
+        async for finding in findings(settings, http, fix=fix):
             well = well and finding.well
             if finding.wrong is None:
                 say(f"✓ {finding.what}")
@@ -51,7 +55,9 @@ async def _look(settings: Settings) -> bool:
     return well
 
 
-async def findings(settings: Settings, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+async def findings(
+    settings: Settings, http: aiohttp.ClientSession, *, fix: bool = False
+) -> AsyncIterator[Finding]:
     """Everything that is looked at, one after the other."""
     try:
         routes_of(settings)
@@ -62,6 +68,10 @@ async def findings(settings: Settings, http: aiohttp.ClientSession) -> AsyncIter
     setup = slack_setup(settings)
     if setup is not None:
         async for finding in slack_doctor.findings(setup, http):
+            yield finding
+    other = discord_setup(settings, fix=fix)
+    if other is not None:
+        async for finding in discord_doctor.findings(other, http):
             yield finding
 
 
@@ -88,15 +98,7 @@ def slack_setup(settings: Settings) -> slack_doctor.Setup | None:
     slack = settings.slack
     if slack.bot_token is None:
         return None
-    channels, responders = [], list(slack.responders)
-    for to in (settings.default_route, *(route.to for route in settings.routes.values())):
-        place = destination_of(to, SURFACES)
-        if not isinstance(place, str) and place.surface == "slack" and place.channel:
-            channels.append(place.channel)
-    for route in settings.routes.values():
-        place = destination_of(route.to, SURFACES)
-        if not isinstance(place, str) and place.surface == "slack":
-            responders += route.responders or ()
+    channels, groups = _named(settings, "slack", slack.responders)
     return slack_doctor.Setup(
         bot_token=slack.bot_token.get_secret_value(),
         app_token=slack.app_token.get_secret_value() if slack.app_token else None,
@@ -104,5 +106,39 @@ def slack_setup(settings: Settings) -> slack_doctor.Setup | None:
         public_url=settings.public.url,
         api_url=slack.api_url,
         channels=channels,
-        groups=[who[1:] for who in responders if who.startswith("@")],
+        groups=groups,
     )
+
+
+def discord_setup(settings: Settings, *, fix: bool) -> discord_doctor.Setup | None:
+    """What is to be looked at on Discord; None where it is not configured."""
+    discord = settings.discord
+    if discord.bot_token is None:
+        return None
+    channels, roles = _named(settings, "discord", discord.responders)
+    return discord_doctor.Setup(
+        bot_token=discord.bot_token.get_secret_value(),
+        public_key=discord.public_key,
+        public_url=settings.public.url,
+        api_url=discord.api_url,
+        content=discord.gateway and discord.message_content,
+        channels=channels,
+        roles=roles,
+        mend=fix,
+    )
+
+
+def _named(
+    settings: Settings, surface: str, responders: tuple[str, ...]
+) -> tuple[list[str], list[str]]:
+    """The channels that routes name on a surface, and the groups among the responders there."""
+    channels, people = [], list(responders)
+    for to in (settings.default_route, *(route.to for route in settings.routes.values())):
+        place = destination_of(to, SURFACES)
+        if not isinstance(place, str) and place.surface == surface and place.channel:
+            channels.append(place.channel)
+    for route in settings.routes.values():
+        place = destination_of(route.to, SURFACES)
+        if not isinstance(place, str) and place.surface == surface:
+            people += route.responders or ()
+    return channels, [who[1:] for who in people if who.startswith("@")]

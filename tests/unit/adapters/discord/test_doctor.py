@@ -1,0 +1,130 @@
+"""`answerback doctor` on Discord: what can be wrong is named, with what mends it; --fix sets what can be set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from adapters.checkup import Finding
+from adapters.discord import doctor, manifest
+from adapters.discord.doctor import Setup
+from tests.acceptance.process import command
+from tests.fakes.discord.core import Application
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.spec import check_schema
+from tests.fakes.discord.world import Can, Channel
+from tests.unit.adapters.discord.rig import rig
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[FakeDiscord]:
+    async with FakeDiscord() as made:
+        yield made
+
+
+def setup_of(discord: FakeDiscord, *channels: Channel) -> Setup:
+    """All is well, by the gateway."""
+    named = [str(channel.id) for channel in channels]
+    return Setup(discord.application.token, None, None, discord.api_url, channels=named)
+
+
+async def found(setup: Setup) -> list[Finding]:
+    async with aiohttp.ClientSession() as http:
+        return [finding async for finding in doctor.findings(setup, http)]
+
+
+async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
+    guild = discord.add_guild(bot_permissions=manifest.PERMISSION_BITS)
+    channel = discord.add_channel(guild)
+    role = discord.add_role(guild, "admins")
+    setup = replace(setup_of(discord, channel, discord.add_thread(channel)), roles=[str(role.id)])
+    assert [finding.wrong for finding in await found(setup)] == [None] * 7
+
+
+async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDiscord) -> None:
+    guild = discord.add_guild()
+    channel = discord.add_channel(guild)
+    discord.deny(channel, Can.CREATE_PUBLIC_THREADS)
+    discord.application.message_content = False
+    setup = replace(
+        setup_of(discord, channel),
+        public_key="00" * 32,
+        roles=["1"],
+        channels=[str(channel.id), "7"],
+    )
+    wrong = [finding for finding in await found(setup) if not finding.well]
+    assert [finding.what.removeprefix("Discord: ") for finding in wrong] == [
+        "Message Content intent",
+        "interactions",
+        f"channel {channel.id}",
+        "channel 7",
+        "responders' roles",
+    ]
+    assert "Create Public Threads" in (wrong[2].wrong or "")
+    assert all(finding.mend for finding in wrong)
+
+
+async def test_an_endpoint_in_the_portal_without_a_key_here_is_found(discord: FakeDiscord) -> None:
+    discord.application.interactions_endpoint_url = "https://old.example"
+    wrong = [finding for finding in await found(setup_of(discord)) if not finding.well]
+    assert "none comes by the gateway" in (wrong[0].wrong or "")
+    assert "oauth2/authorize" in wrong[1].mend
+
+
+async def test_a_wrong_token_is_all_that_is_said(discord: FakeDiscord) -> None:
+    told = await found(replace(setup_of(discord), bot_token="1.not.it"))
+    assert len(told) == 1
+    assert "discord.bot_token" in (told[0].wrong or "") + told[0].mend
+
+
+async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
+    async with rig(tmp_path, "http", gateway=False) as up:
+        application = up.discord.application
+        url = str(application.interactions_endpoint_url).removesuffix("/discord/interactions")
+        application.interactions_endpoint_url = None
+        application.message_content = False
+        setup = replace(
+            setup_of(up.discord), public_key=application.public_key, public_url=url, mend=True
+        )
+        assert all(finding.well for finding in await found(setup))
+        assert application.interactions_endpoint_url == manifest.endpoint(url)
+        assert discord_flags(application) & (1 << 19)
+
+
+def discord_flags(application: Application) -> int:
+    return application.flags
+
+
+async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscord) -> None:
+    discord.add_guild()
+    key = discord.application.public_key
+    setup = replace(setup_of(discord), public_key=key, public_url="http://127.0.0.1:9", mend=True)
+    wrong = [finding for finding in await found(setup) if not finding.well]
+    assert [finding.what for finding in wrong] == ["Discord: interactions"]
+
+
+async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_path: Path) -> None:
+    environment = {
+        "DISCORD_BOT_TOKEN": discord.application.token,
+        "ANSWERBACK_DISCORD__API_URL": discord.api_url,
+    }
+    async with command("doctor", folder=tmp_path, environment=environment) as process:
+        code, _, told = await process.ended()
+    assert code == 1, told
+    assert "✓ Discord: bot token, of Answerback" in told
+    assert "✗ Discord: servers: the app is in none" in told
+
+
+def test_the_manifest_is_what_discord_takes_and_what_the_code_sets() -> None:
+    body = json.loads((ROOT / "manifests/discord/application.json").read_text("utf-8"))
+    assert body == manifest.settings(manifest.EXAMPLE_URL)
+    # The document types `description` as an object; the documentation, which wins, as a string.
+    del body["description"]
+    assert check_schema("ApplicationFormPartial", body) == []
