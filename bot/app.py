@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
 import aiohttp
 from aiohttp import web
@@ -19,35 +16,29 @@ from pydantic import SecretStr
 from adapters.discord.adapter import DiscordSurface
 from adapters.slack.adapter import SlackSurface
 from adapters.web.adapter import WebSurface
-from bot.api.auth import Tokens
 from bot.api.calls import Api
 from bot.api.metrics import Metrics
 from bot.api.server import application, public_application
-from bot.callbacks import AddressRules, Callbacks, guarded_session
+from bot.callbacks import Callbacks, guarded_session
 from bot.callers import Callers
 from bot.clock import SystemClock
-from bot.config import Settings, is_loopback
+from bot.config import SURFACES, Settings, is_loopback
+from bot.configured import callbacks_of, database_of, routes_of, tokens_of
 from bot.delivery import Deliverer
-from bot.errors import ConfigError
 from bot.hooks import ClaudeHook
 from bot.inquiry import HttpInquiry
 from bot.listening import address_of, bind, listen
 from bot.mcp.http import McpEndpoint
 from bot.metered import MeteredService, MeteredSqliteStore
-from bot.ports import Surface
+from bot.ports import Store, Surface
 from bot.routing import Rules
 from bot.sending import Sender
 from bot.service import Service
 from bot.showing import Shower
-from bot.submission import Agent, Routes, destination_of
+from bot.submission import Routes
 from bot.supervision import supervised
 from bot.upkeep import Upkeep
 from storage.sole_use import sole_use
-
-SURFACES: Final = frozenset({"web", "slack", "discord"})
-"""Every surface there is; an ask for one that is not configured fails in words for the model."""
-
-logger = logging.getLogger(__name__)
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -71,6 +62,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         ConfigError: an address or a route cannot be had; in words.
         StoreError: the database cannot be opened; in words.
     """
+    routes, callbacks = routes_of(settings), callbacks_of(settings)
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
@@ -79,30 +71,10 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         stack.push_async_callback(store.close)
         stack.enter_context(sole_use(database_of(settings)))
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        page = WebSurface(
-            secret=await store.secret("web"),
-            labels=settings.labels,
-            local_url=lambda: sockets.api_url,
-            public_url=lambda: sockets.public_url,
-            key=(await store.secret("inbox")).hex() if settings.agents else None,
-            now=time.time,
-        )
+        page = await _page(settings, store, sockets)
         chats = chats_of(settings, http)
-        surfaces: Mapping[str, Surface] = {each.name: each for each in (page, *chats)}
-        callbacks = callbacks_of(settings)
-        service = MeteredService(
-            store,
-            SystemClock(),
-            surfaces,
-            known_surfaces=SURFACES,
-            routes=routes_of(settings),
-            rules=Rules(tools=settings.tools),
-            labels=settings.labels,
-            has_inquiry=settings.inquiry.url is not None,
-            check_callback=callbacks.check,
-        )
-        service.metrics = metrics
-        for surface in surfaces.values():
+        service = _service(settings, store, (page, *chats), routes, callbacks, metrics)
+        for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
         deliverer = await _deliverer(service, callbacks, stack)
@@ -110,23 +82,16 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         api = Api(
             service=service,
             store=store,
-            surfaces=surfaces,
+            surfaces=service.surfaces,
             tokens=tokens_of(settings),
             metrics=metrics,
             enabled=service.rules.enabled,
             shows=lambda: shower.outcomes,
         )
-        loopback = is_loopback(settings.server.host)
-        callers = Callers(api.tokens.agent_of, api.finish)
-        mcp = McpEndpoint(service, callers, tokens=api.tokens.required)
-        await stack.enter_async_context(mcp.running())
-        routes = [*mcp.routes(), *ClaudeHook(service, callers).routes()]
-        local = application(api, routes=routes, pages=page.routes(), loopback=loopback)
-        await _listen(local, sockets.api, api, stack)
+        await _listen(await _local(settings, api, page, stack), sockets.api, api, stack)
         if sockets.public is not None:
             opened = [route for each in (page, *chats) for route in each.public_routes()]
-            public = public_application(api, opened)
-            await _listen(public, sockets.public, api, stack)
+            await _listen(public_application(api, opened), sockets.public, api, stack)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
         yield Running(sockets.api_url, sockets.public_url, page.inbox_url(), service)
@@ -150,6 +115,52 @@ async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
     public = await bind(settings.public.host, settings.public.port, "public")
     stack.callback(public.close)
     return _Sockets(api, public, address_of(api), settings.public.url or address_of(public))
+
+
+async def _page(settings: Settings, store: Store, sockets: _Sockets) -> WebSurface:
+    return WebSurface(
+        secret=await store.secret("web"),
+        labels=settings.labels,
+        local_url=lambda: sockets.api_url,
+        public_url=lambda: sockets.public_url,
+        key=(await store.secret("inbox")).hex() if settings.agents else None,
+        now=time.time,
+    )
+
+
+def _service(
+    settings: Settings,
+    store: Store,
+    surfaces: Iterable[Surface],
+    routes: Routes,
+    callbacks: Callbacks,
+    metrics: Metrics,
+) -> Service:
+    service = MeteredService(
+        store,
+        SystemClock(),
+        {surface.name: surface for surface in surfaces},
+        known_surfaces=SURFACES,
+        routes=routes,
+        rules=Rules(tools=settings.tools),
+        labels=settings.labels,
+        has_inquiry=settings.inquiry.url is not None,
+        check_callback=callbacks.check,
+    )
+    service.metrics = metrics
+    return service
+
+
+async def _local(
+    settings: Settings, api: Api, page: WebSurface, stack: AsyncExitStack
+) -> web.Application:
+    """The agents' listener: the API, MCP, Claude's hooks, and the pages."""
+    callers = Callers(api.tokens.agent_of, api.finish)
+    mcp = McpEndpoint(api.service, callers, tokens=api.tokens.required)
+    await stack.enter_async_context(mcp.running())
+    routes = [*mcp.routes(), *ClaudeHook(api.service, callers).routes()]
+    loopback = is_loopback(settings.server.host)
+    return application(api, routes=routes, pages=page.routes(), loopback=loopback)
 
 
 async def _listen(
@@ -211,21 +222,9 @@ async def _background(
 def chats_of(
     settings: Settings, http: aiohttp.ClientSession
 ) -> tuple[SlackSurface | DiscordSurface, ...]:
-    """The configured chat surfaces.
-
-    Raises:
-        ConfigError: one's clicks are to come by HTTP, and there is no listener for them.
-    """
+    """The configured chat surfaces."""
     found: list[SlackSurface | DiscordSurface] = []
     slack, discord = settings.slack, settings.discord
-    for key, on in (
-        ("slack.signing_secret without slack.app_token", slack.bot_token and not slack.app_token),
-        ("discord.public_key", discord.public_key),
-    ):
-        if on and settings.public.port is None:
-            raise ConfigError(
-                f"{key} means that clicks come by HTTP, and no listener takes them: set public.port."
-            )
     if slack.bot_token is not None:
         made = SlackSurface(
             bot_token=slack.bot_token.get_secret_value(),
@@ -255,97 +254,3 @@ def chats_of(
 
 def _open(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
-
-
-def database_of(settings: Settings) -> Path:
-    """The database file.
-
-    Raises:
-        ConfigError: another kind of database is configured.
-    """
-    path = settings.storage.sqlite_path
-    if path is None:
-        raise ConfigError(f"storage.url {settings.storage.url} is no database that is supported.")
-    return path
-
-
-def callbacks_of(settings: Settings) -> Callbacks:
-    """Where webhooks may go, and what signs them.
-
-    Raises:
-        ConfigError: callbacks.allow holds what is no host, address or network.
-    """
-    named = {name: agent.callback_secret for name, agent in settings.agents.items()}
-    secrets = named if settings.agents else {None: settings.callbacks.secret}
-    return Callbacks(
-        AddressRules(settings.callbacks.allow),
-        {name: [one.get_secret_value() for one in many] for name, many in secrets.items()},
-    )
-
-
-def routes_of(settings: Settings) -> Routes:
-    """The configured routes.
-
-    Raises:
-        ConfigError: one leads nowhere.
-    """
-    for name, route in settings.routes.items():
-        places = [("to", route.to)]
-        if route.escalate is not None and route.escalate.to is not None:
-            places.append(("escalate.to", route.escalate.to))
-        for key, to in places:
-            if isinstance(wrong := destination_of(to, SURFACES), str):
-                raise ConfigError(f"routes.{name}.{key}: {wrong}")
-    default = settings.default_route
-    if default not in settings.routes and isinstance(
-        wrong := destination_of(default, SURFACES), str
-    ):
-        raise ConfigError(f"default_route: {wrong}")
-    return Routes(default=default, by_name=settings.routes)
-
-
-def tokens_of(settings: Settings) -> Tokens:
-    """The tokens of the configured agents."""
-    return Tokens(
-        {
-            agent.token_hash: Agent(name=name, role=agent.role, routes=agent.routes)
-            for name, agent in settings.agents.items()
-        }
-    )
-
-
-def summary(settings: Settings) -> list[str]:
-    """What a configuration sets up, a line each, for the person who wrote it.
-
-    Raises:
-        ConfigError: a route leads nowhere, or another key holds what it cannot.
-    """
-    routes = routes_of(settings)
-    callbacks_of(settings)
-    server, public = settings.server, settings.public
-    agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
-    listener = "none"
-    if public.port is not None:
-        listener = f"{public.host}:{public.port}" + (
-            f", known as {public.url}" if public.url else ""
-        )
-    return [
-        "The configuration is valid.",
-        f"agents' API: {server.host}:{server.port}",
-        f"agents: {agents or 'no tokens: callers on this machine only'}",
-        f"public listener: {listener}",
-        f"database: {database_of(settings).absolute()}",
-        f"surfaces: {', '.join(_surfaces(settings))}",
-        f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
-        f"inquiry backend: {settings.inquiry.url or 'none'}",
-    ]
-
-
-def _surfaces(settings: Settings) -> list[str]:
-    slack, discord = settings.slack, settings.discord
-    found = ["web"]
-    if slack.bot_token is not None:
-        found.append("slack (Socket Mode)" if slack.app_token else "slack (HTTP)")
-    if discord.bot_token is not None:
-        found.append("discord (HTTP)" if discord.public_key else "discord (gateway)")
-    return found

@@ -31,6 +31,8 @@ from bot.submission import Route
 PREFIX: Final = "ANSWERBACK_"
 NOT_KEYS: Final = frozenset({"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"})
 """Variables of the commands themselves; every other variable of ours has to be a key."""
+SURFACES: Final = frozenset({"web", "slack", "discord"})
+"""Every surface there is; an ask for one that is not configured fails in words for the model."""
 TOKEN_HASH: Final = r"^sha256:[0-9a-f]{64}$"
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -220,6 +222,17 @@ class Settings(BaseSettings):
                 f"server.host {self.server.host} is reachable from other machines, and no agent has "
                 "a token: run `answerback token create NAME` and add what it prints, or bind 127.0.0.1"
             )
+        by_http = {
+            "slack.signing_secret without slack.app_token": (
+                self.slack.bot_token and not self.slack.app_token
+            ),
+            "discord.public_key": self.discord.public_key,
+        }
+        for key, on in by_http.items():
+            if on and self.public.port is None:
+                raise ValueError(
+                    f"{key} means that clicks come by HTTP, and no listener takes them: set public.port"
+                )
         for name, agent in self.agents.items():
             for route in agent.routes:
                 if route not in {*self.routes, self.default_route}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -30,13 +30,22 @@ async def bind(host: str, port: int, key: str) -> socket.socket:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
-        bound = socket.socket(family, kind, protocol)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
+        return _listening(socket.socket(family, kind, protocol), address)
     except OSError as error:
         raise ConfigError(_sentence(error, host, port, key)) from error
-    bound.setblocking(False)
-    return bound
+
+
+def _listening(made: socket.socket, address: Any) -> socket.socket:  # as the system writes it
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        # Listening at once: until then another process could bind the same address.
+        made.listen(BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    made.setblocking(False)
+    return made
 
 
 def address_of(bound: socket.socket) -> str:

@@ -16,6 +16,7 @@ from bot import app, logs
 from bot.cli.output import result, say
 from bot.config import Settings
 from bot.config_file import load
+from bot.configured import callbacks_of, database_of, routes_of
 
 CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
 _FILES: Final = 65_536
@@ -41,12 +42,49 @@ def command(
     """
     settings = load(config)
     if check:
-        for line in app.summary(settings):
+        for line in _summary(settings):
             say(line)
         return
     logs.configure(settings.log.level, settings.log.format)
     _raise_file_limit()
     asyncio.run(_serve(settings))
+
+
+def _summary(settings: Settings) -> list[str]:
+    """What a configuration sets up, a line each, for the person who wrote it.
+
+    Raises:
+        ConfigError: a route leads nowhere, or another key holds what it cannot.
+    """
+    routes = routes_of(settings)
+    callbacks_of(settings)
+    server, public = settings.server, settings.public
+    agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
+    listener = "none"
+    if public.port is not None:
+        listener = f"{public.host}:{public.port}" + (
+            f", known as {public.url}" if public.url else ""
+        )
+    return [
+        "The configuration is valid.",
+        f"agents' API: {server.host}:{server.port}",
+        f"agents: {agents or 'no tokens: callers on this machine only'}",
+        f"public listener: {listener}",
+        f"database: {database_of(settings).absolute()}",
+        f"surfaces: {', '.join(_surfaces(settings))}",
+        f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
+        f"inquiry backend: {settings.inquiry.url or 'none'}",
+    ]
+
+
+def _surfaces(settings: Settings) -> list[str]:
+    slack, discord = settings.slack, settings.discord
+    found = ["web"]
+    if slack.bot_token is not None:
+        found.append("slack (Socket Mode)" if slack.app_token else "slack (HTTP)")
+    if discord.bot_token is not None:
+        found.append("discord (HTTP)" if discord.public_key else "discord (gateway)")
+    return found
 
 
 async def _serve(settings: Settings) -> None:

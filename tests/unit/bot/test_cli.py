@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,8 @@ def test_every_command_module_is_in_the_table() -> None:
     commands = {
         path.stem
         for path in folder.glob("*.py")
-        if "\ndef command(" in path.read_text() or "\napp: Final" in path.read_text()
-    }
+        if re.search(r"^def command\(|^app\b.*= typer", path.read_text(), re.MULTILINE)
+    } - {"main"}
     assert commands == COMMANDS.keys()
 
 

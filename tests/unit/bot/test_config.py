@@ -138,6 +138,7 @@ def test_every_key_can_be_set_by_its_environment_variable(
     table = key.rpartition(".")[0]
     variable = "ANSWERBACK_" + key.upper().replace(".", "__")
     value = SAMPLES.get(key, "some words" if table == "labels" else "web")
+    monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "3")
     for other, needed in SAMPLES.items():
         if other.startswith(("slack.", "discord.")) and other.split(".")[0] == table:
             monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
@@ -188,6 +189,7 @@ def test_the_platforms_customary_variables_are_read_and_ours_win(
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb")
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp")
     monkeypatch.setenv("DISCORD_BOT_TOKEN", "d")
+    monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "1")
     monkeypatch.setenv(variable, "c" * 64)
     assert "c" * 64 in revealed(load(), table, key)
     monkeypatch.setenv(f"ANSWERBACK_{table.upper()}__{key.upper()}", "e" * 64)
@@ -202,6 +204,8 @@ def revealed(settings: Settings, table: str, key: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("[slack]\nbot_token = 'x'\nsigning_secret = 'x'", "set public.port"),
+        (f"[discord]\nbot_token = 'x'\npublic_key = '{'a' * 64}'", "set public.port"),
         ("[server]\nprot = 1", "there is no key server.prot; did you mean server.port?"),
         ("[serwer]\nport = 1", "there is no key serwer; did you mean server?"),
         ("[routes.a]\nto = 'web'\nresponder = 'U1'", "did you mean routes.a.responders?"),

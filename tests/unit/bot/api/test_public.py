@@ -1,0 +1,33 @@
+"""The public listener: the world reaches single asks by their links, and nothing of the agents' API."""
+
+from __future__ import annotations
+
+import aiohttp
+
+from bot.config import Public
+from tests.unit.bot.api.conftest import Serve
+
+
+async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -> None:
+    async with serve(public=Public(port=0)) as api:
+        ask = await api.asked()
+        public = api.running.public_url
+        assert public is not None
+        assert ask["thread"]["url"].startswith(f"{public}/a/")
+        async with aiohttp.ClientSession() as http:
+            headers = {"Host": "ask.example", "Sec-Fetch-Site": "cross-site"}
+            async with http.get(ask["thread"]["url"], headers=headers) as response:
+                assert response.status == 200
+                assert "Apply the proposed migration?" in await response.text()
+            for path in ("/v1/asks", f"/v1/asks/{ask['id']}", "/", "/mcp", "/metrics", "/healthz"):
+                async with http.get(public + path) as response:
+                    assert response.status == 404, path
+                    assert response.content_type == "application/problem+json"
+
+
+async def test_the_public_address_is_the_configured_one_where_there_is_one(serve: Serve) -> None:
+    public = Public(port=0, url="https://ask.example/")
+    async with serve(public=public) as api:
+        ask = await api.asked()
+        assert api.running.public_url == "https://ask.example/"
+        assert ask["thread"]["url"].startswith("https://ask.example/a/")

@@ -1,0 +1,87 @@
+"""Log lines: one a event, JSON for programs, short for people, and never what was sent."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from bot import logs
+
+
+@pytest.fixture(autouse=True)
+def kept() -> Iterator[None]:
+    """The root logger as pytest has set it up, again after the test."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def refuse(message: str) -> None:
+    raise ValueError(message)
+
+
+def fail(message: str, name: str) -> None:
+    try:
+        refuse(message)
+    except ValueError:
+        logging.getLogger(name).exception("It failed", extra={"ask_id": "ask_1"})
+
+
+def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure("info", "json")
+    fail("on two\nlines", "bot.somewhere")
+    (line,) = capsys.readouterr().err.splitlines()
+    told = json.loads(line)
+    assert (told["event"], told["level"], told["ask_id"]) == ("It failed", "error", "ask_1")
+    assert told["logger"] == "bot.somewhere"
+    assert "ValueError: on two\nlines" in told["exception"]
+
+
+def test_a_line_for_people_is_one_line_also_for_an_exception(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure("info", "console")
+    fail("on two\nlines", "bot.somewhere")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "It failed" in line
+    assert "ValueError: on two lines" in line
+    assert "Traceback" not in line
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_of_a_request_that_could_not_be_read_only_the_kind_is_said(
+    capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    logs.configure("info", "json" if form == "json" else "console")
+    fail("Bearer ab_secret", "aiohttp.server")
+    told = capsys.readouterr().err
+    assert "ValueError" in told
+    assert "secret" not in told
+
+
+def test_the_level_is_kept_and_libraries_are_quieter(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("warning", None)
+    logging.getLogger("bot.x").info("quiet")
+    logging.getLogger("bot.x").warning("loud")
+    logs.configure("debug", None)
+    logging.getLogger("bot.x").debug("quiet no more")
+    logging.getLogger("discord.client").info("chatter")
+    told = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["loud", "quiet no more"]
+
+
+def test_without_a_terminal_lines_are_json(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    logs.configure("info", None)
+    logging.getLogger("bot.x").info("for people")
+    assert not capsys.readouterr().err.startswith("{")

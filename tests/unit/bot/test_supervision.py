@@ -1,0 +1,39 @@
+"""Background loops outlive their crashes, and end when they are cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from bot.supervision import supervised
+
+
+async def test_a_loop_that_crashes_is_logged_and_started_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runs = 0
+    again = asyncio.Event()
+
+    async def loop() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 1:
+            raise ValueError("a defect")
+        if runs == 3:
+            again.set()
+            await asyncio.Event().wait()
+
+    with caplog.at_level(logging.ERROR, "bot.supervision"):
+        task = asyncio.create_task(supervised("upkeep", loop, first_pause=0.001))
+        async with asyncio.timeout(5):
+            await again.wait()
+    crashed, ended = caplog.records
+    assert (crashed.message, crashed.__dict__["loop"]) == ("A background loop crashed", "upkeep")
+    assert crashed.exc_info is not None
+    assert ended.message == "A background loop ended by itself"
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert runs == 3
