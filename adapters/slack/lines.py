@@ -15,8 +15,8 @@ from bot.walker import Person
 
 NAME_ROOM: Final = 160
 _MARKS: Final = {
-    Status.ANSWERED: "✅", Status.CANCELLED: "💬", Status.TURN_ENDED: "⏹️", Status.EXPIRED: "⌛",
-    Status.WITHDRAWN: "↩️", Status.FAILED: "⚠️",
+    Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
+    Status.WITHDRAWN: "↩", Status.FAILED: "⚠",
 }  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def answered(line: Line, labels: Labels) -> str:
     return f"{visible(line.question.text)}\n➜ {given(line, labels)}"
 
 
-def given(line: Line, labels: Labels, between: str = "\n") -> str:
+def given(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
     """An answer as people read it, marked where no person gave it."""
     if line.given is None:
         return labels.not_answered

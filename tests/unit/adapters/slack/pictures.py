@@ -1,0 +1,84 @@
+"""The pictures of docs/slack.md: the fake Slack's own page, photographed while a form is walked.
+
+`python -m tests.unit.adapters.slack.pictures` takes them anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.async_api import Page, async_playwright
+
+from tests.fakes.slack.workspace import Message
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
+
+FOLDER = Path(__file__).parents[4] / "docs" / "images"
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+]  # fmt: skip
+QUESTIONS = (
+    {
+        "id": "apply",
+        "text": "Apply the proposed migration?",
+        "context": "It adds two columns to the table orders and rewrites one index.",
+        "answer_type": "boolean",
+        "default": True,
+    },
+    {
+        "id": "env",
+        "text": "Which environment?",
+        "answer_type": "select",
+        "options": ["staging", "production"],
+    },
+    {"id": "checks", "text": "Which checks first?", "answer_type": "multi_select",
+     "options": ["Back up the table", "Run the smoke tests", "Tell the on-call team"]},
+    {"id": "note", "text": "Optional note for the migration log", "answer_type": "text"},
+)  # fmt: skip
+
+
+async def take(up: Rig, page: Page) -> None:
+    """Walks the form, a picture at every turn that is shown in the docs."""
+
+    async def shot(name: str, path: str, selector: str = "main") -> None:
+        await page.goto(up.slack.url + path)
+        await page.locator(selector).screenshot(path=FOLDER / f"slack-{name}.png")
+
+    def live() -> Message:
+        return up.live(ask)
+
+    ask = await up.submit(*QUESTIONS)
+    await shot("question", f"c/{CHANNEL}")
+    await up.ada.click(live(), LABELS.yes)
+    ask = await up.shown(ask)
+    await up.ada.click(live(), "production")
+    ask = await up.shown(ask)
+    await up.ada.check(live(), ["Back up the table", "Run the smoke tests"])
+    await shot("choices", f"c/{CHANNEL}")
+    await up.ada.click(live(), LABELS.submit)
+    ask = await up.shown(ask)
+    await up.ada.click(live(), LABELS.answer)
+    await up.ada.fill(await up.ada.sees_modal(), LABELS.other_label, "After the nightly backup.")
+    await shot("modal", f"v/{up.ada.id}")
+    await up.ada.submit()
+    ask = await up.shown(ask)
+    await shot("record", f"c/{CHANNEL}")
+
+
+async def main() -> None:
+    """Takes all of them."""
+    FOLDER.mkdir(exist_ok=True)
+    chromium = shutil.which("chromium")
+    with tempfile.TemporaryDirectory() as folder:
+        async with rig(Path(folder)) as up, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+            page = await browser.new_page(viewport={"width": 720, "height": 480})
+            await take(up, page)
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
