@@ -201,7 +201,7 @@ async def timed(agents: Agents, wait: Wait, count: int, callback: str | None) ->
             return await agents.asked(callback)
 
     asks = await asyncio.gather(*(asked() for _ in range(count)))
-    waiting = {ask["id"]: asyncio.ensure_future(wait(ask)) for ask in asks}
+    waiting = dict(zip([ask["id"] for ask in asks], await connected(wait, asks), strict=True))
     if callback is None:
         await waited(agents, count)
     took = [await once(agents, ask, waiting.pop(ask["id"])) for ask in asks[:ROUNDS]]
@@ -215,6 +215,16 @@ async def timed(agents: Agents, wait: Wait, count: int, callback: str | None) ->
         task.cancel()
     await asyncio.gather(*waiting.values(), return_exceptions=True)
     return took
+
+
+async def connected(wait: Wait, asks: list[Json]) -> list[asyncio.Future[object]]:
+    """Everybody waits; not all at once: no kernel queues so many new connections."""
+    waiting: list[asyncio.Future[object]] = []
+    for number, ask in enumerate(asks, 1):
+        waiting.append(asyncio.ensure_future(wait(ask)))
+        if number % 100 == 0:
+            await asyncio.sleep(0.1)
+    return waiting
 
 
 async def once(agents: Agents, ask: Json, waiting: asyncio.Future[object]) -> float:
@@ -244,7 +254,7 @@ async def memory(agents: Agents, pid: int) -> float:
     """Kilobytes an agent that waits by long-poll costs the service."""
     ask = await agents.asked()
     before = resident(pid)
-    waiting = [asyncio.ensure_future(agents.long_poll(ask)) for _ in range(MANY)]
+    waiting = await connected(agents.long_poll, [ask] * MANY)
     await waited(agents, MANY)
     each = (resident(pid) - before) / MANY / 1_024
     began = time.perf_counter()

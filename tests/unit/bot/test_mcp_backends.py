@@ -1,0 +1,150 @@
+"""The MCP tools over either backend: the service in this process, and one elsewhere by its HTTP API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from mcp import Client
+from mcp_types import CallToolResult
+
+from bot.callers import Callers, finish
+from bot.cli.mcp import ClientBackend
+from bot.client import AsyncClient
+from bot.errors import StoreError
+from bot.mcp.backend import Backend, ServiceBackend
+from bot.mcp.http import McpEndpoint
+from bot.mcp.server import mcp_server
+from bot.routing import ToolRule
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+
+GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    off = {"AskUserQuestion": ToolRule(enable=False)}
+    async with served(tmp_path, tools=off) as made:
+        yield made
+
+
+@pytest.fixture(params=["in this process", "elsewhere"])
+async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncIterator[Backend]:
+    if request.param == "in this process":
+        callers = Callers(lambda _: None, finish)
+        yield ServiceBackend(service.running.service, callers, None)
+    else:
+        async with AsyncClient(service.url, patience=0.3) as client:
+            yield ClientBackend(client, to="web")
+
+
+async def call(
+    backend: Backend, name: str, arguments: dict[str, Any], **more: Any
+) -> CallToolResult:
+    async with Client(mcp_server(lambda _: backend)) as mcp:
+        return await mcp.call_tool(name, arguments, **more)
+
+
+async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) -> None:
+    told: list[float] = []
+    enough = asyncio.Event()
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+        if len(told) >= 4:
+            enough.set()
+
+    callers = Callers(lambda _: None, finish)
+    endpoint = McpEndpoint(service.running.service, callers, tokens=False, progress=0.05)
+    app = web.Application()
+    app.add_routes(endpoint.routes())
+    async with (
+        endpoint.running(),
+        TestServer(app) as server,
+        Client(str(server.make_url("/mcp"))) as mcp,
+    ):
+        calling = asyncio.create_task(mcp.call_tool("ask_user", GO, progress_callback=progress))
+        async with asyncio.timeout(WAIT):
+            await enough.wait()
+        await service.act(await service.newest(), action="answer", value=True)
+        assert (await calling).structured_content == {"answer_type": "boolean", "answer": True}
+    assert told[:4] == sorted(set(told[:4]))
+
+
+async def test_both_backends_say_the_same(service: Served, backend: Backend) -> None:
+    async with Client(mcp_server(lambda _: backend)) as mcp:
+        names = [tool.name for tool in (await mcp.list_tools()).tools]
+        assert names == ["ask_user", "wait_for_answer", "get_answer", "withdraw_ask"]
+        pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        ask_id = pending.structured_content["ask_id"]
+        waited = await mcp.call_tool("wait_for_answer", {"ask_id": ask_id, "wait_seconds": 0.05})
+        assert waited.structured_content["status"] == "pending"
+        looked = await mcp.call_tool("get_answer", {"ask_id": ask_id})
+        assert looked.structured_content["status"] == "pending"
+        calling = asyncio.create_task(mcp.call_tool("wait_for_answer", {"ask_id": ask_id}))
+        ask = await service.newest()
+        await service.waited_for(ask)
+        await service.act(ask, action="reply", text="No.")
+        assert (await calling).structured_content["reply"] == "No."
+        again = await mcp.call_tool("withdraw_ask", {"ask_id": ask_id})
+        assert again.structured_content["reply"] == "No."
+        other = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        gone = await mcp.call_tool("withdraw_ask", {"ask_id": other.structured_content["ask_id"]})
+        assert gone.structured_content["reason"] == "withdrawn"
+        for tool in ("wait_for_answer", "get_answer", "withdraw_ask"):
+            unknown = await mcp.call_tool(tool, {"ask_id": "ask_0"})
+            assert unknown.is_error
+            assert unknown.structured_content == {"error": "There is no ask ask_0."}
+        invalid = await mcp.call_tool("ask_user", {"questions": []})
+        assert invalid.is_error
+        assert invalid.structured_content["errors"][0]["code"] == "too_few"
+        lost = await mcp.call_tool("ask_user", {**GO, "to": "nowhere"})
+        assert "neither a route" in lost.structured_content["errors"][0]["message"]
+
+
+async def test_a_database_that_fails_is_told_in_words(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> Any:
+        raise StoreError("disk")
+
+    backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
+    monkeypatch.setattr(service.running.service.store, "create", broken)
+    result = await call(backend, "ask_user", GO)
+    assert result.is_error
+    assert "database is failing" in result.structured_content["error"]
+
+
+async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_listed() -> None:
+    async with AsyncClient("http://127.0.0.1:1", patience=0.1) as client:
+        backend = ClientBackend(client)
+        async with Client(mcp_server(lambda _: backend)) as mcp:
+            assert len((await mcp.list_tools()).tools) == 5
+            for name, arguments in (
+                ("ask_user", GO),
+                ("wait_for_answer", {"ask_id": "ask_1"}),
+                ("get_answer", {"ask_id": "ask_1"}),
+                ("withdraw_ask", {"ask_id": "ask_1"}),
+            ):
+                result = await mcp.call_tool(name, arguments)
+                assert result.is_error
+                assert "answerback serve" in result.structured_content["error"]
+        assert await backend.wait("ask_1", 0.1) is None
+
+
+async def test_a_token_that_may_not_is_told_in_words(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path, {"ci": "agent"}) as service,
+        AsyncClient(service.url, "ab_wrong") as client,
+    ):
+        result = await call(ClientBackend(client), "ask_user", GO)
+        with pytest.raises(Exception, match="token"):
+            await ClientBackend(client).wait("ask_1", 1)
+    assert result.is_error
+    assert "token" in result.structured_content["error"]
