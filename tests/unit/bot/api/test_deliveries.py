@@ -1,0 +1,71 @@
+"""Webhook deliveries through the API: what became of them, and sending one again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import SecretStr
+
+from bot.api.wire import DeliveryPage
+from bot.config import Callbacks
+from tests.unit.bot.api.conftest import Json, Serve, Served, until
+
+SECRET = Callbacks(secret=(SecretStr("whsec_" + "QUJD" * 8),))
+NOBODY = "http://127.0.0.1:1/hook"
+
+
+async def ended(api: Served, **headers: Any) -> Json:
+    """An ask whose outcome is to be told to a receiver that is not there."""
+    ask = await api.asked(callback={"url": NOBODY}, **headers)
+    await api.http.delete(f"/v1/asks/{ask['id']}", **headers)
+    return ask
+
+
+async def test_deliveries_are_listed_newest_first_with_what_became_of_them(serve: Serve) -> None:
+    async with serve(callbacks=SECRET) as api:
+        asks = [await ended(api) for _ in range(3)]
+
+        async def tried() -> bool:
+            _, body = await api.get("/v1/deliveries?state=pending")
+            return all(one["tries"] and one["last_error"] for one in body["deliveries"])
+
+        await until(tried)
+        _, body = await api.get("/v1/deliveries")
+        DeliveryPage.model_validate(body)
+        rows = body["deliveries"]
+        assert [row["ask_id"] for row in rows] == [ask["id"] for ask in reversed(asks)]
+        assert {row["type"] for row in rows} == {"ask.withdrawn"}
+        _, first = await api.get("/v1/deliveries?limit=2")
+        _, second = await api.get(f"/v1/deliveries?limit=2&after={first['next']}")
+        assert [row["id"] for row in first["deliveries"] + second["deliveries"]] == [
+            row["id"] for row in rows
+        ]
+        assert second["next"] is None
+        assert (await api.get("/v1/deliveries?state=dead"))[1]["deliveries"] == []
+
+
+async def test_a_delivery_is_sent_again_when_asked_for(serve: Serve) -> None:
+    async with serve(callbacks=SECRET) as api:
+        await ended(api)
+
+        async def tried() -> bool:
+            _, body = await api.get("/v1/deliveries")
+            return bool(body["deliveries"] and body["deliveries"][0]["tries"])
+
+        await until(tried)
+        _, body = await api.get("/v1/deliveries")
+        delivery = body["deliveries"][0]["id"]
+        async with api.http.post(f"/v1/deliveries/{delivery}/redeliver") as response:
+            assert response.status == 202
+            again = await response.json()
+        assert (again["id"], again["state"]) == (delivery, "pending")
+        await until(tried)
+
+
+async def test_a_delivery_that_is_none_or_anothers_is_404(serve: Serve) -> None:
+    async with serve() as api:
+        async with api.http.post("/v1/deliveries/msg_none/redeliver") as response:
+            assert response.status == 404
+        status, body = await api.get("/v1/deliveries?after=made-up")
+        assert (status, body["title"]) == (400, "Bad query")
+        assert (await api.get("/v1/deliveries?state=lost"))[0] == 400
