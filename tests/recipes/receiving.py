@@ -1,4 +1,4 @@
-"""A listener on loopback for the applications of recipes."""
+"""A listener on loopback for the applications of recipes, and webhooks that come to it again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+
+from bot.client import AsyncClient
 
 
 @asynccontextmanager
@@ -18,3 +20,11 @@ async def listening(app: web.Application) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
+
+
+async def send_again(agent: AsyncClient) -> None:
+    """Sends the newest webhook once more."""
+    newest = (await agent.call("GET", "/v1/deliveries"))["deliveries"]
+    assert isinstance(newest, list)
+    assert isinstance(newest[0], dict)
+    await agent.call("POST", f"/v1/deliveries/{newest[0]['id']}/redeliver")

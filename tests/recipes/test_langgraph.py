@@ -19,7 +19,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from bot.client import AsyncClient, UnreachableError
 from tests.recipes.conftest import PATIENCE, Person, Served
-from tests.recipes.receiving import listening
+from tests.recipes.receiving import listening, send_again
 
 FORM = {
     "questions": [
@@ -154,7 +154,7 @@ async def test_a_process_that_died_before_it_asked_asks_when_it_goes_on(
 
 
 async def test_end_turn_ends_the_run_without_the_model(host: Host, person: Person) -> None:
-    async with host.process(calling("call-1")):
+    async with host.process(calling("call-1"), DONE):
         await host.begins()
         await person.ends_the_turn()
         last = (await host.messages(webhooks=1))[-1]
@@ -169,11 +169,21 @@ async def test_a_webhook_that_comes_again_changes_nothing(
         await person.answers(True)
         before = await host.messages(webhooks=1)
         async with AsyncClient(served.url, served.token) as agent:
-            newest = (await agent.call("GET", "/v1/deliveries"))["deliveries"]
-            assert isinstance(newest, list)
-            assert isinstance(newest[0], dict)
-            await agent.call("POST", f"/v1/deliveries/{newest[0]['id']}/redeliver")
+            await send_again(agent)
         assert await host.messages(webhooks=2) == before
+
+
+async def test_a_webhook_that_comes_again_is_no_answer_to_the_next_question(
+    host: Host, person: Person, served: Served
+) -> None:
+    async with host.process(calling("call-1"), calling("call-2"), DONE):
+        await host.begins()
+        await person.answers(True)
+        before = await host.messages(webhooks=1)
+        async with AsyncClient(served.url, served.token) as agent:
+            await send_again(agent)
+        assert await host.messages(webhooks=2) == before
+        assert (await person.sees()).json["tool_call_id"] == "call-2"
 
 
 async def test_what_nobody_signed_resumes_nothing(host: Host, person: Person) -> None:

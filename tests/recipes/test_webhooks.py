@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from bot.client import Ask, AsyncClient
 from tests.recipes.conftest import PATIENCE, RECIPES, Person, Served
-from tests.recipes.receiving import listening
+from tests.recipes.receiving import listening, send_again
 
 QUESTION: dict[str, JsonValue] = {"question": "Deploy now?", "answer_type": "boolean"}
 
@@ -26,14 +26,6 @@ async def agent(served: Served) -> AsyncIterator[AsyncClient]:
     """The agent whose outcomes are sent."""
     async with AsyncClient(served.url, served.token) as client:
         yield client
-
-
-async def send_again(agent: AsyncClient) -> None:
-    """Sends the newest webhook once more."""
-    newest = (await agent.call("GET", "/v1/deliveries"))["deliveries"]
-    assert isinstance(newest, list)
-    assert isinstance(newest[0], dict)
-    await agent.call("POST", f"/v1/deliveries/{newest[0]['id']}/redeliver")
 
 
 async def delivered(agent: AsyncClient, ask_id: str, tries: int) -> None:
