@@ -11,7 +11,7 @@ from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json
 from adapters.discord.choices import turning
-from adapters.discord.render import answer_text
+from adapters.discord.render import answer_text, prefilled
 from adapters.discord.text import inert, pieces
 from adapters.texts import units
 from bot.fields import fields_of
@@ -50,6 +50,7 @@ def _everything(view: View, labels: Labels) -> Iterator[str]:
     yield from pieces(words.asks_line(view, labels))
     if view.prompt is not None:
         yield from _question(view.prompt.question)
+        yield from pieces(prefilled(view.prompt, labels))
     elif view.outcome is not None:
         by = view.outcome.ended_by
         name = f" {labels.by.format(name=words.name_of(by))}" if by else ""

@@ -23,7 +23,7 @@ from adapters.texts import units
 from bot.ask import Status
 from bot.form import AnswerType, Question
 from bot.labels import Labels
-from bot.view import Control, Line, Prompt, View, texts_of
+from bot.view import Control, Line, Prompt, View, as_json, texts_of
 
 TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
 """What all texts of a message may take, with some room for marks around them."""
@@ -70,15 +70,15 @@ def message(view: View, labels: Labels, look: Look | None = None) -> Json:
 def plain(view: View, labels: Labels) -> Json:
     """The least that can be shown, for when Discord refuses `message`, which would be our defect."""
     said = view.prompt.question.text if view.prompt else words.ending(view, labels)
-    heading, _ = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    heading, _ = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
     body, _ = shorten(said or labels.review_title, NOTE_ROOM)
     return c.message([c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, full=True))])
 
 
 def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     question = prompt.question
-    heading, short = shorten(words.asks_line(view, labels), LABEL_ROOM)
-    header, header_short = shorten(question.header or "", HEADER_ROOM)
+    heading, short = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
+    header, header_short = shorten(one_line(question.header or ""), HEADER_ROOM)
     blocks = [
         _Block(question.context or "", limits.MESSAGE_TEXT),
         _Block(question.text, limits.MESSAGE_TEXT, "**{}**"),
@@ -86,20 +86,21 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     so_far, so_far_short = _lines_so_far(view, labels)
     used = sum(map(units, (heading, header, *so_far)))
     spelt = choices.listed(question, look) if choices.is_spelt_out(question) else ()
-    ticks = _ticks(prompt, look)
+    started = [
+        _Block(_ticks(prompt, look), 400, "-# ☑ {}"),
+        _Block(prefilled(prompt, labels), 300, "-# {}"),
+    ]
     options = [
         _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}") for i in spelt
     ]
-    texts, left_out = _fitted(
-        [*blocks, *options, _Block(ticks, 400, "-# ☑ {}")], TEXT_BUDGET - used
-    )
-    context, asked, *rest = texts
+    fitted, left_out = _fitted([*blocks, *options, *started], TEXT_BUDGET - used)
+    context, asked, *listed = fitted[: len(blocks) + len(options)]
     parts: list[Json] = [c.text(f"-# {heading}")]
     parts += [c.text(context)] if context else []
     parts.append(c.text("\n".join(filter(None, [header and f"__{header}__", asked]))))
-    parts += [c.text("\n".join(rest[:-1]))] if options else []
+    parts += [c.text("\n".join(listed))] if listed else []
     parts += [c.separator(), c.text("\n".join(so_far))] if so_far else []
-    parts += [c.text(rest[-1])] if ticks else []
+    parts += [c.text(text) for text in fitted[len(blocks) + len(options) :] if text]
     parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
     parts += c.rows(_controls(view, labels, full=full))
@@ -168,7 +169,7 @@ def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
     heading = inert(f"{labels.review_title}")
-    asks, short = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    asks, short = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
     top = [c.text(f"-# {asks}\n**{heading}**\n{inert(labels.review_text)}")]
     room = TEXT_BUDGET - units(asks) - units(heading) - units(inert(labels.review_text))
     lines, left_out = _fitted_lines(view.lines, labels, room)
@@ -218,14 +219,14 @@ def _record(view: View, labels: Labels) -> Json:
     ending = words.ending(view, labels)
     by = view.outcome.ended_by
     how = f"{ending} {labels.by.format(name=words.name_of(by))}" if by else ending
-    heading, short = shorten(how, LABEL_ROOM)
-    asks, asks_short = shorten(words.asks_line(view, labels), LABEL_ROOM)
+    heading, short = shorten(one_line(how), LABEL_ROOM)
+    asks, asks_short = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
     room = TEXT_BUDGET - units(heading) - units(asks)
     reply_room = room // 3 if view.reply and view.lines else room
     reply, reply_short = shorten(view.reply or "", reply_room)
     lines, left_out = _fitted_lines(view.lines, labels, room - units(reply))
     parts = [c.text(f"-# {asks}\n**{heading}**")]
-    parts += [c.text("\n".join(lines))] if lines else []
+    parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
     if short or asks_short or left_out or reply_short:
         parts += c.rows(_controls(view, labels, full=True))
@@ -260,7 +261,7 @@ def _fitted_lines(lines: tuple[Line, ...], labels: Labels, total: int) -> tuple[
     ]
     texts, left_out = _fitted(blocks, total)
     pairs = zip(texts[::2], texts[1::2], strict=True)
-    return [f"{question}\n{answer}" for question, answer in pairs], left_out
+    return [f"{question}\n➜ {answer}" for question, answer in pairs], left_out
 
 
 def answer_text(line: Line, labels: Labels) -> str:
@@ -300,6 +301,16 @@ def _option_text(question: Question, index: int) -> str:
     option = question.options[index]
     label = one_line(option.label)
     return f"{label} — {option.description}" if option.description else label
+
+
+def prefilled(prompt: Prompt, labels: Labels) -> str:
+    """What a form will start from, where no control of the message shows it; empty: nothing."""
+    prefill = prompt.prefill
+    shown = prompt.question.options or isinstance(prefill, bool)
+    if prefill is None or prefill == "" or (shown and not prompt.prefill_other):
+        return ""
+    text = prefill if isinstance(prefill, str) else as_json(prefill)
+    return labels.prefilled.format(text=one_line(text))
 
 
 def _ticks(prompt: Prompt, look: Look) -> str:

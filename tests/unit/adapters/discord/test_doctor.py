@@ -94,12 +94,11 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
             setup_of(up.discord), public_key=application.public_key, public_url=url, mend=True
         )
         assert all(finding.well for finding in await found(setup))
-        assert application.interactions_endpoint_url == manifest.endpoint(url)
-        assert discord_flags(application) & (1 << 19)
+        assert saved_in(application) == (manifest.endpoint(url), 1 << 19)
 
 
-def discord_flags(application: Application) -> int:
-    return application.flags
+def saved_in(application: Application) -> tuple[str | None, int]:
+    return application.interactions_endpoint_url, application.flags
 
 
 async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscord) -> None:

@@ -1,0 +1,93 @@
+"""Takes the pictures of docs/discord.md from the fake's page: ``python -m tests.unit.adapters.discord.pictures``."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Page, async_playwright
+
+from tests.unit.adapters.discord.rig import Rig, rig
+
+IMAGES = Path(__file__).parents[4] / "docs" / "images"
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+SCHEMA = {
+    "type": "object",
+    "required": ["title", "severity"],
+    "properties": {
+        "title": {"type": "string", "title": "Title", "maxLength": 60},
+        "severity": {"title": "Severity", "enum": ["low", "high", "critical"]},
+        "teams": {
+            "title": "Teams",
+            "type": "array",
+            "items": {"enum": ["api", "web", "data"]},
+        },
+        "since": {"title": "Since", "type": "string", "format": "date"},
+    },
+}
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
+    {
+        "id": "env",
+        "text": "Which environment?",
+        "context": "The migration adds an index to orders and takes about two minutes.",
+        "answer_type": "select",
+        "options": ["staging", "production", "both, staging first"],
+        "default": "staging",
+    },
+    {"id": "incident", "text": "Tell the record.", "answer_type": "schema", "schema": SCHEMA},
+]
+
+
+async def taken(up: Rig, page: Page) -> None:
+    """Walks the form and takes the pictures on the way."""
+    await up.shown(await up.submit(QUESTIONS))
+    await up.ann.click("Yes")
+    await opened(up, page)
+    message = up.ann.latest(up.channel).message
+    await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-question.png")
+    await up.ann.click("staging")
+    await opened(up, page)
+    await page.locator(f"#m{message.id}").get_by_role("button", name="Fill in").click()
+    await page.locator("form.modal").screenshot(path=IMAGES / "discord-modal.png")
+    await page.get_by_role("button", name="Cancel").click()
+    await up.ann.click("Fill in")
+    up.ann.fill("Title", "Orders are slow")
+    up.ann.fill("Severity", "high")
+    up.ann.fill("Teams", ["api", "data"])
+    await up.ann.submit()
+    await opened(up, page)
+    await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-record.png")
+
+
+async def opened(up: Rig, page: Page) -> None:
+    """The channel as Ann sees it."""
+    await page.goto(f"{up.discord.url}/channels/{up.channel.id}?as={up.ann.id}")
+
+
+async def main() -> None:
+    """Everything, in a browser of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with rig(Path(folder)) as up, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=CHROMIUM_ARGS
+            )
+            page = await browser.new_page(
+                viewport={"width": 900, "height": 900}, device_scale_factor=2
+            )
+            await taken(up, page)
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,161 @@
+"""Every answer type in every state, as the JSON that Discord gets: pasteable into any previewer of its messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+from syrupy.location import PyTestLocation
+
+from adapters.controls import Verb
+from adapters.discord import forms, modals, reading, render
+from adapters.discord.choices import Look
+from bot.ask import Ask, Status
+from bot.form import AnswerType, Form, Question
+from bot.labels import Labels
+from bot.view import view_of
+from bot.walker import Action, Answer, Back, EndTurn, Other, Reply
+from tests.fakes.discord.rules import check_message, check_modal
+from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
+
+FOLDER = Path(__file__).parents[3] / "snapshots" / "discord" / "test_snapshots"
+LABELS = Labels()
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["title"],
+    "properties": {
+        "title": {"type": "string", "title": "Title"},
+        "severity": {"enum": ["low", "high"]},
+        "teams": {"type": "array", "items": {"enum": ["api", "web", "data"]}},
+        "urgent": {"type": "boolean"},
+        "since": {"type": "string", "format": "date"},
+        "count": {"type": "integer", "minimum": 1},
+    },
+}
+TREE: dict[str, Any] = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}
+
+KINDS: dict[str, tuple[Question, Answer]] = {
+    "boolean": (question(AnswerType.BOOLEAN), Answer(value=True)),
+    "select-buttons": (question(AnswerType.SELECT, options=options(3)), Answer(value="v2")),
+    "select-described": (
+        question(AnswerType.SELECT, options=options(3, description="What {n} does.")),
+        Answer(value="v2"),
+    ),
+    "select-menu": (question(AnswerType.SELECT, options=options(12)), Answer(value="v2")),
+    "select-paged": (question(AnswerType.SELECT, options=options(60)), Answer(value="v40")),
+    "select-long": (
+        question(AnswerType.SELECT, options=options(4, label="{n} is *long* " * 20)),
+        Answer(value="v2"),
+    ),
+    "multi_select": (
+        question(AnswerType.MULTI_SELECT, options=options(6)),
+        Answer(value=["v1", "v4"]),
+    ),
+    "multi_select-paged": (
+        question(AnswerType.MULTI_SELECT, options=options(60)),
+        Answer(value=["v1", "v40"]),
+    ),
+    "text": (question(AnswerType.TEXT), Answer(value="Because.\nAnd *so* on.")),
+    "schema-flat": (
+        question(AnswerType.SCHEMA, json_schema=SCHEMA),
+        Answer(value={"title": "Slow", "severity": "high"}),
+    ),
+    "schema-json": (question(AnswerType.SCHEMA, json_schema=TREE), Answer(value=[[1], [2, 3]])),
+}
+
+
+class InFolder(JSONSnapshotExtension):
+    """One file a case, in tests/snapshots."""
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """Where all of Discord's lie."""
+        return str(FOLDER)
+
+
+@pytest.fixture
+def shot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(InFolder)
+
+
+def states(kind: str) -> dict[str, Ask]:
+    """One question of a kind between two others, in every state that it can be shown in."""
+    asked, answer = KINDS[kind]
+    first = question(AnswerType.BOOLEAN, id="first", text="Shall we begin?")
+    last = question(AnswerType.TEXT, id="last", text="Anything else?")
+
+    def form(**change: Any) -> Form:
+        return Form(
+            questions=(first, asked.model_copy(update={"context": "Some context.", **change}), last)
+        )
+
+    def walked(*actions: Action, **change: Any) -> Ask:
+        return after(ask_of(form(**change)), Answer(value=True), *actions)
+
+    found = {
+        "fresh": walked(),
+        "default": walked(default=answer.value, has_default=True),
+        "prefill": walked(answer, Back()),
+        "alone": ask_of(Form(questions=(asked,))),
+        "answered": walked(answer, Answer(value="")),
+        "cancelled": walked(Reply(text="Not *now*.")),
+        "turn_ended": walked(EndTurn()),
+        "expired": ended(walked(), Status.EXPIRED),
+        "withdrawn": ended(walked(), Status.WITHDRAWN),
+        "failed": ended(walked(), Status.FAILED),
+    }
+    if asked.options:
+        found["other"] = walked(other=True)
+        found["other-prefill"] = walked(Other(text="My own words"), Back(), other=True)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_state_of_each_answer_type(kind: str, shot: SnapshotAssertion) -> None:
+    for state, ask in states(kind).items():
+        message = render.message(view_of(ask), LABELS)
+        assert check_message(message) == []
+        assert message == shot(name=f"{kind}.{state}")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_the_review(many: bool, shot: SnapshotAssertion) -> None:
+    asked = tuple(
+        question(AnswerType.TEXT, id=f"q{n}", text=f"Question {n}?")
+        for n in range(1, 12 if many else 4)
+    )
+    ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value="Yes.")] * len(asked))
+    message = render.message(view_of(ask), LABELS)
+    assert check_message(message) == []
+    assert message == shot(name=f"review.{'many' if many else 'few'}")
+
+
+def test_a_list_that_was_turned_ticked_and_searched(shot: SnapshotAssertion) -> None:
+    view = view_of(states("multi_select-paged")["fresh"])
+    for name, look in {
+        "second-page": Look(page=1, chosen=(2, 30)),
+        "found": Look(chosen=(2, 30), found=(30, 31)),
+    }.items():
+        message = render.message(view, LABELS, look)
+        assert check_message(message) == []
+        assert message == shot(name=f"list.{name}")
+
+
+@pytest.mark.parametrize("kind", ["text", "schema-flat", "schema-json"])
+def test_the_modals(kind: str, shot: SnapshotAssertion) -> None:
+    view = view_of(states(kind)["prefill"])
+    for verb in (Verb.WRITE, Verb.FILL, Verb.REPLY):
+        sheet = forms.sheet_of(view, verb, LABELS)
+        for page in range(len(sheet.pages()) if sheet else 0):
+            assert sheet is not None
+            data = modals.modal(view, sheet, verb, page, {}, "00000000", LABELS)
+            assert check_modal(data) == []
+            assert data == shot(name=f"modal.{kind}.{verb}.{page}")
+
+
+def test_everything_in_full(shot: SnapshotAssertion) -> None:
+    view = view_of(states("select-long")["fresh"])
+    assert reading.page(view, Verb.FULL, 0, LABELS) == shot(name="full")
