@@ -117,7 +117,7 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
     author = _object(body.get("author"))
     if author.get("bot") or body.get("webhook_id") or body.get("attachments"):
         return None
-    if body.get("type") not in set(MessageType) or not isinstance(body.get("channel_id"), str):
+    if body.get("type") not in list(MessageType) or not isinstance(body.get("channel_id"), str):
         return None
     actor = _actor(body, body.get("member"), author)
     text = str(body.get("content") or "")

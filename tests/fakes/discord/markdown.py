@@ -8,7 +8,7 @@ from html import escape
 
 FENCE = re.compile(r"```(?:[\w+-]*\n)?(.*?)```", re.DOTALL)
 INLINE = re.compile(
-    r"\\(?P<plain>[^\w\s])|(?P<tick>`+)(?P<code>.+?)(?P=tick)|\*\*(?P<bold>.+?)\*\*|__(?P<under>.+?)__"
+    r"\\(?P<plain>[^0-9A-Za-z\s])|(?P<tick>`+)(?P<code>.+?)(?P=tick)|\*\*(?P<bold>.+?)\*\*|__(?P<under>.+?)__"
     r"|~~(?P<struck>.+?)~~|\*(?P<star>[^*\s](?:[^*]*[^*\s])?)\*|(?<!\w)_(?P<bar>[^_]+)_(?!\w)"
     r"|\[(?P<label>[^\]]+)\]\((?P<href>https?://[^)\s]+)\)|(?P<url>https?://[^\s<>]+)|<(?P<mention>[@#][!&]?\d+)>",
     re.DOTALL,

@@ -1,0 +1,129 @@
+"""The interactions endpoint: nothing unsigned is parsed, and whatever is signed gets an answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adapters.discord import parse
+from bot.errors import OutcomeUnknownError, StoreError
+from bot.service import Service
+from tests.unit.adapters.discord.rig import Rig, rig
+
+ONE: list[dict[str, Any]] = [
+    {"id": "a", "text": "A?", "answer_type": "select", "options": [f"o{n}" for n in range(9)]}
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+KEYS = (
+    "id",
+    "token",
+    "type",
+    "data",
+    "member",
+    "user",
+    "message",
+    "guild_id",
+    "content",
+    "author",
+    "channel_id",
+)
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, "http", gateway=False) as made:
+        yield made
+
+
+async def posted(up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True) -> tuple[int, bytes]:
+    """A signed POST, as old as this."""
+    stamp = str(int(time.time() - age))
+    signature = up.discord.application.signing_key.sign(stamp.encode() + raw).signature.hex()
+    headers = {
+        "X-Signature-Ed25519": signature if good else "0" * 128,
+        "X-Signature-Timestamp": stamp,
+    }
+    url = str(up.discord.application.interactions_endpoint_url)
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(url, data=raw, headers=headers) as response,
+    ):
+        return response.status, await response.read()
+
+
+async def test_discords_own_check_of_an_endpoint_passes(up: Rig) -> None:
+    url = str(up.discord.application.interactions_endpoint_url)
+    await up.discord.interactions.check_endpoint(url)
+
+
+@pytest.mark.parametrize(("age", "good"), [(0.0, False), (400.0, True), (-400.0, True)])
+async def test_a_bad_or_old_signature_is_a_401(up: Rig, age: float, good: bool) -> None:
+    status, _ = await posted(up, b'{"type":1}', age=age, good=good)
+    assert status == 401
+
+
+@pytest.mark.parametrize("signature", ["", "zz", "00"])
+async def test_a_malformed_signature_is_a_401(up: Rig, signature: str) -> None:
+    url = str(up.discord.application.interactions_endpoint_url)
+    headers = {"X-Signature-Ed25519": signature, "X-Signature-Timestamp": "x"}
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(url, data=b"{", headers=headers) as response,
+    ):
+        assert response.status == 401
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000])
+async def test_a_signed_body_that_is_no_object_is_a_400(up: Rig, raw: bytes) -> None:
+    status, _ = await posted(up, raw)
+    assert status == 400
+
+
+async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
+    for body in ({"type": 3}, {"type": 4}, {"type": 99, "data": {}}, {"type": 2, "data": None}):
+        status, raw = await posted(up, json.dumps(body).encode())
+        assert status == 200
+        assert json.loads(raw)["type"] in {4, 8}
+
+
+@pytest.mark.parametrize(
+    "error", [StoreError("the disk is full"), OutcomeUnknownError("?"), RuntimeError("?")]
+)
+async def test_when_nothing_can_be_saved_the_person_is_told_and_can_try_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    ask = await up.shown(await up.submit(ONE))
+
+    async def broken(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as broken_for_now:
+        broken_for_now.setattr(Service, "act", broken)
+        done = await up.ann.choose(None, ["o3"])
+    assert done.answered
+    note = up.ann.notes()[0]
+    assert "please try again" in note.text
+    if isinstance(error, StoreError):
+        assert (await up.ann.click("Answer", on=note.message)).answered
+        assert (await up.shown(ask)).walk.answers[0].value == "o3"
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from(KEYS), JSON))
+def test_no_payload_makes_the_parser_fail(body: dict[str, Any]) -> None:
+    parse.interaction(body)
+    parse.typed(body, "1")

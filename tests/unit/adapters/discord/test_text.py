@@ -1,0 +1,79 @@
+"""Whatever an agent or a person writes is shown as it is: nothing of it is live on Discord."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from adapters.discord.text import code_block, fit, inert, pieces, share, shorten
+from adapters.plain import visible
+from adapters.texts import units
+from tests.fakes.discord.markdown import to_html
+from tests.unit.adapters.discord.sight import unescaped
+
+ALPHABET = st.characters(exclude_categories=("Cs",))
+ANY = st.text(ALPHABET, max_size=80)
+MARKS = st.text(st.sampled_from("*_~|`<@#>[]():/\\ -+.1\n\tat"), max_size=60)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@everyone", "<@80351110224678912>", "<@&5>", "<#5>", "<t:0:R>", "</run:5>", "<:a:5>", "<id:home>",
+        "https://evil.example", "discord://x", "[ok](https://evil.example)", "<https://evil.example>",
+        "# big", "-# small", "> quote", ">>> quotes", "- item", "* item", "+ item", "1. item", "2) item",
+        "**b**", "__u__", "~~s~~", "||secret||", "`code`", "```\ncode\n```", ":smile:", "\\*x\\*",
+    ],
+)  # fmt: skip
+def test_markdown_is_shown_as_it_is_written(text: str) -> None:
+    shown = re.sub(r"<[^>]+>|&#8203;", "", to_html(inert(text)))
+    assert "<b>" not in to_html(inert(text))
+    assert shown == text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace(
+        "\n", ""
+    )
+
+
+@given(MARKS | ANY)
+@example("1.\\*x")
+def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
+    assert unescaped(inert(text)) == visible(text)
+    assert not re.search(r"(?<!\\)(?:\\\\)*[*_~|`<@\[\]]", inert(text))
+
+
+@given(MARKS | ANY, st.integers(2, 60))
+def test_what_is_shortened_fits_and_cuts_no_escape(text: str, most: int) -> None:
+    shown, left_out = shorten(text, most)
+    assert units(shown) <= most
+    if not left_out:
+        assert unescaped(shown) == visible(text).strip()
+    assert not re.search(r"(?<!\\)(?:\\\\)*\\…$", shown)
+
+
+@given(MARKS | ANY)
+def test_pieces_together_are_the_text(text: str) -> None:
+    together = "".join(unescaped(piece) for piece in pieces(text * 30))
+    assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text * 30))
+
+
+def test_a_code_block_cannot_be_left() -> None:
+    shown, left_out = code_block("a ``` b", 100)
+    assert shown.count("```") == 2
+    assert not left_out
+    assert code_block("x" * 200, 100)[1]
+    assert len(code_block("x" * 200, 100)[0]) <= 100
+
+
+@pytest.mark.parametrize("over", [-1, 0, 1])
+def test_a_label_is_shortened_past_its_limit_only(over: int) -> None:
+    text = "x" * (80 + over)
+    assert (fit(text, 80) == text) == (over <= 0)
+    assert len(fit(text, 80)) <= 80
+
+
+def test_room_is_shared_so_that_short_texts_stand_whole() -> None:
+    assert share([10, 500, 20, 500], 430) == [10, 200, 20, 200]
+    assert share([], 100) == []
+    assert share([5, 5], 100) == [5, 5]
