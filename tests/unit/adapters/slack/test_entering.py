@@ -1,0 +1,156 @@
+"""What is entered in a modal: no long text is cut, mistakes find their field, odd values are typed as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from adapters.slack import forms, modals
+from bot.ask import Destination
+from bot.entries import value_of
+from bot.errors import Problem
+from bot.fields import fields_of
+from bot.labels import Labels
+from tests.fakes.slack.checks import check_view
+from tests.fakes.slack.sight import controls_of
+from tests.fakes.slack.state import initial
+from tests.unit.adapters.slack.asks import big_texts
+from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, app_in_front_of, rig, workspace
+
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+
+
+@given(big_texts(29_000) | st.just(""))
+def test_a_text_that_is_handed_in_as_it_opens_is_unchanged(text: str) -> None:
+    inputs = json.loads(json.dumps(modals.text_inputs("Your answer", text)))
+    values = {block["block_id"]: block["element"].get("initial_value") for block in inputs}
+    assert modals.typed_text(values) == text
+
+
+def object_of(**properties: Any) -> dict[str, JsonValue]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+CASES: list[tuple[dict[str, JsonValue], JsonValue]] = [
+    (object_of(n={"type": "number", "minimum": 0.5, "maximum": 10}), {"n": 2.5}),
+    (object_of(n={"type": "number"}), {"n": 1e300}),
+    (object_of(n={"type": "integer", "maximum": 5}), {"n": 7}),
+    (object_of(d={"type": "string", "format": "date"}), {"d": "2026-02-28"}),
+    (object_of(d={"type": "string"}), {"d": "two\nlines"}),
+    (object_of(t={"type": "string", "format": "date-time"}), {"t": "1815-12-10T00:00:00Z"}),
+    (object_of(t={"type": "string", "format": "date-time"}), {"t": "2026-02-28T10:00:00.5+01:00"}),
+    (object_of(u={"type": "string", "format": "uri"}), {"u": "https://example.com/"}),
+    (object_of(b={"type": "boolean"}), {"b": False}),
+    (object_of(c={"enum": [f"value {n}" for n in range(250)]}), {"c": "value 249"}),
+    (object_of(c={"enum": ["x" * 90, "y" * 90]}), {"c": "y" * 90}),
+    (
+        object_of(c={"type": "array", "items": {"enum": list("abcdefghijklm")}, "maxItems": 3}),
+        {"c": ["a", "m"]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), CASES)
+def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
+    schema: JsonValue, value: JsonValue
+) -> None:
+    fields = forms.native_fields(schema, value)
+    assert fields is not None
+    blocks = json.loads(json.dumps(forms.inputs(fields, value, Labels())))
+    title = {"type": "plain_text", "text": "x"}
+    assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
+    values = {}
+    for control in (c for block in blocks for c in controls_of(block)):
+        entry = next(v for k, v in initial(control).items() if k != "type")
+        if isinstance(entry, dict):
+            entry = [int(entry["value"])]
+        elif isinstance(entry, list):
+            entry = [int(option["value"]) for option in entry]
+        values[control.block_id] = str(entry) if isinstance(entry, int) else entry
+    found = value_of(fields, forms.entered(fields, value, values))
+    if value == {"n": 7}:
+        assert isinstance(found, tuple)  # beyond its own maximum: said so, and not changed
+    else:
+        assert found == value
+
+
+def test_what_no_input_can_hold_is_edited_as_json() -> None:
+    long = {"type": "array", "items": {"enum": [f"v{n}" for n in range(150)]}}
+    many = object_of(**{f"f{n}": {"type": "string"} for n in range(60)})
+    assert forms.native_fields(object_of(a=long), None) is None
+    assert forms.native_fields(many, None) is None
+    assert forms.native_fields(object_of(a={"type": "string"}), {"a": "x" * 3001}) is None
+    assert forms.native_fields({"type": "array"}, None) is None
+
+
+def test_mistakes_find_their_field() -> None:
+    fields = fields_of(object_of(a={"type": "string"}, b={"type": "string"}))
+    assert fields is not None
+    problems = [
+        Problem(pointer="/value/b", code="x", message="b is wrong"),
+        Problem(pointer="/value", code="x", message="all is wrong"),
+    ]
+    assert forms.errors(fields, problems, "/value") == {
+        "field.1": "b is wrong",
+        "field.0": "all is wrong",
+    }
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param) as made:
+        yield made
+
+
+async def test_a_modal_that_cannot_be_saved_stays_open_with_what_was_typed(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    await up.ada.click(up.live(ask), LABELS.answer)
+    view = await up.ada.sees_modal()
+    await up.app.store.close()
+    ack = await up.ada.submit({LABELS.other_label: "kept"})
+    await up.app.store.open()
+    assert ack.body == {"response_action": "errors", "errors": {"text.0": LABELS.try_again}}
+    assert up.ada.modal is view
+    assert (await up.ada.submit()).ok
+    assert (await up.shown(ask)).walk.answers[0].value == "kept"
+
+
+async def test_a_default_too_long_for_a_modal_is_taken_as_it_is(up: Rig) -> None:
+    ask = await up.submit({**NOTE, "default": "word " * 10_000})
+    await up.ada.click(up.live(ask), LABELS.submit)
+    assert (await up.shown(ask)).walk.answers[0].value == "word " * 10_000
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        ({"channel": "C0123"}, None),
+        ({"channel": "C0123", "thread": "1716400000.000100"}, None),
+        ({"user": "U0123"}, None),
+        ({"channel": "#general"}, "not its name"),
+        ({"channel": "C0123", "thread": "yesterday"}, "ts of its first message"),
+        ({"user": "ada"}, "member id"),
+    ],
+)
+async def test_places_are_checked_before_anybody_is_asked(
+    up: Rig, place: dict[str, str], wrong: str | None
+) -> None:
+    told = up.app.surface.check(Destination(surface="slack", **place))
+    assert (told is None) if wrong is None else (wrong in (told or ""))
+
+
+async def test_a_surface_that_slack_does_not_know_says_so(tmp_path: Path) -> None:
+    async with workspace() as (slack, _, _):
+        slack.revoked = True
+        async with app_in_front_of(slack, tmp_path / "db", "http") as app:
+            assert "token_revoked" in (app.surface.ready() or "")
+            place = Destination(surface="slack", channel="D0ADA")
+            assert app.surface.default_responders(place) == ("anyone",)
+            assert app.surface.default_responders(Destination(surface="slack", channel="C1")) == ()
