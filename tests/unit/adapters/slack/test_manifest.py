@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 import adapters.slack
 from adapters.slack import manifest as manifests
 from adapters.slack.manifest import EVENTS, SCOPES, Mode, as_yaml, manifest
+from tests.acceptance.process import command
 from tests.fakes.slack.methods import Methods, no_scope
 from tests.fakes.slack.server import BOT_SCOPES, FakeSlack
 
@@ -111,3 +112,15 @@ def test_the_scopes_asked_for_are_the_scopes_used() -> None:
     needed |= {f"{event.split('.')[1]}:history" for event in EVENTS}
     assert needed == set(SCOPES)
     assert set(SCOPES) <= set(BOT_SCOPES)
+
+
+@pytest.mark.acceptance
+async def test_the_command_prints_a_manifest_for_ones_own_address(tmp_path: Path) -> None:
+    url = "https://ask.acme.example/"
+    async with command(
+        "manifest", "slack", "--mode", "http", "--url", url, folder=tmp_path
+    ) as process:
+        code, text, _ = await process.ended()
+    assert code == 0
+    settings = yaml.safe_load(text)["settings"]
+    assert settings["interactivity"]["request_url"] == "https://ask.acme.example/slack/events"
