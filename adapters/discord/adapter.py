@@ -112,7 +112,9 @@ class DiscordSurface:
             return self._refused
         if self._inbound is None:
             return "Discord has not been started."
-        return self._gateway.trouble() if self._gateway is not None else None
+        if self._front is not None or self._gateway is None:
+            return None  # clicks come by HTTP; without the gateway only typed words go unheard
+        return self._gateway.trouble()
 
     def public_routes(self) -> list[web.RouteDef]:
         """What the public listener serves for Discord."""

@@ -163,6 +163,13 @@ async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: 
             assert len(discord.gateway.identifies) == 1
 
 
+async def test_clicks_by_http_need_no_gateway(tmp_path: Path) -> None:
+    async with FakeDiscord() as discord:
+        discord.gateway.closing = 4004
+        async with surface_in_front_of(discord, tmp_path / "a.db", "http") as (surface, *_):
+            assert surface.ready() is None
+
+
 async def test_a_wrong_token_is_said_in_words(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         options = {"bot_token": "1.not.it"}
