@@ -7,7 +7,7 @@ handler, in a process of its own, that releases its waiter by an event: the same
 client, nothing in between. Then the memory of 10,000 agents that wait by long-poll. Every figure is
 of one answer at a time: agents are not answered in bursts.
 
-``ANSWERBACK_BENCH_AGENTS=1,300`` measures other numbers of waiting agents.
+``BENCH_AGENTS=1,300`` measures other numbers of waiting agents.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ import aiohttp
 from aiohttp import web
 
 COUNTS: Final = tuple(
-    int(count) for count in os.environ.get("ANSWERBACK_BENCH_AGENTS", "1,300,3000").split(",")
+    int(count) for count in os.environ.get("BENCH_AGENTS", "1,300,3000").split(",")
 )
-ROUNDS: Final = 60
+ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "60"))
 """Answers that are timed, at each number of waiting agents."""
 MANY: Final = 10_000
 SECRET: Final = "whsec_" + base64.b64encode(b"a secret of the benchmark, long.").decode()
@@ -56,15 +56,18 @@ async def process(*arguments: str, environment: dict[str, str]) -> AsyncIterator
         *arguments,
         env={**os.environ, **environment},
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
     )
     assert child.stdout is not None
     try:
         line = (await asyncio.wait_for(child.stdout.readline(), PATIENCE)).decode()
+        if not line:
+            raise RuntimeError((await child.communicate())[1].decode())
         yield line.split()[-1], child.pid
     finally:
-        child.terminate()
-        await child.wait()
+        if child.returncode is None:
+            child.terminate()
+        await child.communicate()
 
 
 def bare() -> None:
@@ -73,25 +76,27 @@ def bare() -> None:
 
     async def wait(request: web.Request) -> web.Response:
         event = waiting.setdefault(request.match_info["id"], asyncio.Event())
-        await event.wait()
+        try:
+            await event.wait()
+        finally:
+            del waiting[request.match_info["id"]]
         return web.json_response({"status": "answered"})
 
     async def release(request: web.Request) -> web.Response:
         await request.json()
         at = time.time()
-        waiting.setdefault(request.match_info["id"], asyncio.Event()).set()
+        waiting[request.match_info["id"]].set()
         return web.json_response({"at": at})
 
     async def count(_: web.Request) -> web.Response:
-        held = sum(not event.is_set() for event in waiting.values())
-        return web.Response(text=f"answerback_waiters {held}")
+        return web.Response(text=f"answerback_waiters {len(waiting)}")
 
     async def serve() -> None:
         app = web.Application()
         app.router.add_get("/metrics", count)
         app.router.add_get("/{id}", wait)
         app.router.add_post("/{id}", release)
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
         await site.start()
