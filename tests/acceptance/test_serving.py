@@ -1,0 +1,150 @@
+"""``serve`` and ``demo`` as people run them: how they start, what they say, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import socket
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.acceptance.forked import run
+from tests.acceptance.process import command, serving
+
+pytestmark = pytest.mark.acceptance
+
+FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean"}]}
+
+
+async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (process, url), aiohttp.ClientSession(url) as http:
+        async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
+            ask = await response.json()
+        waits = [
+            asyncio.ensure_future(http.get(f"/v1/asks/{ask['id']}", headers={"Prefer": "wait=300"}))
+            for _ in range(20)
+        ]
+        stream = await http.get(f"/v1/asks/{ask['id']}/events")
+        await stream.content.readline()
+        await waiting(http, 21)
+        process.signal(signal.SIGTERM)
+        for response in await asyncio.gather(*waits):
+            assert response.status == 202
+            assert await response.json() == ask
+        await stream.read()
+        code, _, err = await process.ended()
+    assert code == 0
+    assert "Traceback" not in err
+    assert "error" not in err.lower()
+
+
+async def waiting(http: aiohttp.ClientSession, count: int) -> None:
+    """Returns once so many callers wait; the metric is all that can be seen of it from outside."""
+    async with asyncio.timeout(10):
+        while True:
+            async with http.get("/metrics") as response:
+                if f"answerback_waiters {count}.0" in await response.text():
+                    return
+            await asyncio.sleep(0.02)
+
+
+async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, out, err = await run(
+            "serve", folder=tmp_path, environment={"ANSWERBACK_SERVER__PORT": port}
+        )
+    assert (code, out) == (1, "")
+    assert f"Port {port} on 127.0.0.1 is in use" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"ANSWERBACK_SERVER__HOST": "0.0.0.0"}, "answerback token create"),
+        ({"ANSWERBACK_SERVER__PROT": "1"}, "did you mean server.port?"),
+        ({"ANSWERBACK_STORAGE__URL": "sqlite:///no/such/folder/x.db"}, "there is no directory"),
+        ({"ANSWERBACK_DEFAULT_ROUTE": "pager"}, "default_route"),
+        ({"ANSWERBACK_ROUTES__A__TO": "pager:1"}, "routes.a.to"),
+    ],
+)
+async def test_serve_with_a_wrong_configuration_says_what_to_do(
+    tmp_path: Path, environment: dict[str, str], words: str
+) -> None:
+    settings = {"ANSWERBACK_SERVER__PORT": "0", **environment}
+    code, out, err = await run("serve", folder=tmp_path, environment=settings)
+    assert (code, out) == (1, "")
+    assert words in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+async def test_serve_check_says_what_is_configured_and_starts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(
+        '[routes.deploys]\nto = "slack:C1"\n[slack]\nbot_token = "xoxb-s"\napp_token = "xapp-s"\n'
+    )
+    code, out, err = await run("serve", "--check", "--config", "my.toml", folder=tmp_path)
+    assert (code, out) == (0, "")
+    assert "The configuration is valid." in err
+    assert "surfaces: web, slack (Socket Mode)" in err
+    assert "routes: deploys; default web" in err
+    assert "xoxb" not in err
+    assert not (tmp_path / "answerback.db").exists()
+
+
+async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> None:
+    (tmp_path / "answerback.toml").write_text("[serve]\nport = 1\n")
+    code, _, err = await run("serve", "--check", folder=tmp_path)
+    assert code == 1
+    assert "did you mean server?" in err
+
+
+# --- demo --------------------------------------------------------------------------------------------
+
+
+async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path: Path) -> None:
+    async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
+        page = await process.line()
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(cookie_jar=jar) as browser:
+            for _ in range(3):
+                await answer(browser, page)
+        code, out, err = await process.ended()
+    assert code == 0
+    assert json.loads(out)["structured"] == {"apply": True, "env": "production", "note": "go"}
+    assert "The ask is answered." in err
+    assert list(tmp_path.iterdir()) == []
+
+
+async def answer(browser: aiohttp.ClientSession, page: str) -> None:
+    """Reads the question on the page and answers it; browser tests click through the page itself."""
+    async with browser.get(page) as response:
+        html = await response.text()
+    ask = re.search(r"ask_[0-9a-f]+", page)
+    assert ask is not None
+    api = page.partition("/asks/")[0]
+    async with browser.get(f"{api}/v1/asks/{ask[0]}") as response:
+        prompt = (await response.json())["prompt"]
+    assert prompt["text"] in html
+    value = {"apply": True, "env": "production", "note": "go"}[prompt["question_id"]]
+    action = {"action": "answer", "value": value}
+    async with browser.post(f"{api}/v1/asks/{ask[0]}/actions", json=action) as response:
+        assert response.status == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_demo_that_is_interrupted_ends_cleanly(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
+        await process.line()
+        process.signal(number)
+        code, out, err = await process.ended()
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
