@@ -34,8 +34,8 @@ def asking(tool_use_id: str | None = "toolu_1", **tool_input: Any) -> Json:
     """A PreToolUse event of an AskUserQuestion call."""
     event: Json = {
         "session_id": "abc123",
-        "transcript_path": "/home/a/.claude/projects/x/t.jsonl",
-        "cwd": "/home/a/project",
+        "transcript_path": "/srv/a/.claude/projects/x/t.jsonl",
+        "cwd": "/srv/a/project",
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
         "tool_name": "AskUserQuestion",
@@ -49,7 +49,7 @@ def eliciting(**more: Any) -> Json:
     """An Elicitation event."""
     return {
         "session_id": "abc123",
-        "cwd": "/home/a/project",
+        "cwd": "/srv/a/project",
         "permission_mode": "default",
         "hook_event_name": "Elicitation",
         "mcp_server_name": "my-server",
@@ -99,7 +99,7 @@ async def test_an_answer_allows_the_call_with_the_questions_echoed_and_the_answe
     }
     assert "continue" not in answer
     assert (ask.request.conversation, ask.request.tool_call_id) == ("abc123", "toolu_1")
-    assert ask.request.metadata == {"via": "claude-code", "cwd": "/home/a/project"}
+    assert ask.request.metadata == {"via": "claude-code", "cwd": "/srv/a/project"}
 
 
 async def test_several_choices_are_joined_and_other_words_stand_as_they_are(
