@@ -14,9 +14,6 @@ _LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
     channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-# Only the columns that are named make SQLite write their indexes: most clicks touch none.
-_STEP: Final = """UPDATE asks SET revision = ?, updated_at = ?, shown_revision = ?, state = ?
-    WHERE id = ? AND revision = ?"""
 _MOVE: Final = """UPDATE asks SET status = ?, surface = ?, channel = ?, thread_id = ?, due = ?,
     message = ?, thread = ?, revision = ?, updated_at = ?, shown_revision = ?, state = ?
     WHERE id = ? AND revision = ?"""
@@ -25,10 +22,12 @@ _MOVE: Final = """UPDATE asks SET status = ?, surface = ?, channel = ?, thread_i
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
     """The ask as it stands."""
     row = db.execute(_LOAD, (ask_id,)).fetchone()
-    return None if row is None else _ask(db, cache, row)
+    return None if row is None else ask(db, cache, row)
 
 
-def _ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
+def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
+    """The ask of a row of `rows.ASK_COLUMNS`."""
+
     def read() -> str:
         text: str
         (text,) = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
@@ -37,36 +36,32 @@ def _ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask
     return rows.ask_of(row, cache.get(row[0], read))
 
 
-def insert(db: sqlite3.Connection, ask: Ask) -> None:
+def insert(db: sqlite3.Connection, new: Ask) -> None:
     """Stores a new ask."""
-    request = ask.request
+    request = new.request
     seq = db.execute(
         "INSERT INTO requests (request) VALUES (?)", (rows.dump_model(request),)
     ).lastrowid
-    named = (seq, ask.id, ask.created_at, request.conversation, request.agent)
-    db.execute(_INSERT, (*named, *rows.searched_columns(ask), *_stepped(ask)))
+    named = (seq, new.id, new.created_at, request.conversation, request.agent)
+    db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new)))
 
 
-def update(db: sqlite3.Connection, old: Ask, ask: Ask) -> None:
-    """Stores what became of ``old``, which this transaction has read."""
-    step = (*_stepped(ask), old.id, old.revision)
-    if rows.searched(ask) == rows.searched(old):
-        written = db.execute(_STEP, step).rowcount
-    else:
-        written = db.execute(_MOVE, (*rows.searched_columns(ask), *step)).rowcount
-    if written != 1 or ask.id != old.id:
+def update(db: sqlite3.Connection, old: Ask, new: Ask) -> None:
+    """Stores what became of ``old``, which this transaction has read, with all its columns."""
+    values = (*rows.searched_columns(new), *_stepped(new), old.id, old.revision)
+    if db.execute(_MOVE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
 
 
-def _stepped(ask: Ask) -> rows.Row:
-    return ask.revision, ask.updated_at, ask.shown_revision, rows.state(ask)
+def _stepped(new: Ask) -> rows.Row:
+    return new.revision, new.updated_at, new.shown_revision, rows.state(new)
 
 
 def add_entries(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entry]]) -> None:
     """Adds lines to the record."""
     db.executemany(
         "INSERT INTO record (ask_id, at, kind, entry) VALUES (?, ?, ?, ?)",
-        [(ask_id, entry.at, entry.kind, rows.dump_entry(entry)) for ask_id, entry in entries],
+        [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])],
     )
 
 
@@ -107,7 +102,7 @@ def find(
         f" AND channel = ? {where} ORDER BY seq DESC LIMIT ?",
         (surface, channel, *values, limit),
     ).fetchall()
-    return [_ask(db, cache, row) for row in found]
+    return [ask(db, cache, row) for row in found]
 
 
 def page(
@@ -119,7 +114,7 @@ def page(
 ) -> Page[Ask]:
     """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
     found, cursor = newest_first(db, "asks", rows.ASK_COLUMNS, filters, (after, limit))
-    return Page(tuple(_ask(db, cache, row) for row in found), cursor)
+    return Page(tuple(ask(db, cache, row) for row in found), cursor)
 
 
 def newest_first(

@@ -18,6 +18,7 @@ from typing import Any, Final
 from sqlite_utils import Database
 
 from bot.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
+from storage.changes import Batch, ChangeJob
 from storage.migrations import APPLICATION_ID, migrations
 from storage.rows import no_text
 from storage.worker import Job
@@ -70,10 +71,12 @@ class Connections:
     Args:
         path: the file; it is made when it is missing, its directory is not.
         busy_timeout: seconds to wait for another process's lock.
+        batch: what the changes among the jobs of a transaction share.
     """
 
-    def __init__(self, path: Path, busy_timeout: float) -> None:
+    def __init__(self, path: Path, busy_timeout: float, batch: Batch) -> None:
         self.path = path
+        self._batch = batch
         self._busy_timeout = busy_timeout
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -134,14 +137,22 @@ class Connections:
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
     ) -> bool:
         """Whether all of them did their writing, or none of it: else the transaction is spoilt."""
-        for job in jobs:
-            before = connection.total_changes
-            self._attempt(job, connection)
-            half_done = job.error is not None and connection.total_changes != before
-            # Where the disk is full, SQLite rolls everything back by itself.
-            if half_done or not connection.in_transaction:
-                return False
-        return True
+        self._batch.begin(connection, [job.run for job in jobs])
+        changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
+        others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
+        if not all(self._attempted(job, connection) for job in changes):
+            return False
+        # Before the others, which could make old what the changes have read.
+        self._batch.finish(connection)
+        return all(self._attempted(job, connection) for job in others)
+
+    def _attempted(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> bool:
+        """Whether a job did its writing, or none of it."""
+        before = connection.total_changes
+        self._attempt(job, connection)
+        half_done = job.error is not None and connection.total_changes != before
+        # Where the disk is full, SQLite rolls everything back by itself.
+        return connection.in_transaction and not half_done
 
     def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
         """Runs jobs that only read; each sees everything that was committed before it was handed in."""

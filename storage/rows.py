@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, Final
 
@@ -20,9 +20,8 @@ from bot.ask import Ask, Entry, Request
 from bot.errors import StoreError
 from bot.ports import Delivery, DeliveryState, StoredDelivery
 
-ASK_COLUMNS: Final = (
-    "seq, id, created_at, updated_at, revision, shown_revision, message, thread, state"
-)
+ASK_COLUMNS: Final = "seq, id, revision, shown_revision, message, thread, state"
+"""Times are read from the state, which is exact: SQLite's own JSON rounds numbers to 15 digits."""
 DELIVERY_COLUMNS: Final = (
     "id, ask_id, type, url, agent, body, created_at,"
     " state, tries, next_at, last_status, last_error, updated_at"
@@ -30,9 +29,7 @@ DELIVERY_COLUMNS: Final = (
 Row = tuple[Any, ...]
 """What sqlite3 gives: a column's type is the schema's business."""
 
-_COLUMNS: Final = {
-    "id", "created_at", "updated_at", "revision", "shown_revision", "message", "thread", "request"
-}  # fmt: skip
+_COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "request"}
 _CACHE_CHARACTERS: Final = 4_000_000
 """JSON kept as parsed requests, at the most; a parsed one takes about ten times its text."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
@@ -106,13 +103,11 @@ def state(ask: Ask) -> str:
 
 def ask_of(row: Row, request: Request) -> Ask:
     """The ask of a row of `ASK_COLUMNS`."""
-    _, ask_id, created_at, updated_at, revision, shown_revision, message, thread, rest = row
+    _, ask_id, revision, shown_revision, message, thread, rest = row
     return Ask.model_validate(
         from_json(rest)
         | {
             "id": ask_id,
-            "created_at": created_at,
-            "updated_at": updated_at,
             "revision": revision,
             "shown_revision": shown_revision,
             "message": None if message is None else from_json(message),
@@ -120,6 +115,11 @@ def ask_of(row: Row, request: Request) -> Ask:
             "request": request,
         }
     )
+
+
+def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
+    """Lines of the record as rows: the ask's id, the time, the kind and the line itself."""
+    return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
 
 
 def entry_of(text: str) -> Entry:

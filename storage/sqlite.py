@@ -31,6 +31,7 @@ from bot.ports import (
     Write,
 )
 from storage import asks, outbox, rows
+from storage.changes import Batch, ChangeJob, insert_beside
 from storage.connections import Connections
 from storage.worker import Worker
 
@@ -51,8 +52,9 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | Path, *, busy_timeout: float = _BUSY_TIMEOUT) -> None:
-        self._connections = Connections(Path(path).absolute(), busy_timeout)
         self._requests = rows.RequestCache()
+        self._batch = Batch(self._requests)
+        self._connections = Connections(Path(path).absolute(), busy_timeout, self._batch)
         self._writer: Worker[sqlite3.Connection] | None = None
         self._reader: Worker[sqlite3.Connection] | None = None
 
@@ -107,7 +109,7 @@ class SqliteStore:
                     (*key, idempotency.digest, write.ask.id, write.ask.created_at),
                 )
             asks.insert(db, write.ask)
-            _insert_beside(db, write)
+            insert_beside(db, write)
             return Created(write.ask)
 
         return await self._write(run)
@@ -121,20 +123,7 @@ class SqliteStore:
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
 
-        def run(db: sqlite3.Connection) -> tuple[T, bool]:
-            ask = asks.load(db, self._requests, ask_id)
-            decision = decide(ask)
-            write = decision.write
-            if delivery is not None and _repeated(db, delivery, write):
-                return decision.result, True
-            if write is not None:
-                if ask is None:
-                    raise AssertionError(f"there is no ask {ask_id} to be changed")
-                asks.update(db, ask, write.ask)
-                _insert_beside(db, write)
-            return decision.result, False
-
-        return await self._write(run)
+        return await self._write(ChangeJob(self._batch, ask_id, decide, delivery))
 
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""
@@ -299,29 +288,3 @@ _PRUNED: Final = {
 
 def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:
     return lambda db: db.execute(statement, values).rowcount
-
-
-def _repeated(db: sqlite3.Connection, delivery: str, write: Write | None) -> bool:
-    """Whether this delivery's id was stored before; with a change to be stored, it is now."""
-    if write is None:
-        found = db.execute("SELECT 1 FROM seen WHERE id = ?", (delivery,)).fetchone()
-        return found is not None
-    seen = (delivery, write.ask.updated_at)
-    return db.execute("INSERT OR IGNORE INTO seen (id, at) VALUES (?, ?)", seen).rowcount == 0
-
-
-def _insert_beside(db: sqlite3.Connection, write: Write) -> None:
-    """What one transaction stores besides the ask."""
-    if write.entries:
-        asks.add_entries(db, [(write.ask.id, entry) for entry in write.entries])
-    if write.deliveries:
-        outbox.insert(db, write.deliveries)
-    if (memory := write.memory) is not None:
-        db.execute(
-            "INSERT OR REPLACE INTO remembered (conversation, turn, tool, question_id, value, at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                *(memory.conversation, memory.turn, memory.tool, memory.question_id),
-                *(rows.dump(memory.value), write.ask.updated_at),
-            ),
-        )

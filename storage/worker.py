@@ -24,10 +24,10 @@ MAX_BATCH: Final = 256
 class Job(Generic[C, T]):
     """One piece of work on a ``C``, and what came of it: ``error``, or else the result."""
 
-    __slots__ = ("_future", "_result", "_run", "error")
+    __slots__ = ("_future", "_result", "error", "run")
 
     def __init__(self, run: Callable[[C], T], future: asyncio.Future[T]) -> None:
-        self._run = run
+        self.run = run
         self._future = future
         self._result: T | None = None
         self.error: Exception | None = None
@@ -36,7 +36,7 @@ class Job(Generic[C, T]):
         """Runs it, once more if need be; an error is kept for the caller."""
         self._result = self.error = None
         try:
-            self._result = self._run(on)
+            self._result = self.run(on)
         except Exception as error:  # noqa: BLE001 it is raised again where the job came from
             self.error = error
 

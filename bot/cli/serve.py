@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import resource
 import signal
@@ -17,11 +16,11 @@ from bot.cli.output import result, say
 from bot.config import Settings
 from bot.config_file import load
 from bot.configured import callbacks_of, database_of, routes_of
+from bot.tuning import tune
 
 CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
 _FILES: Final = 65_536
 """Open files (each waiting agent is one) that are asked for, as far as the system allows."""
-_GC_THRESHOLD: Final = 50_000
 
 logger = logging.getLogger(__name__)
 
@@ -98,16 +97,9 @@ async def _serve(settings: Settings) -> None:
             result(f"public on {running.public_url}")
         if settings.agents:
             say(f"The inbox, for people only: {running.inbox_url}")
-        _settle_memory()
+        tune()
         await stop.wait()
         logger.info("stopping")
-
-
-def _settle_memory() -> None:
-    """What start-up made is there for good: the collector need not look at it again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_GC_THRESHOLD, 20, 100)
 
 
 def _raise_file_limit() -> None:

@@ -41,6 +41,7 @@ from bot.labels import Labels
 from bot.ports import Surface, Write
 from bot.service import Service
 from bot.showing import Shower
+from bot.tuning import tune
 from bot.walker import start
 from storage.sqlite import SqliteStore
 
@@ -109,6 +110,7 @@ async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> Non
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
+        tune()  # as `answerback serve` does
         sys.stdout.write(f"{runner.addresses[0][1]}\n")
         sys.stdout.flush()
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)

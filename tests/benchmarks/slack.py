@@ -39,6 +39,7 @@ from bot.labels import Labels
 from bot.ports import Write
 from bot.service import Service
 from bot.showing import Shower
+from bot.tuning import tune
 from bot.view import view_of
 from bot.walker import start
 from storage.sqlite import SqliteStore
@@ -113,6 +114,7 @@ async def serve(kind: str, port: int, folder: str, api_url: str) -> None:
             app.router.add_post(PATH, _bare if kind == "aiohttp" else _bolt())
         else:
             app.add_routes(await _answerback(kind, Path(folder), api_url, stack))
+            tune()  # as `answerback serve` does
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()

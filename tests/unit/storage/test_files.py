@@ -266,7 +266,10 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     await store.delivery("msg_1")
     await store.close()
     # A partial index holds the open or pending rows only, in the order that is asked for.
-    allowed = ("counters", "asks USING INDEX asks_behind", "deliveries USING INDEX deliveries_due")
+    # What a batch hands in as one JSON text is read whole, of course.
+    handed_in = ("json_each VIRTUAL TABLE", "s VIRTUAL TABLE")
+    indexes = ("asks USING INDEX asks_behind", "deliveries USING INDEX deliveries_due")
+    allowed = ("counters", *handed_in, *indexes)
     plan = sqlite3.connect(path)
     selected = [
         s for s in statements if s.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE"))

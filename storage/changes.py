@@ -1,0 +1,156 @@
+"""Changes of asks, a batch at a time: read together, decided one by one, written together.
+
+Every SQLite call hands the interpreter's lock over and has to win it back from a busy event loop;
+a click that made five calls of its own would wait for it five times. So the clicks of a batch share
+theirs: one reads all their asks, one looks for deliveries seen before, three write. What is not a
+plain step in mid-form (an end, another place, a webhook, a memory) is written on its own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from bot.ask import Ask
+from bot.ports import Decision, Write
+from storage import asks, outbox, rows
+
+T = TypeVar("T")
+
+_LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
+    FROM asks WHERE id IN (SELECT value FROM json_each(?))"""
+_SEEN: Final = (
+    """SELECT json_group_array(id) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
+)
+_STEP: Final = """UPDATE asks SET revision = s.value ->> 2, updated_at = s.value ->> 3,
+        shown_revision = s.value ->> 4, state = s.value ->> 5
+    FROM json_each(?) AS s WHERE asks.id = s.value ->> 0 AND asks.revision = s.value ->> 1"""
+_RECORD: Final = """INSERT INTO record (ask_id, at, kind, entry)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)"""
+_NOTE_SEEN: Final = (
+    """INSERT INTO seen (id, at) SELECT value ->> 0, value ->> 1 FROM json_each(?)"""
+)
+
+
+class ChangeJob(Generic[T]):
+    """One change to be decided: what `bot.ports.Store.change` was given."""
+
+    __slots__ = ("_batch", "_decide", "ask_id", "delivery")
+
+    def __init__(
+        self,
+        batch: Batch,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        delivery: str | None,
+    ) -> None:
+        self.ask_id = ask_id
+        self.delivery = delivery
+        self._batch = batch
+        self._decide = decide
+
+    def __call__(self, db: sqlite3.Connection) -> tuple[T, bool]:
+        """Decides, and has what is to be stored stored, before the transaction ends."""
+        ask = self._batch.ask(self.ask_id)
+        decision = self._decide(ask)
+        write = decision.write
+        if self._batch.seen(self.delivery):
+            return decision.result, True
+        if write is not None:
+            if ask is None:
+                raise AssertionError(f"there is no ask {self.ask_id} to be changed")
+            self._batch.store(db, ask, write, self.delivery)
+        return decision.result, False
+
+
+class Batch:
+    """What the changes of one transaction have read and are about to write."""
+
+    def __init__(self, requests: rows.RequestCache) -> None:
+        self._requests = requests
+        self._asks: dict[str, Ask] = {}
+        self._seen: set[str] = set()
+        self._noted: list[tuple[str, float]] = []
+        self._steps: dict[str, rows.Row] = {}
+        """The row of `_STEP` of each ask that moved: its id, the revision on disk, its new columns."""
+        self._entries: list[rows.Row] = []
+
+    def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
+        """Reads what the changes among ``runs`` will want, and forgets the last transaction."""
+        self._asks, self._seen, self._noted, self._steps, self._entries = {}, set(), [], {}, []
+        changes = [run for run in runs if isinstance(run, ChangeJob)]
+        if not changes:
+            return
+        ids = _text(sorted({change.ask_id for change in changes}))
+        for row in from_json(db.execute(_LOAD, (ids,)).fetchone()[0]):
+            ask = asks.ask(db, self._requests, row)
+            self._asks[ask.id] = ask
+        deliveries = [change.delivery for change in changes if change.delivery is not None]
+        if deliveries:
+            found = db.execute(_SEEN, (_text(deliveries),)).fetchone()[0]
+            self._seen = set(from_json(found))
+
+    def ask(self, ask_id: str) -> Ask | None:
+        """The ask as the changes before this one left it."""
+        return self._asks.get(ask_id)
+
+    def seen(self, delivery: str | None) -> bool:
+        """Whether a change with this delivery's id was stored before."""
+        return delivery in self._seen
+
+    def store(self, db: sqlite3.Connection, old: Ask, write: Write, delivery: str | None) -> None:
+        """Takes a plain step down for `finish`; writes everything else at once."""
+        new = write.ask
+        if new.id != old.id:
+            raise AssertionError(f"a decision about {old.id} stored {new.id}")
+        if rows.searched(new) == rows.searched(old) and not write.deliveries and not write.memory:
+            entries = rows.entry_rows(new.id, write.entries)
+            columns = (new.revision, new.updated_at, new.shown_revision, rows.state(new))
+            on_disk = self._steps[new.id][1] if new.id in self._steps else old.revision
+            self._steps[new.id] = (new.id, on_disk, *columns)
+            self._entries += entries
+        else:
+            self.finish(db)
+            asks.update(db, old, new)
+            insert_beside(db, write)
+        self._asks[new.id] = new
+        if delivery is not None:
+            self._seen.add(delivery)
+            self._noted.append((delivery, new.updated_at))
+
+    def finish(self, db: sqlite3.Connection) -> None:
+        """Writes what was taken down."""
+        if self._steps:
+            written = db.execute(_STEP, (_text(list(self._steps.values())),)).rowcount
+            if written != len(self._steps):
+                raise sqlite3.IntegrityError("an ask is not at its revision in its own transaction")
+        if self._entries:
+            db.execute(_RECORD, (_text(self._entries),))
+        if self._noted:
+            db.execute(_NOTE_SEEN, (_text(self._noted),))
+        self._steps, self._entries, self._noted = {}, [], []
+
+
+def insert_beside(db: sqlite3.Connection, write: Write) -> None:
+    """What one transaction stores besides the ask."""
+    if write.entries:
+        asks.add_entries(db, [(write.ask.id, entry) for entry in write.entries])
+    if write.deliveries:
+        outbox.insert(db, write.deliveries)
+    if (memory := write.memory) is not None:
+        db.execute(
+            "INSERT OR REPLACE INTO remembered (conversation, turn, tool, question_id, value, at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                *(memory.conversation, memory.turn, memory.tool, memory.question_id),
+                *(rows.dump(memory.value), write.ask.updated_at),
+            ),
+        )
+
+
+def _text(value: Any) -> str:
+    """A parameter for json_each."""
+    return to_json(value).decode()
