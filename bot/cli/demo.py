@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -23,6 +24,8 @@ from bot.submission import Submission
 
 _PORT: Final = 8420
 _PATIENCE: Final = 3600.0
+_LAST_PAGE: Final = 2.0
+"""Seconds that the page stays up after the form is answered."""
 FORM: Final[dict[str, object]] = {
     "questions": [
         {
@@ -67,16 +70,12 @@ def command(
     """
     logs.configure("warning", None)
     with tempfile.TemporaryDirectory(prefix="answerback-demo-") as folder:
-        ask = asyncio.run(_demo(Path(folder), _port(port), browser))
-    if ask is None:
-        sys.exit(130)
-    tool_result = result_of(ask)
-    say("")
-    say(f"The ask is {ask.status.value.replace('_', ' ')}. The agent gets this tool result:")
-    result(as_json(tool_result.model_dump() if tool_result else None))
+        if not asyncio.run(_demo(Path(folder), _port(port), browser)):
+            sys.exit(130)
 
 
-async def _demo(folder: Path, port: int, browser: bool) -> Ask | None:
+async def _demo(folder: Path, port: int, browser: bool) -> bool:
+    """Whether the form was walked to an end; False when the person gave up before."""
     # Not read from anywhere: what is configured here has nothing to do with the demo.
     settings = Settings.model_construct(
         server=Server(port=port), storage=Storage(url=f"sqlite:///{folder / 'demo.db'}")
@@ -95,7 +94,17 @@ async def _demo(folder: Path, port: int, browser: bool) -> Ask | None:
         if browser and _has_browser():
             await asyncio.to_thread(webbrowser.open, address)
         with console.status("Waiting for your answers… (Ctrl-C ends the demo)"):
-            return await _answered(running, submitted.ask.id, stop)
+            ask = await _answered(running, submitted.ask.id, stop)
+        if ask is None:
+            return False
+        tool_result = result_of(ask)
+        say("")
+        say(f"The ask is {ask.status.value.replace('_', ' ')}. The agent gets this tool result:")
+        result(as_json(tool_result.model_dump() if tool_result else None))
+        with contextlib.suppress(TimeoutError):
+            # The browser is still to be shown how it ended, by the page that it is sent on to.
+            await asyncio.wait_for(stop.wait(), _LAST_PAGE)
+        return True
 
 
 async def _answered(running: app.Running, ask_id: str, stop: asyncio.Event) -> Ask | None:
