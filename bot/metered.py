@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from bot.api.metrics import Metrics
 from bot.ask import Ask
-from bot.ports import Acted, Actor, Created, Decision, Existing, Idempotency, Rejected, Write
+from bot.ports import Acted, Actor, Decision, Rejected, Write
 from bot.service import Service
+from bot.stored import Created, Existing, Idempotency
 from bot.walker import Action
 from storage.sqlite import SqliteStore
 

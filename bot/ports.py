@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from bot.ask import Ask, Destination, Entry, Status, Thread
 from bot.errors import Problem
 from bot.form import Question
+from bot.stored import Created, Existing, Idempotency, Page, StoredEntry
 from bot.walker import Action, Person
 
 T = TypeVar("T")
@@ -268,46 +269,6 @@ class Decision(Generic[T]):
 
     write: Write | None
     result: T
-
-
-@dataclass(frozen=True, slots=True)
-class Idempotency:
-    """An agent's own key for a submission, and a digest of what it submitted."""
-
-    agent: str
-    key: str
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """The ask was stored."""
-
-    ask: Ask
-
-
-@dataclass(frozen=True, slots=True)
-class Existing:
-    """The idempotency key had been used: the first ask as it stands, and whether the body was the same."""
-
-    ask: Ask
-    same_body: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
-    """A line of the record with its number: growing over the whole store, not without gaps."""
-
-    seq: int
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """Some rows and the cursor of the next page (None: that was all)."""
-
-    rows: tuple[T, ...]
-    after: str | None
 
 
 class Store(Protocol):

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 
 from bot.ask import Ask, Status, options_json
 from bot.dialects import registry
-from bot.ports import StoredDelivery, StoredEntry
+from bot.ports import StoredDelivery
+from bot.stored import StoredEntry
 from bot.view import View, view_of
 from bot.walker import Person
 

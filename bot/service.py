@@ -26,15 +26,14 @@ from bot.ports import (
     Clock,
     Decision,
     DeliveryState,
-    Page,
     Rejected,
     Store,
     StoredDelivery,
-    StoredEntry,
     Surface,
     Write,
 )
 from bot.signals import Follower
+from bot.stored import Page, StoredEntry
 from bot.submission import Agent, Routes, Submission
 from bot.submitting import Submitted, Submitting
 from bot.walker import Action, Answer, Refused, Source, Submit

@@ -15,7 +15,8 @@ from bot.commits import Commits
 from bot.dialects import registry
 from bot.errors import InvalidCallError, Problem, ProblemError
 from bot.form import Form
-from bot.ports import Created, Existing, Idempotency, Write
+from bot.ports import Write
+from bot.stored import Created, Existing, Idempotency
 from bot.submission import Agent, Plan, Routes, Submission, plan
 from bot.view import can_remember
 from bot.walker import Answer, Source, start

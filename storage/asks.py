@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bot.ask import Ask, Entry
-from bot.ports import Page, Shown, StoredEntry
+from bot.ports import Shown
+from bot.stored import Page, StoredEntry
 from storage import rows
 
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"

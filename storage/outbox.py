@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from bot.ports import Delivery, Page, StoredDelivery
+from bot.ports import Delivery, StoredDelivery
+from bot.stored import Page
 from storage import asks, rows
 
 # A delivery waits for every earlier one of its ask that is still pending. The index holds the

@@ -18,18 +18,8 @@ from pydantic import JsonValue
 
 from bot.ask import Ask, Entry, Status
 from bot.errors import StoreError
-from bot.ports import (
-    Created,
-    Decision,
-    DeliveryState,
-    Existing,
-    Idempotency,
-    Page,
-    Shown,
-    StoredDelivery,
-    StoredEntry,
-    Write,
-)
+from bot.ports import Decision, DeliveryState, Shown, StoredDelivery, Write
+from bot.stored import Created, Existing, Idempotency, Page, StoredEntry
 from storage import asks, outbox, rows
 from storage.changes import Batch, ChangeJob, insert_beside
 from storage.connections import Connections

@@ -12,7 +12,7 @@ from adapters.web import limits, pages, render
 from adapters.web.front import NAME, Front
 from bot.ask import Ask
 from bot.errors import StoreError
-from bot.ports import Page
+from bot.stored import Page
 
 logger = logging.getLogger(__name__)
 

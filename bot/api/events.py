@@ -12,8 +12,8 @@ from aiohttp_sse import EventSourceResponse, sse_response
 from bot.api.bodies import dump_json
 from bot.api.calls import Call
 from bot.errors import ProblemError
-from bot.ports import StoredEntry
 from bot.presenting import EVENT_NAMES, ask_json, entry_json
+from bot.stored import StoredEntry
 
 HEARTBEAT: Final = 15.0
 """Seconds between comments that keep proxies from closing a silent stream."""

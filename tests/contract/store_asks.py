@@ -9,15 +9,8 @@ from dataclasses import replace
 from bot import ask as asks
 from bot.ask import Ask, Destination, Escalation, Thread
 from bot.errors import StoreError
-from bot.ports import (
-    Created,
-    Decision,
-    Existing,
-    Idempotency,
-    Memory,
-    Store,
-    Write,
-)
+from bot.ports import Decision, Memory, Store, Write
+from bot.stored import Created, Existing, Idempotency
 from tests.contract.store_examples import (
     ANN,
     answering,

@@ -12,14 +12,8 @@ from pydantic import JsonValue
 
 from bot.ask import Destination, Entry, Status
 from bot.errors import StoreError
-from bot.ports import (
-    Created,
-    DeliveryState,
-    Idempotency,
-    Memory,
-    Store,
-    Write,
-)
+from bot.ports import DeliveryState, Memory, Store, Write
+from bot.stored import Created, Idempotency
 from tests.contract.store_examples import (
     answering,
     ending,

@@ -11,7 +11,8 @@ import os
 import sys
 
 from bot.ask import Ask, Entry
-from bot.ports import Decision, Idempotency, Write
+from bot.ports import Decision, Write
+from bot.stored import Idempotency
 from storage.sqlite import SqliteStore
 from tests.contract.store_examples import new_ask
 

@@ -1,0 +1,50 @@
+"""What a store is told and what it answers, beside the asks and what is written with them. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from bot.ask import Ask, Entry
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """An agent's own key for a submission, and a digest of what it submitted."""
+
+    agent: str
+    key: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The ask was stored."""
+
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The idempotency key had been used: the first ask as it stands, and whether the body was the same."""
+
+    ask: Ask
+    same_body: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """A line of the record with its number: growing over the whole store, not without gaps."""
+
+    seq: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some rows and the cursor of the next page (None: that was all)."""
+
+    rows: tuple[T, ...]
+    after: str | None
