@@ -11,7 +11,7 @@ from bot.form import AnswerType, Option, Question
 from bot.presenting import ask_json, prompt_json
 from bot.view import Control, text_of, view_of
 from bot.walker import Answer, Back, Edit, EndTurn, Given, Other, Source
-from tests.unit.bot.test_dialects import after, asked
+from tests.unit.bot.dialect_parts import after, asked
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)
 OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))

@@ -1,0 +1,88 @@
+"""A call of every dialect, and asks made of them: what the tests of the dialects begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.ask import Ask, Change, Destination, Request, acted
+from bot.dialects import registry
+from bot.walker import Person, start
+
+OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ask_user": (
+        "ask_user",
+        {
+            "questions": [
+                {"id": "a", "text": "a?", "answer_type": "text"},
+                {"id": "b", "text": "b?", "answer_type": "text"},
+            ]
+        },
+    ),
+    "single": ("ask_user", {"question": "a?"}),
+    "ask_user_form": (
+        "ask_user",
+        {
+            "questions": [
+                {"question": "a?", "options": OPTIONS},
+                {"question": "b?", "options": OPTIONS},
+            ]
+        },
+    ),
+    "claude": (
+        "AskUserQuestion",
+        {
+            "questions": [
+                {"question": f"{q}?", "header": q, "options": OPTIONS, "multiSelect": q == "b"}
+                for q in "ab"
+            ]
+        },
+    ),
+    "question": (
+        "question",
+        {
+            "questions": [
+                {"id": q, "prompt": f"{q}?", "options": [{"value": "A", "label": "Ay"}]}
+                for q in "ab"
+            ]
+        },
+    ),
+    "tool_question": (
+        "tool_question",
+        {"tool": "git", "question": {"id": "a", "text": "a?", "answer_type": "text"}},
+    ),
+    "elicitation": (
+        "elicitation/create",
+        {
+            "message": "a?",
+            "requestedSchema": {
+                "type": "object",
+                "properties": {"n": {"type": "integer", "default": 2}},
+            },
+        },
+    ),
+}
+
+
+def asked(dialect: str) -> Ask:
+    name, arguments = CALLS[dialect]
+    found, form = registry.parse_call(name, arguments)
+    assert found == dialect
+    request = Request(name=name, dialect=dialect, arguments=arguments, form=form)
+    return Ask(
+        id="ask_1",
+        created_at=0,
+        updated_at=0,
+        request=request,
+        destination=Destination(surface="web"),
+        responders=("anyone",),
+        walk=start(form),
+    )
+
+
+def after(ask: Ask, *actions: Any) -> Ask:
+    for action in actions:
+        change = acted(ask, action, at=1, by=Person(surface="web", user_id="u"))
+        assert isinstance(change, Change), change
+        ask = change.ask
+    return ask

@@ -1,0 +1,114 @@
+"""What the dialects give back beyond the vectors: every way an ask ends, in the shape that each promises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.ask import Reason, Status, ended
+from bot.dialects import registry
+from bot.walker import Answer, EndTurn, Other, Reply
+from tests.unit.bot.dialect_parts import CALLS, after, asked
+
+
+def outcome(dialect: str, how: str) -> Any:
+    ask = asked(dialect)
+    if len(ask.form.questions) > 1:
+        ask = after(ask, Answer(value="A"))
+    match how:
+        case "cancelled":
+            ask = after(ask, Reply(text="words"))
+        case "turn_ended":
+            ask = after(ask, EndTurn())
+        case "failed":
+            ask = ended(
+                ask, Status.FAILED, at=1, reason=Reason.NO_PROMPT_BACKEND, message="Do not retry."
+            ).ask
+        case _:
+            ask = ended(ask, Status(how), at=1, reason=Reason(how)).ask
+    return registry.result_of(ask)
+
+
+EXPECTED: dict[str, dict[str, Any]] = {
+    "ask_user": {
+        "cancelled": {"cancelled": True, "answered": {"a": "A"}, "reply": "words"},
+        "expired": {"cancelled": True, "answered": {"a": "A"}, "reason": "expired"},
+        "withdrawn": {"cancelled": True, "answered": {"a": "A"}, "reason": "withdrawn"},
+    },
+    "single": {
+        "cancelled": {"cancelled": True, "answered": {}, "reply": "words"},
+        "expired": {"cancelled": True, "answered": {}, "reason": "expired"},
+    },
+    "tool_question": {"withdrawn": {"cancelled": True, "answered": {}, "reason": "withdrawn"}},
+    "ask_user_form": {
+        "cancelled": {"freeText": "words"},
+        "expired": {"cancelled": True, "answers": ["A", None], "reason": "expired"},
+    },
+    "elicitation": {
+        "cancelled": {"action": "decline"},
+        "expired": {"action": "cancel"},
+        "withdrawn": {"action": "cancel"},
+    },
+}
+
+
+@pytest.mark.parametrize(("dialect", "how"), [(d, h) for d, hows in EXPECTED.items() for h in hows])
+def test_an_ask_that_ended_otherwise_gives_the_dialects_shape(dialect: str, how: str) -> None:
+    result = outcome(dialect, how)
+    assert (result.structured, result.is_error) == (EXPECTED[dialect][how], False)
+    assert json.loads(result.content) == result.structured
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_a_failure_is_an_error_in_words_save_where_the_tool_promises_otherwise(
+    dialect: str,
+) -> None:
+    result = outcome(dialect, "failed")
+    assert result.content == "Do not retry."
+    if dialect == "question":
+        assert not result.is_error
+        assert (result.structured["answers"], result.structured["cancelled"]) == ([], True)
+    else:
+        assert result.is_error
+        assert result.structured == {
+            "error": {"reason": "no_prompt_backend", "message": "Do not retry."}
+        }
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
+    assert outcome(dialect, "turn_ended") is None
+    assert registry.result_of(asked(dialect)) is None
+
+
+def test_claude_is_told_in_text_how_it_ended() -> None:
+    assert outcome("claude", "cancelled").content == "[cancelled by user]\nwords"
+    assert outcome("claude", "expired").content == "[no answer: expired]"
+    structured = outcome("claude", "withdrawn").structured
+    assert (structured["answers"], structured["cancelled"], structured["reason"]) == (
+        {"a?": "A"},
+        True,
+        "withdrawn",
+    )
+
+
+def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> None:
+    other = registry.result_of(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
+    nothing = registry.result_of(after(asked("claude"), Answer(value="A"), Answer(value=[])))
+    assert other is not None
+    assert nothing is not None
+    assert other.content == "a?\nA\n\nb?\nmy, own"
+    assert nothing.content == "a?\nA\n\nb?\n(none selected)"
+
+
+def test_question_tells_a_line_an_answer() -> None:
+    ask = after(asked("question"), Answer(value="A"), Other(text="mine"))
+    assert ask.open
+    cancelled = registry.result_of(after(ask, Reply(text="stop")))
+    assert cancelled is not None
+    assert (
+        cancelled.content
+        == "User cancelled the questions: stop\nQ1: user selected: 1. Ay\nQ2: user wrote: mine"
+    )
