@@ -41,6 +41,7 @@ def who(person: Person) -> str:
 
 
 def answered(line: Line, labels: Labels) -> str:
+    """A question that was walked and, below it, what was answered; still to be escaped."""
     return f"{visible(line.question.text)}\n➜ {given(line, labels)}"
 
 
