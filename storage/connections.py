@@ -11,6 +11,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +26,10 @@ from storage.worker import Job
 
 logger = logging.getLogger(__name__)
 
+_WAL_PAUSE: Final = 0.01
+"""Seconds between two tries to switch the file to its log."""
+
 _PRAGMAS: Final = (
-    "journal_mode = WAL",
     "synchronous = FULL",
     "recursive_triggers = ON",  # else INSERT OR REPLACE deletes behind a trigger's back
     f"journal_size_limit = {64 * 1024 * 1024}",  # bytes the log is cut back to after a burst
@@ -255,12 +258,31 @@ class Connections:
     def _connect_writer(self) -> sqlite3.Connection:
         connection = self._connect()
         try:
+            _use_wal(connection, self._busy_timeout)
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
         except sqlite3.Error:
             connection.close()
             raise
         return connection
+
+
+def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
+    """Switches the file to its write-ahead log, which it then keeps.
+
+    Of two that switch at the same moment SQLite refuses one at once, whatever its busy timeout:
+    each would wait for the other. So the waiting, of ``patience`` seconds, is ours.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_WAL_PAUSE)
+        else:
+            return
 
 
 def _recognise(connection: sqlite3.Connection, path: Path) -> None:
