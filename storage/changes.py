@@ -9,6 +9,7 @@ plain step in mid-form (an end, another place, a webhook, a memory) is written o
 from __future__ import annotations
 
 import sqlite3
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, TypeVar
 
@@ -33,6 +34,10 @@ _RECORD: Final = """INSERT INTO record (ask_id, at, kind, entry)
 _NOTE_SEEN: Final = (
     """INSERT INTO seen (id, at) SELECT value ->> 0, value ->> 1 FROM json_each(?)"""
 )
+
+_KEPT: Final = 256
+_SMALL: Final = 20_000
+"""Characters and options of a form that is kept, at the most: all that are kept take a few megabytes."""
 
 
 class ChangeJob(Generic[T]):
@@ -71,6 +76,9 @@ class Batch:
 
     def __init__(self, requests: rows.RequestCache) -> None:
         self._requests = requests
+        self._kept: OrderedDict[str, Ask] = OrderedDict()
+        """The asks that changed last, as they are on disk: who clicks goes on clicking."""
+        self._version = 0
         self._asks: dict[str, Ask] = {}
         self._seen: set[str] = set()
         self._noted: list[tuple[str, float]] = []
@@ -84,10 +92,21 @@ class Batch:
         changes = [run for run in runs if isinstance(run, ChangeJob)]
         if not changes:
             return
-        ids = _text(sorted({change.ask_id for change in changes}))
-        for row in from_json(db.execute(_LOAD, (ids,)).fetchone()[0]):
-            ask = asks.ask(db, self._requests, row)
-            self._asks[ask.id] = ask
+        (version,) = db.execute("PRAGMA data_version").fetchone()
+        if version != self._version:  # somebody else wrote
+            self._kept.clear()
+            self._version = version
+        wanted = {change.ask_id for change in changes}
+        self._asks = {ask_id: self._kept[ask_id] for ask_id in wanted & self._kept.keys()}
+        if missing := wanted - self._asks.keys():
+            found = db.execute(_LOAD, (_text(sorted(missing)),)).fetchone()[0]
+            for row in from_json(found):
+                ask = asks.ask(db, self._requests, row)
+                self._asks[ask.id] = ask
+                if _is_small(ask):
+                    self._kept[ask.id] = ask
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
         deliveries = [change.delivery for change in changes if change.delivery is not None]
         if deliveries:
             found = db.execute(_SEEN, (_text(deliveries),)).fetchone()[0]
@@ -117,9 +136,23 @@ class Batch:
             asks.update(db, old, new)
             insert_beside(db, write)
         self._asks[new.id] = new
+        self._keep(new)
         if delivery is not None:
             self._seen.add(delivery)
             self._noted.append((delivery, new.updated_at))
+
+    def _keep(self, ask: Ask) -> None:
+        """What is kept stays what is on disk."""
+        if self._kept.pop(ask.id, None) is not None and ask.open:
+            self._kept[ask.id] = ask
+
+    def drop(self, ask_id: str) -> None:
+        """An ask's row is written by somebody else than a change."""
+        self._kept.pop(ask_id, None)
+
+    def forget(self) -> None:
+        """The transaction was not committed, or nobody knows whether it was."""
+        self._kept.clear()
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Writes what was taken down."""
@@ -132,6 +165,12 @@ class Batch:
         if self._noted:
             db.execute(_NOTE_SEEN, (_text(self._noted),))
         self._steps, self._entries, self._noted = {}, [], []
+
+
+def _is_small(ask: Ask) -> bool:
+    questions = ask.form.questions
+    size = sum(len(q.text) + len(q.context or "") + 100 * len(q.options) for q in questions)
+    return size <= _SMALL
 
 
 def insert_beside(db: sqlite3.Connection, write: Write) -> None:

@@ -122,11 +122,13 @@ class Connections:
             connection = self._begin()
             if not self._attempt_all(jobs, connection):
                 connection.rollback()
+                self._batch.forget()
                 # Nobody of this batch is stored: each is run again on its own.
                 for one in jobs if len(jobs) > 1 else ():
                     self.write([one])
                 return
         except sqlite3.Error as error:
+            self._batch.forget()
             self._fail(jobs, error)
             if _code(error) != sqlite3.SQLITE_BUSY:
                 self.close()
@@ -217,6 +219,7 @@ class Connections:
         logger.error(
             "commit failed", extra={"action": "commit", "error": in_words(self.path, error)}
         )
+        self._batch.forget()
         unknown = " Whether the last change is stored is not known: read again before trying again."
         self._fail(jobs, error, OutcomeUnknownError, unknown)
         self.close()

@@ -156,7 +156,12 @@ class SqliteStore:
 
     async def shown(self, ask_id: str, shown: Shown) -> None:
         """Notes what the live message shows; an older revision than the one noted is ignored."""
-        await self._write(lambda db: asks.shown(db, ask_id, shown))
+
+        def run(db: sqlite3.Connection) -> None:
+            self._batch.drop(ask_id)
+            asks.shown(db, ask_id, shown)
+
+        await self._write(run)
 
     async def behind(self, limit: int) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first."""

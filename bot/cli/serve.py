@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+import uvloop
 
 from bot import app, logs
 from bot.cli.output import result, say
@@ -46,7 +47,8 @@ def command(
         return
     logs.configure(settings.log.level, settings.log.format)
     _raise_file_limit()
-    asyncio.run(_serve(settings))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
 
 
 def _summary(settings: Settings) -> list[str]:

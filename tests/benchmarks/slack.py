@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 import aiohttp
+import uvloop
 from aiohttp import web
 from rich.console import Console
 from rich.table import Table
@@ -346,6 +347,9 @@ def report(rows: Mapping[str, Sequence[float]]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        asyncio.run(serve(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]))
+        # Answerback on the loop that `answerback serve` runs on, the floors on what they come with
+        loop = None if sys.argv[2] in {"aiohttp", "bolt"} else uvloop.new_event_loop
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(serve(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]))
     else:
         asyncio.run(main())
