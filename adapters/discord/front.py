@@ -5,7 +5,6 @@ https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,7 @@ from aiohttp import web
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic import JsonValue
+from pydantic_core import from_json, to_json
 
 from adapters.discord.blocks import Json
 from adapters.discord.inbound import Callback
@@ -82,13 +82,11 @@ class Front:
 
 def _object(raw: bytes) -> Json | None:
     try:
-        body: JsonValue = json.loads(raw)
-    except (ValueError, RecursionError):
+        body: JsonValue = from_json(raw)
+    except ValueError:
         return None
     return body if isinstance(body, dict) else None
 
 
 def _json(callback: Json) -> web.Response:
-    return web.Response(
-        body=json.dumps(callback, separators=(",", ":")).encode(), content_type="application/json"
-    )
+    return web.Response(body=to_json(callback), content_type="application/json")

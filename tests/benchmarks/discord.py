@@ -24,6 +24,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import aiohttp
+import uvloop
 from aiohttp import web
 from nacl.signing import SigningKey
 from rich.console import Console
@@ -330,6 +331,7 @@ def resident(pid: int) -> float:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        asyncio.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
     else:
         asyncio.run(measure(int(sys.argv[1]) if sys.argv[1:] else CLICKS, Console()))
