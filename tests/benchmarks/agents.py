@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+import uvloop
 from aiohttp import web
 
 COUNTS: Final = tuple(
@@ -104,7 +105,8 @@ def bare() -> None:
         sys.stdout.flush()
         await asyncio.Event().wait()
 
-    asyncio.run(serve())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve())
 
 
 class Agents:
