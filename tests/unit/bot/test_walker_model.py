@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -114,5 +115,5 @@ class WalkedForms(RuleBasedStateMachine):
         assert Walk.model_validate_json(self.walk.model_dump_json()) == self.walk
 
 
-TestWalkedForms = WalkedForms.TestCase
-TestWalkedForms.settings = settings(max_examples=2_000, stateful_step_count=15, deadline=None)
+WalkedForms.TestCase.settings = settings(max_examples=2_000, stateful_step_count=12, deadline=None)
+TestWalkedForms = pytest.mark.timeout(600)(WalkedForms.TestCase)
