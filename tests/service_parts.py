@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import JsonValue
 
 from bot.ask import Ask, Destination, Thread
-from bot.errors import PlatformError
 from bot.ports import Actor, Asks, Shown
 from bot.submission import Submission, read_submission
 from bot.walker import Person
@@ -51,7 +50,7 @@ class FakeSurface:
         self.reminders: list[tuple[str, int]] = []
         self.notes: list[tuple[str, Destination]] = []
         self.groups: dict[str, frozenset[str]] = {}
-        self.failures: list[PlatformError] = []
+        self.failures: list[Exception] = []
         self.not_ready: str | None = None
         self.changed = asyncio.Condition()
         self.hold: asyncio.Event | None = None

@@ -25,13 +25,18 @@ class Parts:
     web: FakePage
 
     def service(
-        self, rules: Rules | None = None, *, inquiry: bool = False, routes: Routes | None = None
+        self,
+        rules: Rules | None = None,
+        *,
+        inquiry: bool = False,
+        routes: Routes | None = None,
+        surfaces: tuple[str, ...] = ("chat", "web"),
     ) -> Service:
         """A service; another one on the same parts is what a restart is."""
         return Service(
             self.store,
             self.clock,
-            {"chat": self.chat, "web": self.web},
+            {s.name: s for s in (self.chat, self.web) if s.name in surfaces},
             known_surfaces=frozenset({"pager"}),
             routes=routes,
             rules=rules,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import pytest
 from pydantic import JsonValue
 
 from bot.ask import Ask, Reason, Status
@@ -50,9 +51,10 @@ async def running(
     rules: Rules | None = None,
     inquiry: ScriptedInquiry | None = None,
     routes: Routes | None = None,
+    surfaces: tuple[str, ...] = ("chat", "web"),
 ) -> AsyncIterator[tuple[Service, Shower]]:
     """A service with its background at work; leaving the context is what a stop is."""
-    service = parts.service(rules, inquiry=inquiry is not None, routes=routes)
+    service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
     shower = Shower(service, first_pause=0.01)
     upkeep = Upkeep(service, shower, inquiry)
     service.hooks.show = lambda ask: shower.poke(ask.id)
@@ -323,3 +325,53 @@ async def test_an_inquiry_that_a_stop_cut_off_is_put_again_after_the_start(parts
     assert ask.inquiring
     async with running(parts, rules, ScriptedInquiry(answer=False)) as (service, _):
         assert (await ended(service, ask)).status is Status.ANSWERED
+
+
+async def test_a_defect_in_showing_one_ask_is_logged_and_leaves_the_others_alone(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(parts) as (service, _):
+        parts.chat.failures.append(RuntimeError("a renderer broke"))
+        broken = await submit(service)
+        await parts.chat.until(lambda: not parts.chat.failures)
+        fine = await submit(service)
+        await parts.chat.until(shows(parts, fine, 1))
+        assert broken.id not in parts.chat.messages
+    (logged,) = [record for record in caplog.records if record.message == "Showing failed"]
+    assert (vars(logged)["ask_id"], logged.exc_info is not None) == (broken.id, True)
+
+
+async def test_an_ask_whose_surface_is_configured_no_more_waits_until_it_is_again(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, boolean("a"), boolean("b"), remind_after=[10])
+        await shower.idle()
+    await service.act(ask.id, Answer(value=True), actor())
+    async with running(parts, surfaces=("web",)) as (_, shower):
+        await parts.clock.advance(11)
+        await shower.idle()
+    async with running(parts):
+        await parts.chat.until(shows(parts, ask, 2))
+        await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
+
+
+async def test_a_reminder_waits_for_the_message_it_points_at(parts: Parts) -> None:
+    parts.chat.hold = asyncio.Event()
+    async with running(parts) as (service, shower):
+        ask = await submit(service, remind_after=[10])
+        await parts.clock.advance(11)
+        parts.chat.hold.set()
+        await shower.idle()
+        assert parts.chat.reminders == []
+        await parts.clock.advance(31)
+        await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
+
+
+async def test_an_inquiry_whose_backend_is_configured_no_more_fails_in_words(parts: Parts) -> None:
+    rules, call = _inquired()
+    ask = (await parts.service(rules, inquiry=True).submit(ask_user().model_copy(update=call))).ask
+    async with running(parts, rules) as (service, _):
+        done = await ended(service, ask)
+    assert done.outcome is not None
+    assert "inquiry.url" in (done.outcome.message or "")
