@@ -41,6 +41,11 @@ _WORDS: Final = {
     "greater_than": "must be a number greater than 0",
 }
 """What pydantic finds, in the words of JSON; what is not here is told in pydantic's own."""
+_CHOICES: Final = {
+    "to": "must be a string or an object",
+    "responders": 'must be an array of ids, or "anyone"',
+}
+"""Fields that may be of several types."""
 
 
 def _text(value: str) -> str:
@@ -190,7 +195,8 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
         where = schemas.pointer(path)
         code = _CODES.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
-        words = _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
+        several = _CHOICES.get(name) if code == "wrong_type" else None
+        words = several or _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
         message = f"{name} {words}."
         found.setdefault(where, Problem(pointer=where, code=code, message=message))
     return tuple(found.values())
