@@ -54,6 +54,7 @@ class Names(AbstractResolver):
 
     def __init__(self) -> None:
         self.answers: dict[str, list[list[str]]] = {}
+        self.closed = False
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -73,7 +74,7 @@ class Names(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        pass
+        self.closed = True
 
 
 @dataclass

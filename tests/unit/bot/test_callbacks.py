@@ -148,6 +148,16 @@ async def test_a_name_gives_only_those_of_its_addresses_that_may_be_reached() ->
         await resolver.resolve("empty.example", 80)
 
 
+async def test_what_a_resolver_gives_that_is_no_address_is_refused() -> None:
+    names = Names()
+    names.answers["odd.example"] = [["not-an-address"]]
+    resolver = GuardedResolver(AddressRules(), names)
+    with pytest.raises(AddressRefusedError, match="not-an-address is no address"):
+        await resolver.resolve("odd.example", 80)
+    await resolver.close()
+    assert names.closed
+
+
 async def test_a_submission_with_a_callback_that_may_not_be_is_refused_and_asks_nobody(
     tmp_path: Path,
 ) -> None:

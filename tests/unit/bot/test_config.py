@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from bot.config import Settings, is_loopback
 from bot.config_file import CUSTOMARY, keys, load
+from bot.configured import routes_of
 from bot.errors import ConfigError
 
 HASH = "sha256:" + "0" * 64
@@ -289,3 +290,20 @@ def test_loopback_addresses_need_no_token(host: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.0.1", "example.com"])
 def test_other_addresses_are_not_loopback(host: str) -> None:
     assert not is_loopback(host)
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"{tmp_path} cannot be read: Is a directory"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("to", ["slack:C2", "nowhere:C2"])
+def test_a_route_is_checked_to_where_it_escalates(tmp_path: Path, to: str) -> None:
+    escalate = f'{{ after = 60, to = "{to}" }}'
+    table = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\nescalate = {escalate}\n'
+    settings = load(written(tmp_path, table))
+    if to.startswith("slack"):
+        assert list(routes_of(settings).by_name) == ["ops"]
+    else:
+        with pytest.raises(ConfigError, match=r"^routes\.ops\.escalate\.to: "):
+            routes_of(settings)

@@ -73,6 +73,11 @@ def test_null_for_an_optional_field_is_not_given() -> None:
             {"questions": [{"question": "a?", "header": "h", "options": OPTIONS}] * 2},
             [("/questions/1/question", "duplicate_question")],
         ),
+        (
+            "AskUserQuestion",
+            {"questions": [{"header": "h", "options": OPTIONS}]},
+            [("/questions/0/question", "required")],
+        ),
         ("elicitation/create", {"message": "a"}, [("/requestedSchema", "schema_required")]),
         (
             "elicitation/create",

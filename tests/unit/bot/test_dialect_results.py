@@ -112,3 +112,11 @@ def test_question_tells_a_line_an_answer() -> None:
         cancelled.content
         == "User cancelled the questions: stop\nQ1: user selected: 1. Ay\nQ2: user wrote: mine"
     )
+
+
+@pytest.mark.parametrize("how", ["expired", "withdrawn"])
+def test_question_says_why_nobody_answered(how: str) -> None:
+    structured = outcome("question", how).structured
+    assert (structured["cancelled"], structured["reason"]) == (True, how)
+    assert [answer["id"] for answer in structured["answers"]] == ["a"]
+    assert "reason" not in outcome("question", "cancelled").structured

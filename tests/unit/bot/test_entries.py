@@ -294,3 +294,11 @@ def test_json_that_cannot_be_taken_is_refused_in_words(text: str, words: str) ->
 @pytest.mark.parametrize("value", [None, True, "a", 1, 1.5, [1, {"a": []}], {"a": {"b": None}}])
 def test_json_that_was_typed_is_the_value(value: JsonValue) -> None:
     assert text_value(f" {json.dumps(value)}\n") == value
+
+
+@pytest.mark.parametrize(
+    ("form", "words"), [("email", "an email address"), ("date", "a date, such as")]
+)
+def test_a_field_of_a_format_that_was_left_empty_says_what_it_takes(form: str, words: str) -> None:
+    told = entered({"type": "string", "format": form}, None)
+    assert str(told).startswith(f"x is required: must be {words}")

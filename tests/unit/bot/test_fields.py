@@ -76,6 +76,12 @@ def test_a_nullable_property_is_a_field_that_may_be_left_empty(node: JsonValue) 
         {"type": "object", "properties": {"x": {"anyOf": [{"type": "string"}, {"const": 1}]}}},
         {"type": "object", "properties": {"x": {"type": "string", "not": {"const": "a"}}}},
         {"type": "object", "properties": {"x": {"enum": [None]}}},
+        {"type": "object", "properties": {"x": {"enum": "a"}}},
+        {"type": "object", "properties": {"x": {"oneOf": [{"enum": ["a", "b"]}]}}},
+        {
+            "type": "object",
+            "properties": {"x": {"type": "string", "oneOf": [{"const": 1, "type": "string"}]}},
+        },
         {"type": "object", "properties": {"x": {"enum": ["a"], "const": "a"}}},
         {
             "type": "object",

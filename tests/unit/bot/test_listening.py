@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from bot.errors import ConfigError
-from bot.listening import address_of, bind
+from bot.listening import _sentence, address_of, bind
 
 
 async def test_port_0_takes_a_free_port() -> None:
@@ -32,3 +34,13 @@ async def test_a_port_in_use_is_named_with_the_key_to_change() -> None:
 async def test_an_address_that_is_not_ours_is_named(host: str) -> None:
     with pytest.raises(ConfigError, match=f"server.host {host} cannot be bound"):
         await bind(host, 0, "server")
+
+
+def test_a_port_that_only_root_may_have_is_named_with_the_key_to_change() -> None:
+    refused = PermissionError(
+        errno.EACCES, "Permission denied"
+    )  # what root, who runs CI, never gets
+    assert _sentence(refused, "127.0.0.1", 80, "server") == (
+        "Port 80 is reserved for root: choose one above 1023 with server.port or "
+        "ANSWERBACK_SERVER__PORT."
+    )

@@ -3,88 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 import pytest
-from pydantic import JsonValue
 
-from bot.ask import Ask, Reason, Status
+from bot.ask import Reason, Status
 from bot.errors import (
     GoneError,
-    InquiryError,
     RateLimitedError,
     RefusedError,
     UnauthorizedError,
     UnavailableError,
 )
-from bot.form import Question
 from bot.ports import Acted
-from bot.routing import Rules
-from bot.service import Service
-from bot.showing import Shower
 from bot.submission import Route, Routes
-from bot.upkeep import Upkeep
 from bot.walker import Answer
 from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.unit.bot.background_parts import (
+    ScriptedInquiry,
+    ended,
+    inquired,
+    running,
+    shows,
+    submit,
+)
 from tests.unit.bot.conftest import Parts
-
-
-class ScriptedInquiry:
-    """An inquiry backend that answers what it was told to, or fails."""
-
-    def __init__(self, answer: JsonValue = None, error: str | None = None) -> None:
-        self.asked: list[str] = []
-        self._answer, self._error = answer, error
-
-    async def answer(self, ask: Ask, question: Question) -> JsonValue:
-        self.asked.append(question.id)
-        if self._error is not None:
-            raise InquiryError(self._error)
-        return self._answer
-
-
-@asynccontextmanager
-async def running(
-    parts: Parts,
-    rules: Rules | None = None,
-    inquiry: ScriptedInquiry | None = None,
-    routes: Routes | None = None,
-    surfaces: tuple[str, ...] = ("chat", "web"),
-) -> AsyncIterator[tuple[Service, Shower]]:
-    """A service with its background at work; leaving the context is what a stop is."""
-    service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
-    shower = Shower(service, first_pause=0.01)
-    upkeep = Upkeep(service, shower, inquiry)
-    service.hooks.show = lambda ask: shower.poke(ask.id)
-    service.hooks.due = upkeep.due
-    loop = asyncio.create_task(upkeep.run())
-    try:
-        yield service, shower
-    finally:
-        loop.cancel()
-        with suppress(asyncio.CancelledError):
-            await loop
-        await upkeep.stop()
-        await shower.stop()
-
-
-async def ended(service: Service, ask: Ask) -> Ask:
-    now = await service.wait(ask.id, WAIT)
-    assert now is not None
-    assert not now.open
-    return now
-
-
-async def submit(service: Service, *questions: dict[str, Any], **envelope: Any) -> Ask:
-    return (await service.submit(ask_user(*questions, **envelope))).ask
-
-
-def shows(parts: Parts, ask: Ask, revision: int) -> Callable[[], bool]:
-    return lambda: (
-        ask.id in parts.chat.messages and parts.chat.messages[ask.id].revision == revision
-    )
 
 
 async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts: Parts) -> None:
@@ -284,16 +226,8 @@ async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> 
     assert parts.chat.posts == 1
 
 
-def _inquired() -> tuple[Rules, dict[str, Any]]:
-    rules = Rules.model_validate(
-        {"tools": {"git": {"questions": {"force": {"target": "assistant"}}}}}
-    )
-    question = {"id": "force", "text": "Force?", "answer_type": "boolean"}
-    return rules, {"name": "tool_question", "arguments": {"tool": "git", "question": question}}
-
-
 async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Parts) -> None:
-    rules, call = _inquired()
+    rules, call = inquired()
     inquiry = ScriptedInquiry(answer=True)
     async with running(parts, rules, inquiry) as (service, _):
         done = await ended(service, (await service.submit(ask_user().model_copy(update=call))).ask)
@@ -307,7 +241,7 @@ async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Par
 
 
 async def test_an_inquiry_backend_that_fails_or_does_not_fit_fails_the_ask(parts: Parts) -> None:
-    rules, call = _inquired()
+    rules, call = inquired()
     for inquiry in (ScriptedInquiry(error="It is down."), ScriptedInquiry(answer="perhaps")):
         async with running(parts, rules, inquiry) as (service, _):
             done = await ended(
@@ -319,7 +253,7 @@ async def test_an_inquiry_backend_that_fails_or_does_not_fit_fails_the_ask(parts
 
 
 async def test_an_inquiry_that_a_stop_cut_off_is_put_again_after_the_start(parts: Parts) -> None:
-    rules, call = _inquired()
+    rules, call = inquired()
     service = parts.service(rules, inquiry=True)
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
     assert ask.inquiring
@@ -369,7 +303,7 @@ async def test_a_reminder_waits_for_the_message_it_points_at(parts: Parts) -> No
 
 
 async def test_an_inquiry_whose_backend_is_configured_no_more_fails_in_words(parts: Parts) -> None:
-    rules, call = _inquired()
+    rules, call = inquired()
     ask = (await parts.service(rules, inquiry=True).submit(ask_user().model_copy(update=call))).ask
     async with running(parts, rules) as (service, _):
         done = await ended(service, ask)

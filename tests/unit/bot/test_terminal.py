@@ -10,92 +10,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import PipeInput, create_pipe_input
-from prompt_toolkit.output.vt100 import Vt100_Output
 
-from bot.cli.answer import Walk, _picked
+from bot.cli.answer import _picked
 from bot.cli.prompting import Prompting
-from bot.client import Ask, AsyncClient
 from bot.labels import Labels
 from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
-
-ESC = "\x1b"
-CTRL_C = "\x03"
-
-
-class Screen:
-    """What was written to the terminal."""
-
-    encoding = "utf-8"
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, data: str) -> None:
-        """Takes what is printed."""
-        self.text += data
-
-    def flush(self) -> None:
-        """Does nothing: all is there."""
-
-    def isatty(self) -> bool:
-        """A terminal."""
-        return True
-
-
-class Terminal:
-    """A person at a terminal: types, and reads."""
-
-    def __init__(self, service: Served, keyboard: PipeInput, screen: Screen) -> None:
-        self.service = service
-        self.keyboard = keyboard
-        self.screen = screen
-        self.client = AsyncClient(service.url, patience=1.0)
-
-    async def asked(self, *questions: dict[str, Any], name: str = "ask_user", **more: Any) -> Ask:
-        """An open ask."""
-        return await self.client.submit(name, {"questions": list(questions)}, **more)
-
-    async def walked(self, ask: Ask, keys: str) -> Ask:
-        """The ask after somebody typed these keys."""
-        self.keyboard.send_text(keys)
-        async with asyncio.timeout(WAIT):
-            await self.walk().walk(ask)
-        return await self.client.get(ask.id)
-
-    def walk(self) -> Walk:
-        """A walk of the person at this terminal."""
-        return Walk(self.client, Prompting(Labels()), {"user_id": "ana", "name": "Ana"})
-
-    async def shows(self, words: str) -> None:
-        """Returns once the terminal shows these words."""
-        async with asyncio.timeout(WAIT):
-            while words not in self.screen.text:  # noqa: ASYNC110 - a terminal tells nobody
-                await asyncio.sleep(0.005)
+from tests.unit.bot.terminal_parts import (
+    CTRL_C,
+    ESC,
+    MANY,
+    SELECT,
+    Terminal,
+    question,
+    terminal_in,
+)
 
 
 @pytest.fixture
 async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    screen = Screen()
-    # No cursor reports: nobody would answer, and every prompt would wait a second for them.
-    size = Size(rows=50, columns=120)
-    output = Vt100_Output(screen, lambda: size, enable_cpr=False)  # type: ignore[arg-type] # as much of a file as is used
-    async with served(tmp_path) as service:
-        with create_pipe_input() as keyboard, create_app_session(keyboard, output):
-            made = Terminal(service, keyboard, screen)
-            yield made
-            await made.client.close()
-
-
-def question(answer_type: str, **more: Any) -> dict[str, Any]:
-    return {"id": "q", "text": "What now?", "answer_type": answer_type, **more}
-
-
-SELECT = question("select", options=["one", "two"])
-MANY = question("multi_select", options=["one", "two", "three"])
+    async with terminal_in(tmp_path) as made:
+        yield made
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import aiohttp
 import pytest
 
 from bot.api import events
+from bot.ask import Change, Entry
+from bot.ports import Acted
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 Event = tuple[str, str, Json]
@@ -89,6 +91,22 @@ async def test_a_stream_ends_when_the_service_stops(serve: Serve) -> None:
             api.running.service.stop_waiting()
             with pytest.raises(StopAsyncIteration):
                 await anext(stream)
+
+
+async def test_what_is_no_event_is_passed_over_and_a_commit_without_a_line_tells_nothing(
+    api: Served,
+) -> None:
+    service = api.running.service
+    ask = await api.asked()
+    await service.store.note(ask["id"], Entry(at=1.0, kind="note", body={"for": "operators"}))
+    async with asyncio.timeout(5), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+        stream = read(response)
+        assert (await anext(stream))[1] == "prompt"
+        done = await service.update(ask["id"], lambda ask, _at: Change(ask, ()))
+        assert isinstance(done, Acted)
+        _, ended = await api.act(ask, action="reply", text="no")
+        assert [name async for _, name, _ in stream] == ["answer", "outcome"]
+    assert ended["status"] == "cancelled"
 
 
 async def test_a_follower_that_leaves_leaves_nothing_behind(api: Served) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -19,6 +21,12 @@ def test_the_file_is_what_the_model_says(name: str) -> None:
     written = (MANIFESTS / name).read_text()
     assert written == schemas()[name], "run: python -m bot.api.manifests manifests"
     jsonschema.Draft202012Validator.check_schema(json.loads(written))
+
+
+def test_the_command_that_the_test_names_writes_the_files(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bot.api.manifests", str(tmp_path)]
+    subprocess.run(command, check=True, timeout=30, cwd=MANIFESTS.parent)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == schemas()
 
 
 async def test_every_state_of_an_ask_fits_its_schema(api: Served) -> None:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import JsonValue
 
+from bot.api import openapi, operations
+from bot.api.calls import Operation, Reply
+from bot.api.metrics import Metrics
+from bot.api.wire import AskBody
 from bot.ports import Surface
 from bot.routing import ToolRule
 from tests.unit.bot.api.conftest import Serve, Served
@@ -23,6 +32,19 @@ async def test_readyz_names_the_database_when_it_cannot_be_used(api: Served) -> 
     assert status == 503
     assert [one["name"] for one in body["failing"]] == ["database"]
     assert await api.get("/healthz") == (200, {"status": "ok"})
+
+
+async def test_readyz_does_not_wait_for_a_database_that_hangs(
+    api: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "_READY_TIMEOUT", 0.05)
+    other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    status, body = await api.get("/readyz")
+    other.execute("ROLLBACK")
+    other.close()
+    message = "The database did not answer within 0.05 seconds."
+    assert (status, body["failing"]) == (503, [{"name": "database", "message": message}])
 
 
 async def test_a_database_that_fails_is_503_for_whoever_needs_it(api: Served) -> None:
@@ -65,6 +87,31 @@ async def test_metrics_count_what_happened(api: Served) -> None:
     assert found["answerback_waiters",] == 0
     assert found["answerback_deliveries", "pending"] == 0
     assert found["answerback_http_requests_total", "/v1/asks", "201"] == 2
+
+
+def test_what_became_of_live_messages_is_counted_by_surface_and_result() -> None:
+    shows = {("slack", "shown"): 3, ("slack", "limited"): 1}
+    text = Metrics().render({}, {}, shows, 0).decode()
+    assert 'answerback_shows_total{result="shown",surface="slack"} 3.0' in text
+    assert 'answerback_shows_total{result="limited",surface="slack"} 1.0' in text
+
+
+def test_a_body_is_described_with_its_example_where_it_has_one() -> None:
+    async def handle(_: object) -> web.Response:
+        return web.Response()
+
+    def described(example: JsonValue) -> JsonValue:
+        replies = {200: Reply("Done.")}
+        operation = Operation(
+            *("do", "POST", "/do", "Does it.", handle, replies), body=AskBody, example=example
+        )
+        document: Any = openapi.document([operation], "1", tokens=False)
+        found: JsonValue = document["paths"]["/do"]["post"]["requestBody"]["content"]
+        return found
+
+    body = {"schema": {"$ref": "#/components/schemas/AskBody"}}
+    assert described(None) == {"application/json": body}
+    assert described({"a": 1}) == {"application/json": {**body, "example": {"a": 1}}}
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from bot.api.problems import problems
 from bot.errors import OutcomeUnknownError
 from tests.unit.bot.api.conftest import Served
 
@@ -50,3 +54,24 @@ async def test_a_caller_that_leaves_is_no_error(
     call.cancel()
     await api.waiters(0)
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none() -> None:
+    async def large(_: web.Request) -> web.Response:
+        raise web.HTTPRequestEntityTooLarge(max_size=1, actual_size=2)
+
+    async def moved(_: web.Request) -> web.Response:
+        raise web.HTTPSeeOther("/elsewhere")
+
+    app = web.Application(middlewares=[problems])
+    app.add_routes([web.get("/large", large), web.get("/moved", moved)])
+    async with TestServer(app) as server, aiohttp.ClientSession(server.make_url("/")) as http:
+        async with http.get("/large") as response:
+            assert response.content_type == "application/problem+json"
+            body = await response.json(content_type=None)
+            assert (response.status, body["status"], body["title"]) == (
+                *(413, 413),
+                "Request Entity Too Large",
+            )
+        async with http.get("/moved", allow_redirects=False) as response:
+            assert (response.status, response.headers["Location"]) == (303, "/elsewhere")

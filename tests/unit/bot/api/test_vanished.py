@@ -1,0 +1,35 @@
+"""What somebody deletes from the database by hand, while a call about it is under way, is not found."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.unit.bot.api.conftest import Serve, until
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_an_ask_that_is_deleted_while_it_is_being_changed_is_404(
+    serve: Serve, tmp_path: Path, method: str
+) -> None:
+    async def under_way() -> bool:
+        """Whether the call has found the ask, and waits to change it."""
+        tasks = [str(task.get_coro()) for task in asyncio.all_tasks()]
+        return any("Service.act" in one or "Service.withdraw" in one for one in tasks)
+
+    async with serve() as api:
+        ask = await api.asked()
+        other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("DELETE FROM asks WHERE id = ?", (ask["id"],))
+        path = f"/v1/asks/{ask['id']}" + ("/actions" if method == "POST" else "")
+        calling = asyncio.create_task(api.http.request(method, path, json={"action": "end_turn"}))
+        await until(under_way)
+        other.execute("COMMIT")
+        other.close()
+        response = await calling
+        body = await response.json(content_type=None)
+    assert (response.status, body["title"]) == (404, "Not found")

@@ -1,0 +1,90 @@
+"""What tests of the background share: a service with showing and upkeep at work, and inquiry backends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from pydantic import JsonValue
+
+from bot.ask import Ask
+from bot.errors import InquiryError
+from bot.form import Question
+from bot.ports import Inquiry
+from bot.routing import Rules
+from bot.service import Service
+from bot.showing import Shower
+from bot.submission import Routes
+from bot.upkeep import Upkeep
+from tests.service_parts import WAIT, ask_user
+from tests.unit.bot.conftest import Parts
+
+
+class ScriptedInquiry:
+    """An inquiry backend that answers what it was told to, or fails."""
+
+    def __init__(self, answer: JsonValue = None, error: str | None = None) -> None:
+        self.asked: list[str] = []
+        self._answer, self._error = answer, error
+
+    async def answer(self, ask: Ask, question: Question) -> JsonValue:
+        self.asked.append(question.id)
+        if self._error is not None:
+            raise InquiryError(self._error)
+        return self._answer
+
+
+@asynccontextmanager
+async def running(
+    parts: Parts,
+    rules: Rules | None = None,
+    inquiry: Inquiry | None = None,
+    routes: Routes | None = None,
+    surfaces: tuple[str, ...] = ("chat", "web"),
+) -> AsyncIterator[tuple[Service, Shower]]:
+    """A service with its background at work; leaving the context is what a stop is."""
+    service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
+    shower = Shower(service, first_pause=0.01)
+    upkeep = Upkeep(service, shower, inquiry)
+    service.hooks.show = lambda ask: shower.poke(ask.id)
+    service.hooks.due = upkeep.due
+    loop = asyncio.create_task(upkeep.run())
+    try:
+        yield service, shower
+    finally:
+        loop.cancel()
+        with suppress(asyncio.CancelledError):
+            await loop
+        await upkeep.stop()
+        await shower.stop()
+
+
+async def ended(service: Service, ask: Ask) -> Ask:
+    """The ask, once it has ended."""
+    now = await service.wait(ask.id, WAIT)
+    assert now is not None
+    assert not now.open
+    return now
+
+
+async def submit(service: Service, *questions: dict[str, Any], **envelope: Any) -> Ask:
+    """A new ask."""
+    return (await service.submit(ask_user(*questions, **envelope))).ask
+
+
+def shows(parts: Parts, ask: Ask, revision: int) -> Callable[[], bool]:
+    """Whether the chat shows an ask at a revision."""
+    return lambda: (
+        ask.id in parts.chat.messages and parts.chat.messages[ask.id].revision == revision
+    )
+
+
+def inquired() -> tuple[Rules, dict[str, Any]]:
+    """Rules by which a question goes to the inquiry backend, and what makes a submission a call with it."""
+    rules = Rules.model_validate(
+        {"tools": {"git": {"questions": {"force": {"target": "assistant"}}}}}
+    )
+    question = {"id": "force", "text": "Force?", "answer_type": "boolean"}
+    return rules, {"name": "tool_question", "arguments": {"tool": "git", "question": question}}

@@ -1,0 +1,206 @@
+"""The background when something else was faster, is gone, or does not answer: nothing is done twice or forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from bot.ask import Ask, Status
+from bot.errors import GoneError, UnauthorizedError
+from bot.form import Question
+from bot.ports import Acted
+from bot.showing import Shower
+from bot.signals import Follower
+from bot.submission import Route, Routes
+from bot.upkeep import Upkeep
+from bot.walker import Answer
+from storage.sqlite import SqliteStore
+from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
+from tests.unit.bot.background_parts import (
+    ScriptedInquiry,
+    ended,
+    inquired,
+    running,
+    shows,
+    submit,
+)
+from tests.unit.bot.conftest import Parts
+
+ESCALATED = Routes(
+    "ops",
+    {
+        "ops": Route.model_validate(
+            {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "to": "web"}}
+        )
+    },
+)
+
+
+class Hanging:
+    """An inquiry backend that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def answer(self, ask: Ask, question: Question) -> JsonValue:
+        """Never comes back."""
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets this event")
+
+
+async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    upkeep, other = (Upkeep(service, Shower(service)) for _ in range(2))
+    asks = [await submit(service, to="web", remind_after=[10 + n]) for n in range(3)]
+    reminded: list[str] = []
+
+    async def remind(ask: Ask, number: int) -> None:
+        reminded.append(ask.id)
+        if len(reminded) == 1:  # while the first is being reminded of
+            await service.withdraw(asks[1].id)
+            reminded.append(asks[2].id)
+            stored = await service.get(asks[2].id)
+            assert stored is not None
+            await other._attend(stored, parts.clock.now())
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    await parts.clock.advance(20)
+    assert await upkeep.once()
+    assert reminded == [asks[0].id, asks[2].id, asks[2].id]
+    assert not await upkeep.once()
+
+
+async def test_an_ask_that_was_handed_on_meanwhile_is_not_handed_on_again(parts: Parts) -> None:
+    service = parts.service(routes=ESCALATED)
+    upkeep = Upkeep(service, Shower(service))
+    stale = await submit(service, to=None, responders=None)
+    await parts.clock.advance(61)
+    for _ in range(2):
+        await upkeep._attend(stale, parts.clock.now())
+    handed_on = [e for e in await service.record(stale.id) if "escalated" in e.entry.body]
+    assert len(handed_on) == 1
+    now = await service.get(stale.id)
+    assert now is not None
+    assert (now.destination.surface, now.revision) == ("web", 2)
+
+
+async def test_an_inquiry_whose_answer_cannot_be_stored_is_put_again(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "asks.db", busy_timeout=0.05)
+    await store.open()
+    parts = Parts(store, ManualClock(), FakeSurface(), FakePage("web", responders=("anyone",)))
+    rules, call = inquired()
+    inquiry = ScriptedInquiry(answer=True)
+    service = parts.service(rules, inquiry=True)
+    ask = (await service.submit(ask_user().model_copy(update=call))).ask
+    upkeep = Upkeep(service, Shower(service), inquiry)
+    other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert await upkeep.once()
+    await asyncio.gather(*upkeep._inquiries.values())
+    other.execute("ROLLBACK")
+    other.close()
+    assert not await upkeep.once(), "not before half a minute is over"
+    await parts.clock.advance(31)
+    assert await upkeep.once()
+    done = await ended(service, ask)
+    assert (done.status, inquiry.asked) == (Status.ANSWERED, ["force"] * 2)
+    await store.close()
+
+
+async def test_an_inquiry_under_way_at_a_stop_is_given_up_and_put_again(parts: Parts) -> None:
+    rules, call = inquired()
+    hanging = Hanging()
+    async with running(parts, rules, hanging) as (service, _):
+        ask = (await service.submit(ask_user().model_copy(update=call))).ask
+        async with asyncio.timeout(WAIT):
+            await hanging.asked.wait()
+    async with running(parts, rules, ScriptedInquiry(answer=True)) as (service, _):
+        assert (await ended(service, ask)).status is Status.ANSWERED
+
+
+async def test_an_inquirys_answer_to_what_is_not_its_to_answer_changes_nothing(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    done = await service.answer_by_inquiry(ask.id, value=True)
+    assert isinstance(done, Acted)
+    assert await service.get(ask.id) == ask
+
+
+async def test_a_record_that_can_be_shown_no_more_is_given_up_and_not_tried_for_ever(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await parts.chat.until(shows(parts, ask, 1))
+        parts.chat.failures.append(GoneError("The channel is gone."))
+        await service.act(ask.id, Answer(value=True), actor())
+        await shower.idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.status, now.shown_revision) == (Status.ANSWERED, now.revision)
+
+
+async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:
+    async with running(parts) as (_, shower):
+        shower.poke("ask_none")
+        await shower.idle()
+    assert parts.chat.shows == 0
+
+
+async def test_a_note_that_cannot_be_left_is_given_up(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def moved(*_: object) -> None:
+        raise UnauthorizedError("revoked")
+
+    monkeypatch.setattr(parts.chat, "moved", moved)
+    async with running(parts, routes=ESCALATED) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        with service.follow(ask.id) as follower:
+            await parts.clock.advance(61)
+            async with asyncio.timeout(WAIT):
+                await follower.changed()
+        await shower.idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.destination.surface, now.left) == ("web", None)
+
+
+async def test_a_place_whose_surface_is_configured_no_more_is_left_without_a_note(
+    parts: Parts,
+) -> None:
+    async with running(parts, routes=ESCALATED) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        await shower.idle()
+    await parts.clock.advance(61)
+    async with running(parts, routes=ESCALATED, surfaces=("web",)) as (service, shower):
+        with service.follow(ask.id) as follower:
+            async with asyncio.timeout(WAIT):
+                while (await service.get(ask.id) or ask).destination.surface != "web":
+                    await follower.changed()
+        await shower.idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.left, parts.chat.notes) == (None, [])
+
+
+async def test_who_follows_is_never_told_of_an_older_state_after_a_newer_one(parts: Parts) -> None:
+    service = parts.service()
+    ask = await submit(service, boolean("a"), boolean("b"))
+    acted = await service.act(ask.id, Answer(value=True), actor())
+    assert isinstance(acted, Acted)
+    follower = Follower()
+    follower.wake(acted.ask)
+    follower.wake(ask)  # two commits of one batch, told of in another order
+    assert await follower.changed() == acted.ask

@@ -1,0 +1,190 @@
+"""Commands that need no service, in this process: the program's own help, what is printed, what is looked at."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from bot.cli import demo, main
+from bot.cli.address import url_or_configured
+from bot.version import VERSION
+from tests.acceptance import forked
+
+HASH = "sha256:" + "0" * 64
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """The exit status, and what was printed for programs and for people."""
+    done = CliRunner().invoke(main.app, list(arguments), catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+# --- the program -----------------------------------------------------------------------------------
+
+
+def test_the_help_lists_every_command_in_order_and_what_it_is_for() -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    listed = [
+        line.split()[1] for line in out.splitlines() if line.split()[1:2] and line[2].isalpha()
+    ]
+    assert [name for name in listed if name in main.COMMANDS] == list(main.COMMANDS)
+    assert "Walk the migration form on a page of this machine" in out
+
+
+def test_the_version_is_printed_and_nothing_is_done() -> None:
+    assert run("--version") == (0, f"{VERSION}\n", "")
+
+
+def test_a_command_that_is_none_is_refused_by_its_name() -> None:
+    code, out, err = run("answr")
+    assert (code, out) == (2, "")
+    assert "answr" in err
+
+
+# --- where the service is --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:99"),
+        ("0.0.0.0", "http://127.0.0.1:99"),
+        ("::", "http://127.0.0.1:99"),
+        ("::1", "http://[::1]:99"),
+    ],
+)
+def test_a_service_is_looked_for_where_the_configuration_has_it(
+    folder: Path, host: str, address: str
+) -> None:
+    agents = f'[agents.ci]\ntoken_hash = "{HASH}"\n'
+    (folder / "answerback.toml").write_text(f'[server]\nhost = "{host}"\nport = 99\n{agents}')
+    assert url_or_configured(None) == address
+    assert url_or_configured("http://elsewhere:1/") == "http://elsewhere:1"
+
+
+# --- what is printed -------------------------------------------------------------------------------
+
+
+def test_the_manifest_is_yaml_for_the_way_that_payloads_come_in() -> None:
+    code, out, _ = run("manifest", "slack")
+    assert code == 0
+    assert yaml.safe_load(out)["settings"]["socket_mode_enabled"] is True
+    _, out, _ = run("manifest", "slack", "--mode", "http", "--url", "https://ask.example")
+    settings = yaml.safe_load(out)["settings"]
+    assert settings["socket_mode_enabled"] is False
+    assert settings["interactivity"]["request_url"].startswith("https://ask.example/")
+
+
+def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> None:
+    code, _, err = run("serve", "--check")
+    assert code == 0
+    for line in ("public listener: none", "agents: no tokens", "surfaces: web\n", "routes: none"):
+        assert line in err
+    (folder / "answerback.toml").write_text(
+        f"""
+        [agents.ci]
+        token_hash = "{HASH}"
+        [public]
+        host = "127.0.0.1"
+        port = 8443
+        url = "https://ask.example"
+        [slack]
+        bot_token = "xoxb-1"
+        app_token = "xapp-1"
+        [discord]
+        bot_token = "x"
+        public_key = "{"0" * 64}"
+        [routes.ops]
+        to = "slack:C1"
+        responders = ["U1"]
+        escalate = {{ after = 60, to = "discord:1" }}
+        """
+    )
+    code, _, err = run("serve", "--check")
+    assert code == 0
+    for line in (
+        "agents: ci (agent)",
+        "public listener: 127.0.0.1:8443, known as https://ask.example",
+        "surfaces: web, slack (Socket Mode), discord (HTTP)",
+        "routes: ops; default web",
+    ):
+        assert line in err
+    (folder / "answerback.toml").write_text(
+        '[public]\nhost = "127.0.0.1"\nport = 1\n[slack]\nbot_token = "xoxb-1"\nsigning_secret = "s"\n'
+        '[discord]\nbot_token = "x"\n'
+    )
+    _, _, err = run("serve", "--check")
+    assert "public listener: 127.0.0.1:1\n" in err
+    assert "surfaces: web, slack (HTTP), discord (gateway)" in err
+
+
+# --- doctor ----------------------------------------------------------------------------------------
+
+
+async def test_the_doctor_finds_nothing_wrong_with_a_place_that_is_new(folder: Path) -> None:
+    code, _, err = await forked.run("doctor", folder=folder)
+    assert code == 0
+    assert f"database {folder / 'answerback.db'}, to be made by `answerback serve`" in err
+
+
+async def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
+    (folder / "answerback.toml").write_text('[routes.ops]\nto = "nowhere:C1"\n')
+    (folder / "answerback.db").write_bytes(b"no database at all" * 1_000)
+    code, _, err = await forked.run("doctor", folder=folder)
+    assert code == 1
+    assert "✗ configuration: routes.ops.to:" in err
+    assert "is not an SQLite database" in err
+    assert "Check storage.url, the folder's rights and the disk." in err
+
+
+# --- demo ------------------------------------------------------------------------------------------
+
+
+def test_the_demo_takes_its_own_port_where_that_is_free_and_any_other_where_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        monkeypatch.setattr(demo, "_PORT", port)
+        assert demo._port(99) == 99
+        other.listen()
+        assert demo._port(None) == 0
+    assert demo._port(None) == port
+
+
+def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv("DISPLAY", raising=False)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        assert not demo._has_browser()
+        monkeypatch.setenv(name, ":0")
+        assert demo._has_browser()
+    monkeypatch.delenv("WAYLAND_DISPLAY")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert demo._has_browser()
+
+
+# --- a form on standard input ----------------------------------------------------------------------
+
+
+def test_a_form_is_checked_from_standard_input() -> None:
+    form = {"questions": [{"id": "a", "text": "A?", "answer_type": "boolean"}]}
+    done = CliRunner().invoke(main.app, ["check", "-"], input=json.dumps(form))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "can be asked: 1 question" in done.stderr

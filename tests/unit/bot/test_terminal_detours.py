@@ -1,0 +1,161 @@
+"""In the terminal: thinking better of it, an editor that is left, and what somebody else did meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.cli.prompting import Prompting
+from bot.labels import Labels
+from tests.service_parts import WAIT
+from tests.unit.bot.terminal_parts import (
+    CTRL_C,
+    ESC,
+    MANY,
+    SELECT,
+    Terminal,
+    question,
+    terminal_in,
+)
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
+    async with terminal_in(tmp_path) as made:
+        yield made
+
+
+def editor(folder: Path, *lines: str) -> str:
+    """A program that does these lines of Python to the file that it is called with."""
+    path = folder / "editor.py"
+    path.write_text("\n".join(["#!/usr/bin/env python3", "import pathlib, sys, time", *lines]))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+async def test_words_that_were_given_up_lead_back_to_the_prompt(terminal: Terminal) -> None:
+    replying = await terminal.walked(await terminal.asked(question("boolean")), f"r{CTRL_C}y")
+    assert replying.answers == {"q": True}
+    writing = await terminal.walked(await terminal.asked(question("text")), f"a{CTRL_C}ahi\r")
+    assert writing.answers == {"q": "hi"}
+    other = await terminal.asked(
+        {"id": "a", "prompt": "A?", "options": [{"value": "x", "label": "X"}]}, name="question"
+    )
+    assert (await terminal.walked(other, f"2{CTRL_C}1y")).answers == {"a": "x"}
+
+
+async def test_instead_of_writing_one_can_reply_end_the_turn_or_leave(terminal: Terminal) -> None:
+    text, schema = question("text"), question("schema", schema={"type": "object"})
+    replied = await terminal.walked(await terminal.asked(text), "rno\r")
+    assert (replied.status, replied.reply) == ("cancelled", "no")
+    stopped = await terminal.walked(await terminal.asked(schema), "sy")
+    assert stopped.status == "turn_ended"
+    left = await terminal.walked(await terminal.asked(schema), "q")
+    assert left.open
+    assert f"{left.id} stays open." in terminal.screen.text
+
+
+async def test_an_editor_that_is_left_without_saving_sends_nothing(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "pass"))
+    ask = await terminal.asked(question("schema", schema={"type": "object"}))
+    assert (await terminal.walked(ask, "aq")).open
+    assert "left without saving: nothing was sent" in terminal.screen.text
+
+
+async def test_json_that_is_none_can_be_given_up(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "pathlib.Path(sys.argv[1]).write_text('{')"))
+    ask = await terminal.asked(question("schema", schema={"type": "object"}))
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    terminal.keyboard.send_text("a")
+    await terminal.shows("Give up")
+    terminal.keyboard.send_text("q")
+    await terminal.shows("Leave it open")
+    terminal.keyboard.send_text("q")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).open
+
+
+async def test_words_of_ones_own_are_an_answer_beside_the_boxes(terminal: Terminal) -> None:
+    options = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
+    arguments = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
+    ask = await terminal.asked(arguments, name="AskUserQuestion")
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    await terminal.shows("Which?")
+    terminal.keyboard.send_text(ESC)
+    await terminal.shows("Back to the list")
+    terminal.keyboard.send_text("omine\r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).answers == {"q1": "mine"}
+
+
+async def test_somebody_who_ended_it_is_told_of_and_nothing_is_changed(terminal: Terminal) -> None:
+    ask = await terminal.asked(question("boolean"))
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    await terminal.shows("Leave it open")
+    withdrawn = await terminal.client.withdraw(ask.id)
+    assert withdrawn.revision == ask.revision + 1
+    terminal.keyboard.send_text("y")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert f"{ask.id}: withdrawn." in terminal.screen.text
+    assert (await terminal.client.get(ask.id)).answers == {}
+
+
+async def test_previews_of_options_stand_above_the_question(terminal: Terminal) -> None:
+    options = [
+        {"label": "Red", "description": "warm", "preview": "#f00"},
+        {"label": "Blue", "description": "cold"},
+    ]
+    asked = {"question": "Which?", "header": "Colour", "options": options}
+    ask = await terminal.asked(asked, name="AskUserQuestion")
+    await terminal.walked(ask, "2")
+    shown = terminal.screen.text
+    assert shown.index("Red:") < shown.index("#f00") < shown.index("Which?")
+
+
+async def test_an_ask_that_is_over_shows_and_prompts_nothing(terminal: Terminal) -> None:
+    ask = await terminal.asked({**SELECT, "default": "two"})
+    prompting = Prompting(Labels())
+    prompting.show(ask.json)
+    assert "› 2  two" in terminal.screen.text
+    ended = await terminal.client.withdraw(ask.id)
+    before = terminal.screen.text
+    prompting.show(ended.json)
+    assert terminal.screen.text == before
+    with pytest.raises(TypeError, match="only an open ask"):
+        await prompting.action(ended.json)
+
+
+async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
+    options = [{"value": "x", "label": "X"}]
+    questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
+    ask = await terminal.asked(*questions, name="question")
+    for _ in range(2):
+        ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
+    Prompting(Labels()).show(ask.json)
+    for words in ("y  Submit", "1  Edit a", "2  Edit b"):
+        assert words in terminal.screen.text, words
+
+
+async def test_nothing_ticked_after_thinking_better_of_it_is_still_an_answer(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(MANY)
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    await terminal.shows("three")
+    terminal.keyboard.send_text(ESC)
+    await terminal.shows("Back to the list")
+    terminal.keyboard.send_text("a\r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).answers == {"q": []}
