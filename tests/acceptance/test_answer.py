@@ -135,6 +135,12 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
         async with terminal(tmp_path, "ask_0", "--url", service.url) as lost:
             await lost.sees("There is no ask ask_0.")
             assert await lost.ended() == 1
+        async with terminal(tmp_path, "--url", service.url) as idle:
+            await idle.sees("Nothing is waiting for an answer.")
+            assert await idle.ended() == 0
+    async with terminal(tmp_path, "--url", "nonsense") as lost:
+        await lost.sees("nonsense: ")
+        assert await lost.ended() == 1
     assert ended["answers"] == {
         "apply": True,
         "env": "production",
@@ -142,3 +148,17 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
         "note": "all good",
     }
     assert ended["ended_by"] == {"surface": "web", "user_id": "ana", "name": "ana"}
+
+
+async def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
+    with_pipe = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot.cli.main", "answer"),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE):
+        _, err = await with_pipe.communicate()
+    assert with_pipe.returncode == 2
+    assert b"This needs a terminal" in err

@@ -17,6 +17,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.acceptance.agents import eventually
 from tests.acceptance.forked import run
 from tests.acceptance.process import Process, command, serving
 
@@ -197,6 +198,53 @@ async def test_ask_without_a_service_says_how_to_start_one(
     assert (code, out) == (1, "")
     assert words in err
     assert "Traceback" not in err
+
+
+# --- serve, demo -------------------------------------------------------------------------------------
+
+
+async def test_serve_says_where_the_public_listens_and_where_the_inbox_is_and_stops_when_told(
+    tmp_path: Path,
+) -> None:
+    _, out, _ = await run("token", "create", "ci", folder=tmp_path)
+    (tmp_path / "answerback.toml").write_text(out.partition("\n")[2])
+    async with serving(tmp_path, {"ANSWERBACK_PUBLIC__PORT": "0"}) as (process, url):
+        public = (await process.line()).removeprefix("public on ")
+        async with aiohttp.ClientSession() as http:
+            for base, status in ((url, 200), (public, 404)):
+                async with http.get(f"{base}/healthz") as response:
+                    assert response.status == status
+        process.signal(signal.SIGTERM)
+        code, _, err = await process.ended()
+    assert code == 0
+    assert f"The inbox, for people only: {url}/" in err
+
+
+async def test_the_demo_opens_its_page_in_the_browser_and_can_be_given_up(tmp_path: Path) -> None:
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.new && mv {opened}.new {opened}\n')
+    browser.chmod(0o755)
+    environment = {"DISPLAY": ":0", "BROWSER": f"{browser} %s"}
+    async with command("demo", "--port", "0", folder=tmp_path, environment=environment) as process:
+        address = await process.line()
+
+        async def seen() -> bool:
+            return opened.exists()
+
+        await eventually(seen)
+        process.signal(signal.SIGINT)
+        code, out, err = await process.ended()
+    assert opened.read_text() == address
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+
+
+async def test_what_reads_the_output_may_hang_up(tmp_path: Path) -> None:
+    async with command("manifest", "slack", folder=tmp_path) as process:
+        assert process.child.stdout is not None
+        process.child.stdout._transport.close()  # type: ignore[attr-defined] # the reading end of its pipe
+        code, _, err = await process.ended()
+    assert (code, err) == (1, "")
 
 
 # --- check, token, help ------------------------------------------------------------------------------

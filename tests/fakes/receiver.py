@@ -21,6 +21,7 @@ class Received:
 
     headers: Mapping[str, str]
     body: bytes
+    transport: asyncio.BaseTransport | None = None
 
     @property
     def id(self) -> str:
@@ -50,7 +51,7 @@ class Receiver:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One webhook."""
         headers = {name.lower(): value for name, value in request.headers.items()}
-        received = Received(headers, await request.read())
+        received = Received(headers, await request.read(), request.transport)
         async with self._changed:
             self.received.append(received)
             self._changed.notify_all()
@@ -78,6 +79,13 @@ async def never(_: Received) -> web.StreamResponse:
     """Does not answer until the caller hangs up."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets this event")
+
+
+async def hanging_up(received: Received) -> web.StreamResponse:
+    """Takes the webhook, and closes the connection instead of answering."""
+    assert received.transport is not None
+    received.transport.close()
+    return web.Response()
 
 
 async def endless(_: Received) -> web.StreamResponse:

@@ -221,3 +221,27 @@ def test_hostile_patterns_cost_milliseconds() -> None:
         started = time.thread_time()
         codes(question, "a" * 50_000 + "!")
         assert time.thread_time() - started < 2.0, pattern
+
+
+def test_a_chain_of_references_longer_than_can_be_followed_is_refused() -> None:
+    defs: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(1_500)}
+    schema: Any = {"$ref": "#/$defs/d0", "$defs": {**defs, "d1500": {"type": "string"}}}
+    with pytest.raises(InvalidSchemaError, match="multiply"):
+        schemas.require_usable(schema)
+
+
+def test_references_are_followed_into_arrays_and_those_in_notes_need_lead_nowhere() -> None:
+    schema: Any = {
+        "properties": {"a": {"$ref": "#/anyOf/0"}},
+        "anyOf": [{"type": ["string", "object"]}, True],
+        "x-note": [{"$ref": "#/anyOf/9"}, {"$ref": "#/a/b"}],
+    }
+    schemas.require_usable(schema)
+    assert schemas.violations(schema, {"a": "text"}) == ()
+    assert [p.pointer for p in schemas.violations(schema, {"a": 1})] == ["/a"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_number_that_json_does_not_have_is_no_answer(number: float) -> None:
+    (problem,) = schemas.violations({"type": "number"}, [number])
+    assert problem.code == "wrong_type"

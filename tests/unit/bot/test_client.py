@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -261,3 +264,41 @@ def test_the_client_stands_without_the_server() -> None:
     )
     imported = [line for line in source.splitlines() if line.startswith(("from bot", "import bot"))]
     assert imported == ["from bot.client_shapes import ("]
+
+
+async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:
+    async with aiohttp.ClientSession() as http:
+        async with AsyncClient(service.url, http=http) as client:
+            ask = await client.submit("ask_user", GO)
+        assert not http.closed
+        async with AsyncClient(service.url, http=http) as client:
+            assert (await client.get(ask.id)).open
+
+
+async def test_a_wait_without_time_tells_how_it_stands(client: AsyncClient) -> None:
+    ask = await client.submit("ask_user", GO)
+    with pytest.raises(StillOpenError):
+        await client.wait(ask.id, timeout=0)
+    await client.withdraw(ask.id)
+    assert (await client.wait(ask.id, timeout=0)).status == "withdrawn"
+
+
+def test_ctrl_c_gives_up_the_call_of_the_blocking_client_which_can_then_be_closed() -> None:
+    hung_up: list[bytes] = []
+
+    def interrupt() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65_536)  # the call is under way, and never answered
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            hung_up.append(connection.recv(1))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        person = threading.Thread(target=interrupt)
+        person.start()
+        client = Client(f"http://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(KeyboardInterrupt):
+            client.get("ask_1")
+        person.join(WAIT)
+        client.close()
+    assert hung_up == [b""]

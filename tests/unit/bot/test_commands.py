@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import sys
 from pathlib import Path
 
+import aiohttp
 import pytest
 import yaml
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from typer.testing import CliRunner
 
-from bot.cli import demo, main
+from bot.api.problems import problem
+from bot.cli import demo, main, serve
 from bot.cli.address import url_or_configured
+from bot.cli.ask import _wait
 from bot.version import VERSION
 from tests.acceptance import forked
 
@@ -130,6 +136,40 @@ def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> No
     _, _, err = run("serve", "--check")
     assert "public listener: 127.0.0.1:1\n" in err
     assert "surfaces: web, slack (HTTP), discord (gateway)" in err
+
+
+def test_serving_takes_as_many_open_files_as_the_system_allows() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = serve._FILES if hard == resource.RLIM_INFINITY else min(serve._FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+    try:
+        serve._raise_file_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (allowed, hard)
+        serve._raise_file_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (allowed, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# --- ask -------------------------------------------------------------------------------------------
+
+
+async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers = [web.Response(status=503), problem(404, "Not found", "There is no ask ask_1.")]
+
+    async def gone(_: web.Request) -> web.Response:
+        return answers.pop(0)
+
+    app = web.Application()
+    app.router.add_get("/v1/asks/ask_1", gone)
+    async with TestServer(app) as server, aiohttp.ClientSession() as http:
+        address = str(server.make_url("/v1/asks/ask_1"))
+        with pytest.raises(SystemExit) as ended:
+            await _wait(http, address, {"id": "ask_1", "status": "open"}, 10.0)
+    assert (ended.value.code, answers) == (1, [])
+    assert "There is no ask ask_1." in capsys.readouterr().err
 
 
 # --- doctor ----------------------------------------------------------------------------------------

@@ -14,15 +14,15 @@ from aiohttp import web
 
 from bot import delivery as delivery_module
 from bot.ask import Ask
-from bot.callbacks import guarded_session
+from bot.callbacks import AddressRules, Callbacks, guarded_session
 from bot.delivery import PAUSES, Deliverer
 from bot.errors import StoreError
 from bot.ports import Decision, DeliveryState, Write
 from bot.sending import Sender
 from bot.walker import Answer
-from tests.fakes.receiver import Receiver, endless, never, receiving, status
+from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.outbox_parts import Outbox, outbox
+from tests.unit.bot.outbox_parts import SECRET, Outbox, outbox
 
 HOUR = 3_600.0
 
@@ -328,4 +328,46 @@ async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver
         await asyncio.sleep(0)
         release.set()
         await stopping
+    assert (await box.delivery(ask)).state is DeliveryState.DELIVERED
+
+
+async def test_what_waits_longer_than_its_lease_is_leased_on_and_not_sent_twice(
+    box: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery_module, "_UNLEASED", 0)
+    async with receiving() as dead:
+        dead.always = never
+        async with box.draining():
+            ask = await box.answered(dead.url)
+            await dead.until(1)
+            for _ in range(2):
+                until = box.clock.now() + 60
+                async with asyncio.timeout(WAIT), box.store.noted:
+                    while (stored := await box.delivery(ask)).next_at != until:
+                        await box.store.noted.wait()
+                assert (stored.tries, len(dead.received)) == (0, 1)
+                await box.clock.advance(61)
+
+
+async def test_an_address_that_the_operator_lists_no_more_is_not_called(tmp_path: Path) -> None:
+    async with outbox(tmp_path, allow=["10.0.0.0/8"]) as box:
+        ask = await box.answered("http://10.0.0.1/hook")
+        box.callbacks = Callbacks(AddressRules(), {None: [SECRET]})
+        async with box.draining():
+            stored = await box.tried(ask, 1)
+    assert stored.state is DeliveryState.PENDING
+    assert "callbacks.allow" in (stored.last_error or "")
+
+
+async def test_a_receiver_that_hangs_up_without_an_answer_is_tried_again(
+    box: Outbox, receiver: Receiver
+) -> None:
+    receiver.answers = [hanging_up]
+    async with box.draining():
+        ask = await box.answered(receiver.url)
+        stored = await box.tried(ask, 1)
+        assert (stored.state, stored.last_status) == (DeliveryState.PENDING, None)
+        assert (stored.last_error or "").startswith("Failed: ServerDisconnectedError")
+        await box.clock.advance(PAUSES[0] + 1)
+        await box.tried(ask, 2)
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED

@@ -305,3 +305,28 @@ async def test_with_tokens_the_hook_needs_an_agents_and_asks_on_its_route(tmp_pa
                 f"{service.url}/hooks/claude", json=asking(), headers=headers
             ) as response:
                 assert response.status == status
+
+
+async def test_an_elicitation_whose_id_stands_for_another_one_is_cancelled_in_words(
+    service: Served,
+) -> None:
+    first = asyncio.create_task(hook(service, eliciting(elicitation_id="e1")))
+    ask = await service.newest()
+    told = await hook(service, eliciting(elicitation_id="e1", message="Who else?"))
+    assert told["hookSpecificOutput"]["action"] == "cancel"
+    assert told["systemMessage"].startswith("Not asked: This Idempotency-Key was used")
+    await service.act(ask, action="answer", value={"username": "ana"})
+    assert (await first)["hookSpecificOutput"]["action"] == "accept"
+
+
+async def test_a_hook_that_waits_when_the_service_stops_does_not_call_the_ask_unattended(
+    service: Served,
+) -> None:
+    waiting = asyncio.create_task(hook(service, asking()))
+    ask = await service.newest()
+    await service.waited_for(ask)
+    service.running.service.stop_waiting()
+    assert decision(await waiting)[0] == "deny"
+    now = await service.running.service.get(ask.id)
+    assert now is not None
+    assert (now.open, now.unattended) == (True, False)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from pydantic import JsonValue
 
+from bot.client import AsyncClient
+from bot.config import Inquiry
 from bot.errors import InquiryError
 from bot.inquiry import MAX_BODY, HttpInquiry
-from tests.service_parts import ask_user
+from bot.routing import ToolRule
+from tests.service_parts import WAIT, ask_user
+from tests.unit.bot.agent_parts import served
 from tests.unit.bot.conftest import Parts
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -84,3 +90,22 @@ async def test_a_backend_that_hangs_or_is_not_there_is_given_up(parts: Parts) ->
     async with aiohttp.ClientSession() as http:
         with pytest.raises(InquiryError, match="reached"):
             await answer(parts, HttpInquiry(http, "http://127.0.0.1:1/", 5.0))
+
+
+async def test_a_service_that_is_configured_with_a_backend_has_it_answer(tmp_path: Path) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.json_response({"answer": True})
+
+    question: JsonValue = {"id": "force", "text": "Force?", "answer_type": "boolean"}
+    rules = {"git": ToolRule.model_validate({"questions": {"force": {"target": "assistant"}}})}
+    app = web.Application()
+    app.router.add_post("/", handler)
+    async with TestServer(app) as server:
+        configured = Inquiry(url=str(server.make_url("/")))
+        async with (
+            served(tmp_path, tools=rules, inquiry=configured) as service,
+            AsyncClient(service.url) as client,
+        ):
+            asked: dict[str, JsonValue] = {"tool": "git", "question": question}
+            ask = await client.ask("tool_question", asked, to="web", timeout=WAIT)
+    assert (ask.status, ask.json["source"], ask.answers) == ("answered", "inquiry", {"force": True})

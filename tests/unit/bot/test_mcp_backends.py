@@ -17,7 +17,7 @@ from bot.callers import Callers, finish
 from bot.cli.mcp import ClientBackend
 from bot.client import AsyncClient
 from bot.errors import StoreError
-from bot.mcp.backend import Backend, ServiceBackend
+from bot.mcp.backend import Asking, Backend, ServiceBackend
 from bot.mcp.http import McpEndpoint
 from bot.mcp.server import mcp_server
 from bot.routing import ToolRule
@@ -148,3 +148,16 @@ async def test_a_token_that_may_not_is_told_in_words(tmp_path: Path) -> None:
             await ClientBackend(client).wait("ask_1", 1)
     assert result.is_error
     assert "token" in result.structured_content["error"]
+
+
+async def test_waiting_for_what_is_not_there_or_over_comes_back_at_once(
+    service: Served, backend: Backend
+) -> None:
+    assert await backend.wait("ask_none", WAIT) is None
+    asked = Asking("ask_user", GO, "web", None, None)
+    submitted = await backend.submit(asked)
+    await backend.withdraw(str(submitted["id"]))
+    async with asyncio.timeout(WAIT / 2):
+        ended = await backend.wait(str(submitted["id"]), WAIT)
+    assert ended is not None
+    assert ended["status"] == "withdrawn"

@@ -7,6 +7,7 @@ import logging
 
 import pytest
 
+from bot import supervision
 from bot.supervision import supervised
 
 
@@ -37,3 +38,26 @@ async def test_a_loop_that_crashes_is_logged_and_started_again(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert runs == 3
+
+
+async def test_a_loop_that_was_sound_for_long_is_started_again_after_the_first_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervision, "_SOUND", -1.0)
+    runs = 0
+    enough = asyncio.Event()
+
+    async def loop() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 10:
+            enough.set()
+
+    began = asyncio.get_running_loop().time()
+    task = asyncio.create_task(supervised("upkeep", loop, first_pause=0.02))
+    async with asyncio.timeout(8):
+        await enough.wait()
+    # Nine pauses of 0.02 s; had each been twice the one before it, they would have taken 10 s.
+    assert asyncio.get_running_loop().time() - began < 5
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

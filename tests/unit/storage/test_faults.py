@@ -175,7 +175,7 @@ async def main(path):
         "moved": moved,
     }))
     sys.stdout.flush()
-    os.kill(os.getpid(), 9)
+    os._exit(0)  # nothing is closed, as after a kill
 
 asyncio.run(main(sys.argv[1]))
 """

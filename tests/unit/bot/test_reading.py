@@ -1,0 +1,41 @@
+"""The cursor over a call's arguments never raises, whatever it is pointed at, and tells every mistake in order."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from bot.dialects.reading import Node, Problems
+
+
+def node(value: JsonValue) -> Node:
+    return Node(value, Problems(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "key"), [("text", "a"), (5, 0), ([1], "a"), ({"a": 1}, 0), (None, "a")]
+)
+def test_below_what_has_no_such_part_there_is_null(value: JsonValue, key: str | int) -> None:
+    below = node(value).at(key)
+    assert (below.value, below.path) == (None, (key,))
+
+
+@pytest.mark.parametrize(
+    ("value", "code"), [(5, "wrong_type"), (["a"], "wrong_type"), ("c", "unknown_value")]
+)
+def test_a_choice_that_is_none_of_the_known_words_is_told_with_them(
+    value: JsonValue, code: str
+) -> None:
+    call = node({"mode": value})
+    assert call.choice("mode", ("a", "b")) is None
+    (problem,) = call.problems.found
+    assert (problem.pointer, problem.code) == ("/mode", code)
+    assert '"a", "b"' in problem.message
+
+
+def test_mistakes_are_told_in_the_order_of_the_document_also_below_what_is_no_object() -> None:
+    call = node({"first": "text", "list": ["a", {"x": 1}]})
+    for below in (("list", 1, "x"), ("list", 0), ("missing",), ("first", "part"), ("list", 7)):
+        call.fail("required", "", *below)
+    told = [problem.pointer for problem in call.problems.in_document_order()]
+    assert told == ["/first/part", "/list/0", "/list/1/x", "/list/7", "/missing"]

@@ -1,0 +1,58 @@
+"""Who answers a question: a person, the inquiry backend, the configuration, or nobody."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Reason, Status
+from bot.routing import Rules
+from bot.walker import Answer
+from tests.service_parts import actor, ask_user
+from tests.unit.bot.background_parts import inquired
+from tests.unit.bot.conftest import Parts
+
+
+def call(**more: Any) -> Any:
+    _, update = inquired()
+    return ask_user(**more).model_copy(update=update)
+
+
+async def test_without_a_surface_what_need_not_be_a_persons_goes_to_the_inquiry_backend(
+    parts: Parts,
+) -> None:
+    rules = Rules.model_validate({"tools": {"git": {}}})
+    ask = (await parts.service(rules, inquiry=True).submit(call(to="pager:1"))).ask
+    assert (ask.status, ask.inquiring) == (Status.OPEN, True)
+    by_nobody = (await parts.service(rules).submit(call(to="pager:1"))).ask
+    assert by_nobody.outcome is not None
+    assert by_nobody.outcome.reason is Reason.NO_PROMPT_BACKEND
+
+
+@pytest.mark.parametrize("to", ["chat:C1", "pager:1"])
+async def test_what_is_to_go_to_an_assistant_that_is_not_there_fails_in_words(
+    parts: Parts, to: str
+) -> None:
+    rules, _ = inquired()
+    ask = (await parts.service(rules).submit(call(to=to))).ask
+    assert ask.outcome is not None
+    assert ask.outcome.reason is Reason.NO_PROMPT_BACKEND
+    assert "Do not retry" in (ask.outcome.message or "")
+
+
+async def test_a_remembered_answer_that_was_spoiled_in_the_database_is_asked_for_anew(
+    parts: Parts, tmp_path: Path
+) -> None:
+    service = parts.service()
+    named = {"conversation": "c", "turn": "t"}
+    first = (await service.submit(call(**named))).ask
+    await service.act(first.id, Answer(value=True, remember=True), actor())
+    assert (await service.submit(call(**named))).ask.status is Status.ANSWERED
+    with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as other:
+        other.execute("UPDATE remembered SET value = ?", ('"perhaps"',))
+    again = (await service.submit(call(**named))).ask
+    assert (again.status, again.walk.answers) == (Status.OPEN, ())

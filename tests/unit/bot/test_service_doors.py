@@ -1,0 +1,81 @@
+"""The service's smaller doors: what is not there, drafts, threads, and groups that nobody can look up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.ask import Status
+from bot.ports import Acted, Rejected, Shown, Why
+from bot.service import Service
+from bot.walker import Answer, Submit
+from tests.service_parts import actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+
+
+async def test_what_is_not_there_cannot_be_withdrawn_expired_or_failed(service: Service) -> None:
+    for done in (await service.withdraw("ask_none"), await service.expire("ask_none")):
+        assert done == Rejected(Why.NOT_FOUND)
+    await service.left("ask_none")
+    assert await service.get("ask_none") is None
+
+
+async def test_the_open_asks_of_a_thread_are_found_by_where_they_are_shown(parts: Parts) -> None:
+    service = parts.service()
+    shown, _elsewhere = [(await service.submit(ask_user(to=f"chat:C{n}"))).ask for n in (1, 2)]
+    at = await parts.chat.show(shown, lambda _shown: service.left(shown.id))
+    await parts.store.shown(shown.id, at)
+    assert [ask.id for ask in await service.open_in("chat", "C1", at.thread.id)] == [shown.id]
+    assert [ask.id for ask in await service.open_in("chat", "C1", None)] == [shown.id]
+    assert await service.open_in("chat", "C1", "another") == []
+    await service.withdraw(shown.id)
+    assert await service.open_in("chat", "C1", None) == []
+
+
+async def test_a_draft_is_kept_over_a_restart_until_it_is_dropped(parts: Parts) -> None:
+    await parts.service().save_draft("ask_1 U1", {"page": 2})
+    again = parts.service()
+    assert await again.draft("ask_1 U1") == {"page": 2}
+    await again.save_draft("ask_1 U1", None)
+    assert await again.draft("ask_1 U1") is None
+
+
+async def test_a_group_whose_surface_is_configured_no_more_lets_nobody_in(parts: Parts) -> None:
+    parts.chat.groups["MEMBER"] = frozenset({"OPS"})
+    ask = (await parts.service().submit(ask_user(responders=["@OPS"]))).ask
+    alone = parts.service(surfaces=("web",))
+    told = await alone.act(ask.id, Answer(value=True), actor("MEMBER"))
+    assert isinstance(told, Rejected)
+    assert told.why is Why.NOT_ALLOWED
+    assert isinstance(await parts.service().act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
+
+
+async def test_an_ask_withdrawn_at_its_review_cancels_no_question(service: Service) -> None:
+    options = [{"value": "x", "label": "X"}]
+    arguments = {"questions": [{"id": n, "prompt": f"{n}?", "options": options} for n in "ab"]}
+    call = ask_user().model_copy(update={"name": "question", "arguments": arguments})
+    ask = (await service.submit(call)).ask
+    for _ in "ab":
+        await service.act(ask.id, Answer(value="x"), actor())
+    done = await service.withdraw(ask.id)
+    assert isinstance(done, Acted)
+    assert done.ask.status is Status.WITHDRAWN
+    kinds = [line.entry.kind for line in await service.record(ask.id)]
+    assert kinds == ["request", "answered", "request", "answered", "ended"]
+    refused = await service.act(ask.id, Submit(), actor())
+    assert isinstance(refused, Rejected)
+    assert refused.why is Why.ENDED
+
+
+async def test_a_message_that_is_shown_later_than_a_newer_one_is_not_gone_back_to(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    ask = (await service.submit(ask_user(boolean("a"), boolean("b")))).ask
+    await service.act(ask.id, Answer(value=True), actor())
+    first = await parts.chat.show(ask, lambda _shown: service.left(ask.id))
+    newer: Shown = replace(first, revision=2)
+    for shown in (newer, first):
+        await parts.store.shown(ask.id, shown)
+    now = await service.get(ask.id)
+    assert now is not None
+    assert now.shown_revision == 2

@@ -1,0 +1,100 @@
+"""Files that somebody else had a hand in, and asks too many or too large to be kept: never half stored."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.errors import StoreError
+from bot.form import AnswerType, Form, Question
+from bot.ports import Write
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import answering, new_ask, new_delivery
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "answerback.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path, busy_timeout=0.2)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.mark.parametrize("telling", [False, True])
+async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace_of_it(
+    store: SqliteStore, path: Path, telling: bool
+) -> None:
+    await store.create(Write(new_ask()), None)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(
+            "CREATE TRIGGER hands_off BEFORE UPDATE ON asks BEGIN SELECT RAISE(IGNORE); END"
+        )
+        decide = answering(deliveries=(new_delivery(),) if telling else ())
+        with pytest.raises((StoreError, AssertionError), match="revision"):
+            await store.change("ask_1", decide, delivery="Ev1")
+        assert await store.get("ask_1") == new_ask()
+        assert await store.record("ask_1") == []
+        assert (await store.counts()).get("pending", 0) == 0
+        other.execute("DROP TRIGGER hands_off")
+    moved, repeated = await store.change("ask_1", decide, delivery="Ev1")
+    assert not repeated
+    assert await store.get("ask_1") == moved
+
+
+async def test_a_file_whose_log_was_switched_off_and_is_being_read_is_locked_in_words(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.create(Write(new_ask()), None)
+    await store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM asks").fetchall()
+        with pytest.raises(StoreError, match="another process holds it locked"):
+            await store.open()
+        other.execute("ROLLBACK")
+    await store.open()
+    assert await store.get("ask_1") == new_ask()
+    moved, _ = await store.change("ask_1", answering())
+    assert await store.get("ask_1") == moved
+
+
+async def test_a_call_that_is_no_text_is_refused_and_takes_nobody_else_down(
+    store: SqliteStore,
+) -> None:
+    odd = new_ask(2, request={"metadata": {"a": "\ud800"}})
+    refused, stored = await asyncio.gather(
+        store.create(Write(odd), None), store.create(Write(new_ask()), None), return_exceptions=True
+    )
+    assert isinstance(refused, StoreError)
+    assert "half a surrogate pair" in str(refused)
+    assert not isinstance(stored, BaseException)
+    assert await store.get("ask_2") is None
+
+
+async def test_more_asks_than_are_kept_and_larger_ones_are_walked_as_any(
+    store: SqliteStore,
+) -> None:
+    large = Question(id="apply", text="Apply? " + "x" * 30_000, answer_type=AnswerType.BOOLEAN)
+    last = Question(id="why", text="Why?", answer_type=AnswerType.TEXT)
+    for number in range(300):
+        form = Form(questions=(large, last)) if number % 100 == 0 else new_ask().form
+        await store.create(Write(new_ask(number, form=form)), None)
+    for step, value in ((2, True), (3, "words")):
+        numbers = range(300) if step == 2 else range(0, 300, 100)
+        changes = (
+            store.change(f"ask_{n}", answering(value), delivery=f"{step}{n}") for n in numbers
+        )
+        moved = [ask for ask, _ in await asyncio.gather(*changes)]
+        assert {ask.revision for ask in moved} == {step}
+        assert [await store.get(ask.id) for ask in moved] == moved
