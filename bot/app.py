@@ -23,7 +23,7 @@ from bot.callbacks import Callbacks, guarded_session
 from bot.callers import Callers
 from bot.clock import SystemClock
 from bot.config import SURFACES, Settings, is_loopback
-from bot.configured import callbacks_of, database_of, routes_of, tokens_of
+from bot.configured import callbacks_of, routes_of, tokens_of
 from bot.delivery import Deliverer
 from bot.hooks import ClaudeHook
 from bot.inquiry import HttpInquiry
@@ -66,10 +66,10 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
-        store = MeteredSqliteStore(database_of(settings), metrics)
+        store = MeteredSqliteStore(settings.storage.sqlite_path, metrics)
         await store.open()
         stack.push_async_callback(store.close)
-        stack.enter_context(sole_use(database_of(settings)))
+        stack.enter_context(sole_use(settings.storage.sqlite_path))
         http = await stack.enter_async_context(aiohttp.ClientSession())
         page = await _page(settings, store, sockets)
         chats = chats_of(settings, http)

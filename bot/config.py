@@ -96,10 +96,9 @@ class Storage(_Table):
     url: str = "sqlite:///answerback.db"
 
     @property
-    def sqlite_path(self) -> Path | None:
-        """The database file, or None for another kind of database."""
-        scheme, _, rest = self.url.partition("://")
-        return Path(unquote(rest[1:])) if scheme == "sqlite" else None
+    def sqlite_path(self) -> Path:
+        """The database file."""
+        return Path(unquote(self.url.removeprefix("sqlite:///")))
 
     @model_validator(mode="after")
     def _known(self) -> Self:

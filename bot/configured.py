@@ -1,26 +1,12 @@
-"""What settings stand for: the database, the routes, the tokens, where webhooks may go. Starts nothing."""
+"""What settings stand for: the routes, the tokens, where webhooks may go. Starts nothing."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from bot.api.auth import Tokens
 from bot.callbacks import AddressRules, Callbacks
 from bot.config import SURFACES, Settings
 from bot.errors import ConfigError
 from bot.submission import Agent, Routes, destination_of
-
-
-def database_of(settings: Settings) -> Path:
-    """The database file.
-
-    Raises:
-        ConfigError: another kind of database is configured.
-    """
-    path = settings.storage.sqlite_path
-    if path is None:
-        raise ConfigError(f"storage.url {settings.storage.url} is no database that is supported.")
-    return path
 
 
 def callbacks_of(settings: Settings) -> Callbacks:

@@ -74,8 +74,6 @@ def _in_one_line(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 
 def _exception(exc_info: object) -> BaseException | None:
-    if exc_info is True:
-        return sys.exc_info()[1]
-    if isinstance(exc_info, tuple):
-        return exc_info[1] if isinstance(exc_info[1], BaseException) else None
-    return exc_info if isinstance(exc_info, BaseException) else None
+    """The exception of a record: the standard library makes a tuple of it, however it was passed."""
+    error = exc_info[1] if isinstance(exc_info, tuple) else None
+    return error if isinstance(error, BaseException) else None

@@ -60,12 +60,10 @@ def depth(value: object, limit: int) -> int:
     return limit + 1
 
 
-def is_text(value: object) -> bool:
-    """Whether a value is a string that UTF-8 can carry (half a surrogate pair is not)."""
-    if not isinstance(value, str):
-        return False
+def is_text(text: str) -> bool:
+    """Whether UTF-8 can carry a string (half a surrogate pair is not text)."""
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True

@@ -39,7 +39,7 @@ async def events(call: Call) -> web.StreamResponse:
                 ):
                     break
                 rows = await call.api.store.record(ask.id, told, _BATCH)
-    return stream
+            return stream
 
 
 async def _tell(

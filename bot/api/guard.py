@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
-from aiohttp.web_routedef import AbstractRouteDef
 
 from bot.api.problems import problem
 
@@ -27,10 +26,8 @@ async def only_local(request: web.Request, handler: Handler) -> web.StreamRespon
     return await handler(request) if reason is None else problem(403, "Refused", reason)
 
 
-def guarded(route: AbstractRouteDef) -> AbstractRouteDef:
+def guarded(route: web.RouteDef) -> web.RouteDef:
     """The same route behind the guard, for a listener that is not guarded as a whole."""
-    if not isinstance(route, web.RouteDef):
-        return route
 
     async def handle(request: web.Request) -> web.StreamResponse:
         reason = refusal_of(request)

@@ -30,11 +30,11 @@ def document(
     Args:
         tokens: whether the service asks for bearer tokens.
     """
-    paths: dict[str, JsonValue] = {}
+    paths: dict[str, dict[str, JsonValue]] = {}
     for operation in operations:
-        of_path = paths.setdefault(operation.path, {})
-        if isinstance(of_path, dict):
-            of_path[operation.method.lower()] = _operation(operation, tokens)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(
+            operation, tokens
+        )
     components: dict[str, JsonValue] = {"schemas": _schemas(operations)}
     if tokens:
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -47,7 +47,7 @@ def document(
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
-        "paths": paths,
+        "paths": dict[str, JsonValue](paths),
         "components": components,
     }
 

@@ -27,7 +27,7 @@ def application(
     api: Api,
     *,
     routes: Iterable[AbstractRouteDef] = (),
-    pages: Iterable[AbstractRouteDef] = (),
+    pages: Iterable[web.RouteDef] = (),
     loopback: bool = True,
 ) -> web.Application:
     """The local listener.

@@ -18,7 +18,6 @@ from bot.client import (
     Ask,
     AsyncClient,
     ClientError,
-    EndedError,
     InvalidCallError,
     NotFoundError,
     StaleError,
@@ -121,9 +120,6 @@ class Walk:
             acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
         except StaleError as error:
             prompting.mistake("Somebody else was faster. This is how it stands now:")
-            return error.ask, None
-        except EndedError as error:
-            prompting.mistake("It has ended in the meantime; nothing was changed.")
             return error.ask, None
         except InvalidCallError as error:
             for line in _words(error):

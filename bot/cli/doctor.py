@@ -16,7 +16,7 @@ from adapters.slack import doctor as slack_doctor
 from bot.cli.output import EXIT_FAILED, say, warn
 from bot.config import SURFACES, Settings
 from bot.config_file import load
-from bot.configured import database_of, routes_of
+from bot.configured import routes_of
 from bot.errors import ConfigError, StoreError
 from bot.submission import destination_of
 from storage.sqlite import SqliteStore
@@ -76,8 +76,8 @@ async def findings(
 
 
 async def _database(settings: Settings) -> Finding:
+    path = settings.storage.sqlite_path
     try:
-        path = database_of(settings)
         if not path.exists():
             return Finding(f"database {path.absolute()}, to be made by `answerback serve`")
         store = SqliteStore(path)
@@ -86,7 +86,7 @@ async def _database(settings: Settings) -> Finding:
             await store.check()
         finally:
             await store.close()
-    except (StoreError, ConfigError) as error:
+    except StoreError as error:
         return Finding(
             "database", str(error), "Check storage.url, the folder's rights and the disk."
         )

@@ -48,8 +48,6 @@ def _slack_block(block: Json) -> Markup:
             text = _tag("p", _slack_text(block.get("text")))
             accessory = block.get("accessory")
             return text + (_slack_element(accessory) if isinstance(accessory, dict) else Markup(""))
-        case "divider":
-            return Markup("<hr>")
         case "actions":
             parts = [_slack_element(one) for one in _list(block, "elements")]
             return _tag("div", Markup(" ").join(parts), "row")
@@ -110,8 +108,6 @@ def _discord_component(component: Json) -> Markup:
             return _tag("div", Markup("").join(map(_discord_component, inside)), "container")
         case 10:
             return _tag("p", _discord_text(str(component.get("content", ""))))
-        case 14:
-            return Markup("<hr>")
         case 1:
             return _tag("div", Markup(" ").join(map(_discord_component, inside)), "row")
         case 9:

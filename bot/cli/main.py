@@ -7,7 +7,6 @@ seconds to import, which nobody should wait for who only checks a form.
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Annotated, Final
 
 import typer
@@ -91,17 +90,11 @@ def options(
 
 
 def main() -> None:
-    """The program ``answerback``."""
+    """The program ``answerback``. Ctrl-C and a reader of its output that hangs up are typer's to end it at."""
     try:
         app()
     except AnswerbackError as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has gone: nothing is left to be said.
-        sys.stderr.close()
-        sys.exit(141)
 
 
 if __name__ == "__main__":

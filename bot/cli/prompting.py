@@ -184,15 +184,13 @@ class Prompting:
     def _controls(self, prompt: Json) -> Keys:
         labels, controls = self._labels, prompt["controls"]
         there = controls if isinstance(controls, list) else []
-        found: Keys = {}
-        if "back" in there:
-            found["b"] = (labels.back, {"action": "back"})
-        if "reply" in there:
-            found["r"] = (labels.reply, "reply")
-        if "end_turn" in there:
-            found["s"] = (labels.end_turn, "end_turn")
-        found["q"] = ("Leave it open", "leave")
-        return found
+        every: Mapping[str, tuple[str, tuple[str, Action | str]]] = {
+            "back": ("b", (labels.back, {"action": "back"})),
+            "reply": ("r", (labels.reply, "reply")),
+            "end_turn": ("s", (labels.end_turn, "end_turn")),
+        }
+        found = dict(every[control] for control in every if control in there)
+        return {**found, "q": ("Leave it open", "leave")}
 
     async def _chosen(self, chosen: Action | str) -> Action | None:
         """The action, once what it still needs was asked; `_AGAIN` when the person thought better of it."""

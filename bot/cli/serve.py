@@ -16,7 +16,7 @@ from bot import app, logs
 from bot.cli.output import result, say
 from bot.config import Settings
 from bot.config_file import load
-from bot.configured import callbacks_of, database_of, routes_of
+from bot.configured import callbacks_of, routes_of
 from bot.tuning import tune
 
 CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
@@ -71,7 +71,7 @@ def _summary(settings: Settings) -> list[str]:
         f"agents' API: {server.host}:{server.port}",
         f"agents: {agents or 'no tokens: callers on this machine only'}",
         f"public listener: {listener}",
-        f"database: {database_of(settings).absolute()}",
+        f"database: {settings.storage.sqlite_path.absolute()}",
         f"surfaces: {', '.join(_surfaces(settings))}",
         f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
         f"inquiry backend: {settings.inquiry.url or 'none'}",

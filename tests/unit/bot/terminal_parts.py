@@ -76,13 +76,13 @@ class Terminal:
 
 
 @asynccontextmanager
-async def terminal_in(folder: Path) -> AsyncIterator[Terminal]:
-    """A terminal beside a service whose database is in a folder."""
+async def terminal_in(folder: Path, **tables: Any) -> AsyncIterator[Terminal]:
+    """A terminal beside a service whose database is in a folder; ``tables`` are of its settings."""
     screen = Screen()
     # No cursor reports: nobody would answer, and every prompt would wait a second for them.
     size = Size(rows=50, columns=120)
     output = Vt100_Output(screen, lambda: size, enable_cpr=False)  # type: ignore[arg-type] # as much of a file as is used
-    async with served(folder) as service:
+    async with served(folder, **tables) as service:
         with create_pipe_input() as keyboard, create_app_session(keyboard, output):
             made = Terminal(service, keyboard, screen)
             yield made

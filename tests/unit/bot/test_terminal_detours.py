@@ -11,6 +11,7 @@ import pytest
 
 from bot.cli.prompting import Prompting
 from bot.labels import Labels
+from bot.routing import ToolRule
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import (
     CTRL_C,
@@ -145,6 +146,21 @@ async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
     Prompting(Labels()).show(ask.json)
     for words in ("y  Submit", "1  Edit a", "2  Edit b"):
         assert words in terminal.screen.text, words
+
+
+async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(
+    tmp_path: Path,
+) -> None:
+    fixed = ToolRule.model_validate({"questions": {"b": {"answer": "x"}}})
+    async with terminal_in(tmp_path, tools={"question": fixed}) as terminal:
+        options = [{"value": "x", "label": "X"}]
+        questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
+        ask = await terminal.asked(*questions, name="question")
+        ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
+        Prompting(Labels()).show(ask.json)
+        assert "1  Edit a" in terminal.screen.text
+        assert "Edit b" not in terminal.screen.text
+        assert (await terminal.walked(ask, "y")).answers == {"a": "x", "b": "x"}
 
 
 async def test_nothing_ticked_after_thinking_better_of_it_is_still_an_answer(
