@@ -30,6 +30,8 @@ _SAME_VALUE: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
 """Keywords whose subschemas apply to the very same value, not to a part of it."""
+_BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+"""Keywords that hold subschemas by names, which are no keywords whatever they are called."""
 _NO_SCHEMAS: Final = frozenset(
     {"$defs", "definitions", "enum", "const", "default", "examples", "required"}
 )
@@ -121,10 +123,7 @@ def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
                 "too_long", "The answer is nested too deeply to be checked against this schema."
             ),
         )
-    try:
-        errors = list(islice(_validator(key).iter_errors(value), _MAX_VIOLATIONS))
-    except ValueError as error:
-        return (_whole("wrong_type", f"The answer cannot be checked: {error}"),)
+    errors = islice(_validator(key).iter_errors(value), _MAX_VIOLATIONS)
     return tuple(_problem(error) for error in errors)
 
 
@@ -221,12 +220,17 @@ class _Visits:
             yield from (self._count(item, left) for item in node)
             return
         for word, child in node.items():
+            below = left if word in _SAME_VALUE else left - 1
             if word in _REFERENCES and isinstance(child, str):
                 yield self._count(_resolve(self._root, child), left)
-            elif word in _SAME_VALUE:
-                yield self._count(child, left)
-            elif word not in _NO_SCHEMAS and left > 0:
-                yield self._count(child, left - 1)
+            elif word in _NO_SCHEMAS or below < 0:
+                continue
+            elif word in _BY_NAME and isinstance(child, dict):
+                counts = [self._count(part, below) for part in child.values()]
+                # Each property is a part of its own, and a path leads through one; the others may all apply.
+                yield max(counts, default=0) if word == "properties" else sum(counts)
+            else:
+                yield self._count(child, below)
 
 
 def _resolve(root: object, reference: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -199,6 +200,39 @@ def test_a_value_too_deep_for_a_schema_that_doubles_at_each_level_is_refused_at_
     assert codes(of(AnswerType.SCHEMA, schema=schema), {"a": {"a": {}}}) == []
 
 
+_TWICE: Any = {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": _TWICE}},
+        {"properties": {"a": {"properties": {"a": _TWICE}, "allOf": [{"$ref": "#"}]}}},
+        {"patternProperties": {"a": {"$ref": "#"}, "^a": {"$ref": "#"}}},
+        {"properties": {"a": {"dependentSchemas": {"a": {"$ref": "#"}}, "$ref": "#"}}},
+    ],
+)
+@pytest.mark.parametrize("name", ["a", "enum", "const", "default", "required", "$defs"])
+def test_what_doubles_is_refused_whatever_the_property_is_called(schema: Any, name: str) -> None:
+    hostile = json.loads(json.dumps(schema).replace('"a"', json.dumps(name)).replace("^a", "^"))
+    schemas.require_usable(hostile)
+    value: Any = {}
+    for _ in range(40):
+        value = {name: value}
+    started = time.thread_time()
+    assert [p.code for p in schemas.violations(hostile, value)] == ["too_long"]
+    assert time.thread_time() - started < 1.0
+
+
+def test_a_tree_of_two_branches_is_no_doubling() -> None:
+    tree: Any = {"type": "object", "properties": {"l": {"$ref": "#"}, "r": {"$ref": "#"}}}
+    value: Any = {"l": 5}
+    for side in "lr" * 20:
+        value = {side: value}
+    (problem,) = schemas.violations(tree, value)
+    assert problem.code == "wrong_type"
+
+
 def test_a_value_nested_past_the_bound_is_refused() -> None:
     value: Any = 1
     for _ in range(70):
@@ -243,5 +277,5 @@ def test_references_are_followed_into_arrays_and_those_in_notes_need_lead_nowher
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_number_that_json_does_not_have_is_no_answer(number: float) -> None:
-    (problem,) = schemas.violations({"type": "number"}, [number])
+    (problem,) = schemas.violations({"type": "number"}, number)
     assert problem.code == "wrong_type"
