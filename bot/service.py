@@ -250,11 +250,8 @@ class Service:
         """Keeps or drops what a person has entered so far (see `bot.ports.Asks`)."""
         await self.store.save_draft(key, value, self.clock.now())
 
-    async def redeliver(self, delivery_id: str) -> StoredDelivery | None:
-        """Has a webhook sent again, now; None when there is none of this id."""
-        stored = await self.store.delivery(delivery_id)
-        if stored is None:
-            return None
+    async def redeliver(self, stored: StoredDelivery) -> StoredDelivery:
+        """Has a webhook sent again, now."""
         now = self.clock.now()
         again = replace(stored, state=DeliveryState.PENDING, next_at=now, updated_at=now, tries=0)
         await self.store.tried([again], [])

@@ -33,6 +33,7 @@ _WORDS: Final = {
     "extra_forbidden": "is not a field of a submission",
     "string_type": "must be a string",
     "string_too_short": "must not be empty",
+    "string_unicode": "holds half a surrogate pair, which is no text",
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
@@ -48,19 +49,13 @@ _CHOICES: Final = {
 """Fields that may be of several types."""
 
 
-def _text(value: str) -> str:
-    if not schemas.is_text(value):
-        raise ValueError("holds half a surrogate pair, which is no text")
-    return value
-
-
 def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if not schemas.all_text(value):
         raise ValueError("holds half a surrogate pair, which is no text")
     return value
 
 
-_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME), AfterValidator(_text)]
+_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
 _Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 _Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
 
@@ -72,7 +67,7 @@ class _Strict(BaseModel):
 class Callback(_Strict):
     """Where a webhook tells the outcome."""
 
-    url: Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_text)]
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class To(_Strict):

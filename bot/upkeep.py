@@ -158,7 +158,7 @@ class Upkeep:
     async def _ask_backend(self, ask: Ask) -> None:
         question = ask.question
         if question is None:
-            return
+            raise AssertionError(f"{ask.id} has no question to inquire about")
         if self._inquiry is None:
             words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url). {_DO_NOT_RETRY}"
             await self._service.fail(ask.id, Reason.BACKEND_ERROR, words)

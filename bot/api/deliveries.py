@@ -45,7 +45,5 @@ async def redeliver(call: Call) -> web.Response:
     stored = await call.api.store.delivery(delivery_id)
     if stored is None or call.owner not in {None, stored.delivery.agent}:
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
-    again = await call.api.finish(call.service.redeliver(delivery_id))
-    if again is None:
-        raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
+    again = await call.api.finish(call.service.redeliver(stored))
     return json_response(delivery_json(again), 202)

@@ -77,6 +77,23 @@ async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
     assert not await upkeep.once()
 
 
+async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) -> None:
+    service = parts.service()
+    ask = await submit(service, remind_after=[10])
+    await parts.clock.advance(11)
+    for elsewhere in (parts.service(surfaces=("web",)), service):
+        assert await Upkeep(elsewhere, Shower(elsewhere)).once()
+        assert parts.chat.reminders == []
+    upkeep = Upkeep(service, Shower(service))
+    assert await upkeep.once()
+    shown = await parts.chat.show(ask, lambda _shown: service.left(ask.id))
+    await parts.store.shown(ask.id, shown)
+    assert not await upkeep.once(), "not before half a minute is over"
+    await parts.clock.advance(31)
+    assert await upkeep.once()
+    assert parts.chat.reminders == [(ask.id, 0)]
+
+
 async def test_an_ask_that_was_handed_on_meanwhile_is_not_handed_on_again(parts: Parts) -> None:
     service = parts.service(routes=ESCALATED)
     upkeep = Upkeep(service, Shower(service))

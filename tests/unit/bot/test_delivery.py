@@ -162,7 +162,7 @@ async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
         assert dead.next_at is None
         assert 2.9 < (box.clock.now() - ask.created_at) / 86_400 < 3.1
         receiver.always = None
-        again = await box.service.redeliver(dead.delivery.id)
+        again = await box.service.redeliver(dead)
         assert again is not None
         await receiver.until(len(PAUSES) + 2)
         await box.tried(ask, 1)

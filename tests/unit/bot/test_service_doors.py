@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from bot.ask import Status
 from bot.ports import Acted, Rejected, Shown, Why
@@ -64,6 +65,25 @@ async def test_an_ask_withdrawn_at_its_review_cancels_no_question(service: Servi
     refused = await service.act(ask.id, Submit(), actor())
     assert isinstance(refused, Rejected)
     assert refused.why is Why.ENDED
+
+
+async def test_a_default_that_does_not_fit_its_schema_is_not_taken_at_expiry(
+    service: Service,
+) -> None:
+    schema = {"type": "object", "required": ["port"]}
+    question: dict[str, Any] = {"id": "s", "text": "S?", "answer_type": "schema", "schema": schema}
+    fits, unfit = [
+        (
+            await service.submit(
+                ask_user({**question, "default": default}, on_expiry="defaults", to="chat:C1")
+            )
+        ).ask
+        for default in ({"port": 1}, {})
+    ]
+    for ask, status in ((fits, Status.ANSWERED), (unfit, Status.EXPIRED)):
+        done = await service.expire(ask.id)
+        assert isinstance(done, Acted)
+        assert (done.ask.status, done.ask.revision) == (status, 2)
 
 
 async def test_a_message_that_is_shown_later_than_a_newer_one_is_not_gone_back_to(

@@ -116,3 +116,18 @@ def test_a_route_that_escalates_to_nowhere_is_a_mistake_of_the_configuration() -
     route = Route.model_validate({"to": "web", "escalate": {"after": 5, "to": "mail:x"}})
     with pytest.raises(ConfigError):
         planned(Routes("r", {"r": route}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {**CALL, "conversation": "\ud800"},
+        {**CALL, "callback": {"url": "http://a/\udfff"}},
+        {**CALL, "metadata": {"a": ["\ud800"]}},
+    ],
+)
+def test_half_a_surrogate_pair_is_named_wherever_it_stands(body: Any) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        read_submission(body)
+    (problem,) = refused.value.problems
+    assert "half a surrogate pair" in problem.message

@@ -13,6 +13,7 @@ import pytest
 from bot.errors import StoreError
 from bot.form import AnswerType, Form, Question
 from bot.ports import Write
+from storage.connections import _use_wal
 from storage.sqlite import SqliteStore
 from tests.contract.store_examples import answering, new_ask, new_delivery
 
@@ -67,6 +68,28 @@ async def test_a_file_whose_log_was_switched_off_and_is_being_read_is_locked_in_
     assert await store.get("ask_1") == new_ask()
     moved, _ = await store.change("ask_1", answering())
     assert await store.get("ask_1") == moved
+
+
+def test_switching_to_the_log_is_tried_until_who_is_in_the_way_has_gone(path: Path) -> None:
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as reader,
+        closing(sqlite3.connect(path, isolation_level=None, timeout=0.0)) as switching,
+    ):
+        reader.execute("CREATE TABLE t (x)")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM t").fetchall()
+        tries: list[str] = []
+
+        def trying(statement: str) -> None:
+            tries.append(statement)
+            if len(tries) == 3:
+                reader.execute("ROLLBACK")
+
+        switching.set_trace_callback(trying)
+        _use_wal(switching, 5.0)
+        switching.set_trace_callback(None)
+        assert len(tries) == 3
+        assert switching.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 async def test_a_call_that_is_no_text_is_refused_and_takes_nobody_else_down(

@@ -1,0 +1,60 @@
+"""What coverage leaves out, it leaves out for a reason that is written down, and for nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from tests.meta.project import PACKAGES, ROOT, sources
+
+_PRAGMA = re.compile(r"#.*\bpragma\b.*")
+_REASON = re.compile(r"# pragma: no branch - \w+( \S+){3,}$")
+"""A reason has a few words, to the end of its line."""
+
+
+def _report() -> tuple[dict[str, list[str]], str]:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    table = tomllib.loads(text)["tool"]["coverage"]["report"]
+    return table, text.partition("[tool.coverage.report]")[2].partition("\n[")[0]
+
+
+RULES = [rule for name in ("exclude_lines", "partial_branches") for rule in _report()[0][name]]
+
+
+def _lines() -> list[tuple[str, str]]:
+    """Every line of the packages, with its place."""
+    return [
+        (f"{path.relative_to(ROOT)}:{number}", line)
+        for path in sources(*PACKAGES)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+    ]
+
+
+def test_every_rule_is_one_of_the_two_lists_and_says_why() -> None:
+    table, text = _report()
+    assert not {"exclude_also", "partial_also", "omit", "ignore_errors"} & table.keys()
+    lines = text.splitlines()
+    for rule in RULES:
+        (at,) = [n for n, line in enumerate(lines) if _written(rule) in line]
+        assert "# " in lines[at].partition('",')[2] or lines[at - 1].lstrip().startswith("# "), rule
+
+
+def _written(rule: str) -> str:
+    """A rule as the file has it."""
+    return '"' + rule.replace("\\", "\\\\") + '",'
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_excuses_something_that_is_there(rule: str) -> None:
+    assert any(re.search(rule, line) for _, line in _lines())
+
+
+def test_every_pragma_has_its_reason_beside_it() -> None:
+    bare = [
+        f"{place}: {found[0]}"
+        for place, line in _lines()
+        if (found := _PRAGMA.search(line)) and not _REASON.search(line)
+    ]
+    assert bare == []
