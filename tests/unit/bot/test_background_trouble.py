@@ -212,6 +212,19 @@ async def test_a_place_whose_surface_is_configured_no_more_is_left_without_a_not
     assert (now.left, parts.chat.notes) == (None, [])
 
 
+async def test_who_leaves_takes_no_other_follower_along(parts: Parts) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    with service.follow(ask.id) as stays:
+        with service.follow(ask.id):
+            assert service.signals.count == 2
+        await service.withdraw(ask.id)
+        async with asyncio.timeout(WAIT):
+            told = await stays.changed()
+    assert told is not None
+    assert (told.status, service.signals.count) == (Status.WITHDRAWN, 0)
+
+
 async def test_who_follows_is_never_told_of_an_older_state_after_a_newer_one(parts: Parts) -> None:
     service = parts.service()
     ask = await submit(service, boolean("a"), boolean("b"))

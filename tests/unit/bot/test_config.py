@@ -307,3 +307,9 @@ def test_a_route_is_checked_to_where_it_escalates(tmp_path: Path, to: str) -> No
     else:
         with pytest.raises(ConfigError, match=r"^routes\.ops\.escalate\.to: "):
             routes_of(settings)
+
+
+def test_the_default_route_is_a_route_or_a_place(tmp_path: Path) -> None:
+    assert routes_of(load(written(tmp_path, 'default_route = "slack:C1"\n'))).default == "slack:C1"
+    with pytest.raises(ConfigError, match=r"^default_route: "):
+        routes_of(load(written(tmp_path, 'default_route = "nowhere"\n')))

@@ -290,18 +290,6 @@ async def test_an_ask_whose_surface_is_configured_no_more_waits_until_it_is_agai
         await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
 
 
-async def test_a_reminder_waits_for_the_message_it_points_at(parts: Parts) -> None:
-    parts.chat.hold = asyncio.Event()
-    async with running(parts) as (service, shower):
-        ask = await submit(service, remind_after=[10])
-        await parts.clock.advance(11)
-        parts.chat.hold.set()
-        await shower.idle()
-        assert parts.chat.reminders == []
-        await parts.clock.advance(31)
-        await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
-
-
 async def test_an_inquiry_whose_backend_is_configured_no_more_fails_in_words(parts: Parts) -> None:
     rules, call = inquired()
     ask = (await parts.service(rules, inquiry=True).submit(ask_user().model_copy(update=call))).ask

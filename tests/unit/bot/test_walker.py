@@ -183,3 +183,12 @@ def test_a_reply_without_words_is_refused_only_where_words_are_needed() -> None:
 def test_a_reply_with_half_a_surrogate_pair_is_no_text() -> None:
     form = Form(questions=(question(),))
     assert isinstance(walker.step(form, walker.start(form), Reply(text="\ud800")), Refused)
+
+
+def test_what_was_not_answered_by_a_person_cannot_be_edited_and_what_can_is_named() -> None:
+    review = walked(TWO, Answer(value=True), Answer(value=False))
+    for name in ("c", ""):
+        refused = walker.step(TWO, review, Edit(question_id=name))
+        assert isinstance(refused, Refused)
+        (problem,) = refused.problems
+        assert (problem.pointer, '"a", "b"' in problem.message) == ("/question_id", True)
