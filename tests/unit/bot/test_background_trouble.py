@@ -173,6 +173,15 @@ async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:
     assert parts.chat.shows == 0
 
 
+async def test_an_ask_on_a_surface_that_is_not_configured_is_left_as_it_is(parts: Parts) -> None:
+    ask = await submit(parts.service())
+    async with running(parts, surfaces=("web",)) as (service, shower):
+        shower.poke(ask.id)
+        await shower.idle()
+        assert await service.get(ask.id) == ask
+    assert parts.chat.shows == 0
+
+
 async def test_a_note_that_cannot_be_left_is_given_up(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 import socket
@@ -16,10 +17,15 @@ from aiohttp.test_utils import TestServer
 from typer.testing import CliRunner
 
 from bot.api.problems import problem
+from bot.app import chats_of
+from bot.ask import Destination
 from bot.cli import demo, main, serve
 from bot.cli.address import url_or_configured
 from bot.cli.ask import _wait
+from bot.cli.doctor import discord_setup, slack_setup
+from bot.config_file import load
 from bot.version import VERSION
+from storage.sqlite import SqliteStore
 from tests.acceptance import forked
 
 HASH = "sha256:" + "0" * 64
@@ -189,6 +195,54 @@ async def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) ->
     assert "✗ configuration: routes.ops.to:" in err
     assert "is not an SQLite database" in err
     assert "Check storage.url, the folder's rights and the disk." in err
+
+
+async def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
+    store = SqliteStore(folder / "answerback.db")
+    await store.open()
+    await store.close()
+    code, _, err = await forked.run("doctor", folder=folder)
+    assert code == 0
+    assert f"✓ database {folder / 'answerback.db'}\n" in err
+
+
+async def test_chats_and_what_the_doctor_looks_at_there_are_as_they_are_configured(
+    folder: Path,
+) -> None:
+    settings = await asyncio.to_thread(load)
+    assert (slack_setup(settings), discord_setup(settings, fix=True)) == (None, None)
+    (folder / "answerback.toml").write_text(
+        """
+        default_route = "slack:C0"
+        [slack]
+        bot_token = "xoxb-1"
+        app_token = "xapp-1"
+        responders = ["U1", "@S1"]
+        [discord]
+        bot_token = "d"
+        responders = ["@7"]
+        [routes.ops]
+        to = "slack:C1"
+        responders = ["U2", "@S2"]
+        [routes.dev]
+        to = "discord:9"
+        responders = ["@8"]
+        [routes.me]
+        to = "web"
+        """
+    )
+    settings = await asyncio.to_thread(load)
+    slack, discord = slack_setup(settings), discord_setup(settings, fix=True)
+    assert slack is not None
+    assert discord is not None
+    assert (slack.bot_token, slack.channels, slack.groups) == ("xoxb-1", ["C0", "C1"], ["S1", "S2"])
+    assert (discord.channels, discord.roles, discord.mend) == (["9"], ["7", "8"], True)
+    async with aiohttp.ClientSession() as http:
+        chats = chats_of(settings, http)
+    assert [chat.name for chat in chats] == ["slack", "discord"]
+    told = [chat.default_responders(Destination(surface=chat.name, channel="C")) for chat in chats]
+    assert told == [("U1", "@S1"), ("@7",)]
+    assert all(chat.ready() for chat in chats), "nothing is connected before it is started"
 
 
 # --- demo ------------------------------------------------------------------------------------------
