@@ -76,10 +76,10 @@ async def findings(
 
 
 async def _database(settings: Settings) -> Finding:
-    path = settings.storage.sqlite_path
+    path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
     try:
-        if not path.exists():
-            return Finding(f"database {path.absolute()}, to be made by `answerback serve`")
+        if not await asyncio.to_thread(path.exists):
+            return Finding(f"database {path}, to be made by `answerback serve`")
         store = SqliteStore(path)
         await store.open()
         try:
@@ -90,7 +90,7 @@ async def _database(settings: Settings) -> Finding:
         return Finding(
             "database", str(error), "Check storage.url, the folder's rights and the disk."
         )
-    return Finding(f"database {path.absolute()}")
+    return Finding(f"database {path}")
 
 
 def slack_setup(settings: Settings) -> slack_doctor.Setup | None:

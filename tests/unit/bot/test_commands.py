@@ -26,7 +26,6 @@ from bot.cli.doctor import discord_setup, slack_setup
 from bot.config_file import load
 from bot.version import VERSION
 from storage.sqlite import SqliteStore
-from tests.acceptance import forked
 
 HASH = "sha256:" + "0" * 64
 
@@ -181,27 +180,30 @@ async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_w
 # --- doctor ----------------------------------------------------------------------------------------
 
 
-async def test_the_doctor_finds_nothing_wrong_with_a_place_that_is_new(folder: Path) -> None:
-    code, _, err = await forked.run("doctor", folder=folder)
+def test_the_doctor_finds_nothing_wrong_with_a_place_that_is_new(folder: Path) -> None:
+    code, _, err = run("doctor")
     assert code == 0
     assert f"database {folder / 'answerback.db'}, to be made by `answerback serve`" in err
 
 
-async def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
+def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     (folder / "answerback.toml").write_text('[routes.ops]\nto = "nowhere:C1"\n')
     (folder / "answerback.db").write_bytes(b"no database at all" * 1_000)
-    code, _, err = await forked.run("doctor", folder=folder)
+    code, _, err = run("doctor")
     assert code == 1
     assert "✗ configuration: routes.ops.to:" in err
     assert "is not an SQLite database" in err
     assert "Check storage.url, the folder's rights and the disk." in err
 
 
-async def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
-    store = SqliteStore(folder / "answerback.db")
-    await store.open()
-    await store.close()
-    code, _, err = await forked.run("doctor", folder=folder)
+def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
+    async def make() -> None:
+        store = SqliteStore(folder / "answerback.db")
+        await store.open()
+        await store.close()
+
+    asyncio.run(make())
+    code, _, err = run("doctor")
     assert code == 0
     assert f"✓ database {folder / 'answerback.db'}\n" in err
 
