@@ -121,7 +121,7 @@ def _memory(ask: Ask, action: Action) -> Memory | None:
     if not (isinstance(action, Answer) and action.remember and question):
         return None
     if request.conversation is None or request.turn is None:
-        return None
+        raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
     return Memory(
         request.conversation, request.turn, ask.form.tool or "", question.id, action.value
     )

@@ -7,7 +7,7 @@ epoch, UTC).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from bot import walker
 from bot.form import Form, Question
-from bot.walker import Action, Given, Person, Refused, Source, Walk
+from bot.walker import Action, Exact, Given, Person, Refused, Source, Walk
 
 ANYONE: Final = "anyone"
 """The responder that stands for everybody who can see the prompt."""
@@ -49,7 +49,8 @@ class Reason(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-class Destination(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination(Exact):
     """Where an ask is to be shown: a surface, and there a channel (and thread) or a person."""
 
     surface: str
@@ -58,7 +59,8 @@ class Destination(_Frozen):
     user: str | None = None
 
 
-class Thread(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread(Exact):
     """The thread an ask is shown in, once it is; ``url`` leads a person there."""
 
     channel: str | None = None
@@ -96,7 +98,8 @@ class Request(_Frozen):
     """Who asks single questions, where the configuration says so; by question id."""
 
 
-class Outcome(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Exact):
     """How an ask ended: set once, never changed."""
 
     status: Status
@@ -108,14 +111,16 @@ class Outcome(_Frozen):
     """For ``failed``: the words for the model."""
 
 
-class Left(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left(Exact):
     """A live message that an escalation left behind."""
 
     destination: Destination
     message: dict[str, JsonValue]
 
 
-class Ask(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask(Exact):
     """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
 
     id: str
@@ -245,15 +250,14 @@ def acted(
             source=weakest(walk.answers) if status is Status.ANSWERED else None,
             reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
         )
-    moved = ask.model_copy(
-        update={
-            "walk": walk,
-            "outcome": outcome,
-            "revision": ask.revision + 1,
-            "updated_at": at,
-            "acted_by": by or ask.acted_by,
-            "inquiring": ask.inquiring and outcome is None,
-        }
+    moved = replace(
+        ask,
+        walk=walk,
+        outcome=outcome,
+        revision=ask.revision + 1,
+        updated_at=at,
+        acted_by=by or ask.acted_by,
+        inquiring=ask.inquiring and outcome is None,
     )
     entries = (*_response(ask, action, walk, at, by), *request_entry(moved, at))
     return Change(moved, (*entries, *_ended_entry(moved, at)))
@@ -270,14 +274,7 @@ def ended(
 ) -> Change:
     """The ask ended by something else than a person's answer: expired, withdrawn or failed."""
     outcome = Outcome(status=status, at=at, ended_by=by, reason=reason, message=message)
-    done = ask.model_copy(
-        update={
-            "outcome": outcome,
-            "revision": ask.revision + 1,
-            "updated_at": at,
-            "inquiring": False,
-        }
-    )
+    done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at, inquiring=False)
     cancelled: tuple[Entry, ...] = ()
     if ask.question is not None:
         cancelled = (

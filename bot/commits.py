@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
 from bot import ask as asks
 from bot import presenting, routing
 from bot.ask import Ask, Change, Status
-from bot.errors import ConfigError
 from bot.ports import (
     Acted,
     Clock,
@@ -103,7 +102,7 @@ class Commits:
             if isinstance(routed, routing.Put):
                 break
             if isinstance(routed, routing.Inquire):
-                ask = ask.model_copy(update={"inquiring": True})
+                ask = replace(ask, inquiring=True)
                 break
             if isinstance(routed, routing.Fail):
                 following = asks.ended(
@@ -114,7 +113,7 @@ class Commits:
                     ask, Answer(value=routed.value), at=at, by=None, source=Source.CONFIG
                 )
                 if isinstance(taken, Refused):
-                    raise ConfigError(
+                    raise AssertionError(  # noqa: TRY004 a refusal is no wrong type
                         f"A fixed answer was checked and then refused: {taken.problems[0].message}"
                     )
                 following = taken
@@ -126,7 +125,7 @@ class Commits:
         ask = change.ask
         surface = self.surfaces.get(ask.destination.surface)
         if surface is None or not surface.live or ask.inquiring:
-            ask = ask.model_copy(update={"shown_revision": ask.revision})
+            ask = replace(ask, shown_revision=ask.revision)
         deliveries: tuple[Delivery, ...] = ()
         if ask.outcome is not None and ask.request.callback is not None:
             deliveries = (_delivery(ask, ask.request.callback, at),)

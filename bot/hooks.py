@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
@@ -158,8 +158,8 @@ class ClaudeHook:
     async def _attend(self, ask: Ask, *, unattended: bool) -> None:
         def decide(latest: Ask, _at: float) -> Change | None:
             # The same revision shown anew: whoever is about to answer is not put off by it.
-            update = {"unattended": unattended, "shown_revision": latest.revision - 1}
-            return Change(latest.model_copy(update=update), ())
+            shown = latest.revision - 1
+            return Change(replace(latest, unattended=unattended, shown_revision=shown), ())
 
         await self.callers.finish(self.service.update(ask.id, decide))
 

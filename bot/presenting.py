@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
 
@@ -100,7 +101,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
 
 def person_json(person: Person | None) -> JsonValue:
     """A person, or null."""
-    return person.model_dump() if person else None
+    return asdict(person) if person else None
 
 
 def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:

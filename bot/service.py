@@ -188,7 +188,7 @@ class Service:
         """The message that the ask left behind has become a note, or cannot become one."""
 
         def decide(ask: Ask | None) -> Decision[None]:
-            write = Write(ask.model_copy(update={"left": None})) if ask and ask.left else None
+            write = Write(replace(ask, left=None)) if ask and ask.left else None
             return Decision(write, None)
 
         await self.store.change(ask_id, decide)
@@ -273,7 +273,5 @@ def _expired(ask: Ask, at: float) -> Change:
                 break
             change = Change(following.ask, (*change.entries, *following.entries))
         if not change.ask.open:
-            return Change(
-                change.ask.model_copy(update={"revision": ask.revision + 1}), change.entries
-            )
+            return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
     return asks.ended(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)

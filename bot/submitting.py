@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -15,7 +15,7 @@ from bot.commits import Commits
 from bot.dialects import registry
 from bot.errors import InvalidCallError, Problem, ProblemError
 from bot.form import Form
-from bot.ports import Write
+from bot.ports import Shown, Write
 from bot.stored import Created, Existing, Idempotency
 from bot.submission import Agent, Plan, Routes, Submission, plan
 from bot.view import can_remember
@@ -179,7 +179,7 @@ class Submitting:
         if surface is None or surface.live:
             return ask
         shown = await surface.show(ask, _save_nothing)
-        return ask.model_copy(update={"thread": shown.thread})
+        return replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
 
     async def _opened(self, ask: Ask) -> Write:
         """What is stored of a new ask: open at its first question, or already answered without anybody."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Final
 
 from bot.ask import Ask, Change, Destination, Entry, Left, Reason
@@ -144,9 +145,7 @@ class Upkeep:
 
         def reminded(latest: Ask, at: float) -> Change | None:
             entry = Entry(at=at, kind="note", body={"reminded": past})
-            return Change(
-                latest.model_copy(update={"reminded": max(past, latest.reminded)}), (entry,)
-            )
+            return Change(replace(latest, reminded=max(past, latest.reminded)), (entry,))
 
         await self._service.update(ask.id, reminded)
 
@@ -189,28 +188,25 @@ def _escalated(ask: Ask, at: float) -> Change | None:
     if escalation is None or ask.escalated:
         return None
     responders = tuple(dict.fromkeys((*ask.responders, *escalation.responders)))
-    update: dict[str, object] = {
-        "responders": responders,
-        "escalated": True,
-        "revision": ask.revision + 1,
-        "updated_at": at,
-    }
+    after = replace(
+        ask, responders=responders, escalated=True, revision=ask.revision + 1, updated_at=at
+    )
     if escalation.to is not None and escalation.to != ask.destination:
-        left = Left(destination=ask.destination, message=ask.message) if ask.message else None
-        update |= {
-            "destination": escalation.to,
-            "message": None,
-            "thread": None,
-            "shown_revision": 0,
-            "left": left,
-            "responders": escalation.responders or _persons(escalation.to) or responders,
-        }
+        after = replace(
+            after,
+            destination=escalation.to,
+            message=None,
+            thread=None,
+            shown_revision=0,
+            left=Left(destination=ask.destination, message=ask.message) if ask.message else None,
+            responders=escalation.responders or _persons(escalation.to) or responders,
+        )
     entry = Entry(
         at=at,
         kind="note",
         body={"escalated": escalation.model_dump(mode="json", exclude_none=True)},
     )
-    return Change(ask.model_copy(update=update), (entry,))
+    return Change(after, (entry,))
 
 
 def _persons(destination: Destination) -> tuple[str, ...]:

@@ -6,22 +6,30 @@ platform, and either gives a new walk or refuses and leaves the old one as it wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Final, Literal, assert_never
+from typing import ClassVar, Final, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, JsonValue
 
 from bot.answers import Unfit, check_answer, check_other, json_equal
 from bot.errors import Problem
 from bot.form import AnswerType, Form, Persistence, Question
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Exact:
+    """What is stored as JSON: no key is read that is not known.
+
+    Dataclasses, checked where they are read (`storage.rows`) and not where they are made: every
+    step makes new ones, out of values that were checked when they came in.
+    """
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
 
-class Person(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person(Exact):
     """Somebody who acted: where, the platform's id, and the name people know them by."""
 
     surface: str
@@ -39,7 +47,8 @@ class Source(StrEnum):
     INQUIRY = "inquiry"
 
 
-class Given(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given(Exact):
     """One collected answer. ``other`` marks the text of "Something else…"."""
 
     question_id: str
@@ -64,7 +73,8 @@ class Phase(StrEnum):
 OPEN_PHASES: Final = frozenset({Phase.QUESTION, Phase.REVIEW})
 
 
-class Walk(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk(Exact):
     """What was answered so far (in the form's order) and what is prompted now."""
 
     phase: Phase
@@ -85,56 +95,61 @@ class Walk(_Frozen):
         return next((given for given in self.answers if given.question_id == question_id), None)
 
 
-class Answer(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
     """Answer the prompted question with a value of its type."""
 
-    action: Literal["answer"] = "answer"
+    action: ClassVar[str] = "answer"
     value: JsonValue
     remember: bool = False
 
 
-class Other(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
     """Answer with words of one's own instead of an option."""
 
-    action: Literal["other"] = "other"
+    action: ClassVar[str] = "other"
     text: str
 
 
-class Back(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Back:
     """Go back to the previous answered question."""
 
-    action: Literal["back"] = "back"
+    action: ClassVar[str] = "back"
 
 
-class Edit(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
     """In review: answer one question again."""
 
-    action: Literal["edit"] = "edit"
+    action: ClassVar[str] = "edit"
     question_id: str
 
 
-class Submit(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit:
     """In review: hand in the answers."""
 
-    action: Literal["submit"] = "submit"
+    action: ClassVar[str] = "submit"
 
 
-class Reply(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
     """End the ask with words for the agent, or none, instead of answers."""
 
-    action: Literal["reply"] = "reply"
+    action: ClassVar[str] = "reply"
     text: str | None = None
 
 
-class EndTurn(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTurn:
     """End the ask and the agent's turn."""
 
-    action: Literal["end_turn"] = "end_turn"
+    action: ClassVar[str] = "end_turn"
 
 
-Action = Annotated[
-    Answer | Other | Back | Edit | Submit | Reply | EndTurn, Field(discriminator="action")
-]
+Action = Answer | Other | Back | Edit | Submit | Reply | EndTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +197,7 @@ def step(
                 return _refuse(
                     "unknown_value", "There is nothing to submit yet: a question is still open."
                 )
-            return walk.model_copy(update={"phase": Phase.ANSWERED})
+            return replace(walk, phase=Phase.ANSWERED)
         case Reply():
             return _reply(form, walk, action.text)
         case EndTurn():
@@ -312,7 +327,7 @@ def _reply(form: Form, walk: Walk, text: str | None) -> Walk | Refused:
         )
     if words is not None and isinstance(checked := check_other(words), Unfit):
         return Refused(tuple(p.model_copy(update={"pointer": "/text"}) for p in checked.problems))
-    return _end(walk, Phase.CANCELLED).model_copy(update={"reply": words})
+    return replace(_end(walk, Phase.CANCELLED), reply=words)
 
 
 def _end(walk: Walk, phase: Phase) -> Walk:

@@ -41,7 +41,7 @@ def insert(db: sqlite3.Connection, new: Ask) -> None:
     """Stores a new ask."""
     request = new.request
     seq = db.execute(
-        "INSERT INTO requests (request) VALUES (?)", (rows.dump_model(request),)
+        "INSERT INTO requests (request) VALUES (?)", (rows.dump_request(request),)
     ).lastrowid
     named = (seq, new.id, new.created_at, request.conversation, request.agent)
     db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new)))
@@ -83,7 +83,7 @@ def shown(db: sqlite3.Connection, ask_id: str, now: Shown) -> None:
             channel = coalesce(?, channel), thread_id = CASE WHEN ? IS NULL THEN thread_id ELSE ? END
             WHERE id = ? AND shown_revision <= ?""",
         (
-            *(now.revision, rows.dump(dict(now.message)), rows.dump_model(thread)),
+            *(now.revision, rows.dump(dict(now.message)), rows.dump_thread(thread)),
             *(thread.channel, thread.channel, thread.id, ask_id, now.revision),
         ),
     )

@@ -11,12 +11,12 @@ import binascii
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
-from bot.ask import Ask, Entry, Request
+from bot.ask import Ask, Entry, Request, Thread
 from bot.errors import StoreError
 from bot.ports import Delivery, DeliveryState, StoredDelivery
 
@@ -26,6 +26,7 @@ DELIVERY_COLUMNS: Final = (
     "id, ask_id, type, url, agent, body, created_at,"
     " state, tries, next_at, last_status, last_error, updated_at"
 )
+T = TypeVar("T")
 Row = tuple[Any, ...]
 """What sqlite3 gives: a column's type is the schema's business."""
 
@@ -33,7 +34,10 @@ _COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "req
 _CACHE_CHARACTERS: Final = 4_000_000
 """JSON kept as parsed requests, at the most; a parsed one takes about ten times its text."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
+_ASK: Final = TypeAdapter(Ask)
 _ENTRY: Final = TypeAdapter(Entry)
+_REQUEST: Final = TypeAdapter(Request)
+_THREAD: Final = TypeAdapter(Thread)
 
 
 def dump(value: JsonValue) -> str:
@@ -49,18 +53,19 @@ def load(text: str) -> JsonValue:
     return _JSON.validate_python(from_json(text))
 
 
-def dump_model(model: BaseModel, exclude: set[str] | None = None) -> str:
-    """A model as JSON text."""
-    try:
-        return model.model_dump_json(exclude=exclude)
-    except ValueError as error:
-        raise no_text(error) from error
+def dump_request(request: Request) -> str:
+    """What the agent sent as JSON text."""
+    return _dump(_REQUEST, request)
 
 
-def dump_entry(entry: Entry) -> str:
-    """A line of the record as JSON text."""
+def dump_thread(thread: Thread) -> str:
+    """A thread as JSON text."""
+    return _dump(_THREAD, thread)
+
+
+def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> str:
     try:
-        return _ENTRY.dump_json(entry).decode()
+        return kind.dump_json(value, exclude=exclude).decode()
     except ValueError as error:
         raise no_text(error) from error
 
@@ -92,19 +97,19 @@ def searched_columns(ask: Ask) -> Row:
     return (
         *(status.value, *place, due),
         None if message is None else dump(message),
-        None if thread is None else dump_model(thread),
+        None if thread is None else dump_thread(thread),
     )
 
 
 def state(ask: Ask) -> str:
     """Everything that is in no column."""
-    return dump_model(ask, exclude=_COLUMNS)
+    return _dump(_ASK, ask, _COLUMNS)
 
 
 def ask_of(row: Row, request: Request) -> Ask:
     """The ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
-    return Ask.model_validate(
+    return _ASK.validate_python(
         from_json(rest)
         | {
             "id": ask_id,
@@ -119,7 +124,7 @@ def ask_of(row: Row, request: Request) -> Ask:
 
 def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
     """Lines of the record as rows: the ask's id, the time, the kind and the line itself."""
-    return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
+    return [(ask_id, entry.at, entry.kind, _dump(_ENTRY, entry)) for entry in entries]
 
 
 def entry_of(text: str) -> Entry:

@@ -11,7 +11,7 @@ from bot.api.asks import ended
 from bot.api.bodies import read_json
 from bot.api.calls import Call, ask_response
 from bot.api.problems import problem
-from bot.api.wire import ACTIONS, ActionModel, ActorBody
+from bot.api.wire import ACTIONS, ActionModel, ActorBody, action_of
 from bot.ask import Ask
 from bot.errors import Problem, ProblemError
 from bot.ports import Acted, Actor, Rejected, Why
@@ -30,7 +30,8 @@ async def act(call: Call) -> web.Response:
     ask = await call.ask()
     body = _read_action(await read_json(call.request))
     actor = _actor(call, ask, body.actor)
-    done = await call.api.finish(call.service.act(ask.id, body, actor, revision=body.revision))
+    acting = call.service.act(ask.id, action_of(body), actor, revision=body.revision)
+    done = await call.api.finish(acting)
     return ask_response(done.ask) if isinstance(done, Acted) else _refused(done, body.revision)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
 
@@ -43,44 +43,48 @@ class _Acting(_Wire):
     actor: ActorBody | None = None
 
 
-class AnswerBody(_Acting, walker.Answer):
+class AnswerBody(_Acting):
     """Answer the prompted question; ``remember`` lets the answer hold for the turn, where that is offered."""
 
     action: Literal["answer"]
+    value: JsonValue
     remember: StrictBool = False
 
 
-class OtherBody(_Acting, walker.Other):
+class OtherBody(_Acting):
     """Answer with words of one's own, where the question offers that."""
 
     action: Literal["other"]
+    text: str
 
 
-class BackBody(_Acting, walker.Back):
+class BackBody(_Acting):
     """Go back to the previous answered question."""
 
     action: Literal["back"]
 
 
-class EditBody(_Acting, walker.Edit):
+class EditBody(_Acting):
     """In review: answer one question again."""
 
     action: Literal["edit"]
+    question_id: str
 
 
-class SubmitBody(_Acting, walker.Submit):
+class SubmitBody(_Acting):
     """In review: hand in the answers."""
 
     action: Literal["submit"]
 
 
-class ReplyBody(_Acting, walker.Reply):
+class ReplyBody(_Acting):
     """End the ask with words for the agent, or none."""
 
     action: Literal["reply"]
+    text: str | None = None
 
 
-class EndTurnBody(_Acting, walker.EndTurn):
+class EndTurnBody(_Acting):
     """End the ask and the agent's turn."""
 
     action: Literal["end_turn"]
@@ -98,6 +102,27 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
     "reply": ReplyBody,
     "end_turn": EndTurnBody,
 }
+
+
+def action_of(body: ActionModel) -> walker.Action:
+    """The action that a body asks for."""
+    match body:
+        case AnswerBody():
+            return walker.Answer(value=body.value, remember=body.remember)
+        case OtherBody():
+            return walker.Other(text=body.text)
+        case BackBody():
+            return walker.Back()
+        case EditBody():
+            return walker.Edit(question_id=body.question_id)
+        case SubmitBody():
+            return walker.Submit()
+        case ReplyBody():
+            return walker.Reply(text=body.text)
+        case EndTurnBody():
+            return walker.EndTurn()
+        case _:
+            assert_never(body)
 
 
 class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -112,7 +112,7 @@ def _steps(submission: Submission) -> Iterator[Ask]:
         walk=start(form),
     )
     for at in range(len(form.questions)):
-        yield ask.model_copy(update={"walk": ask.walk.model_copy(update={"at": at})})
+        yield replace(ask, walk=replace(ask.walk, at=at))
     if form.review and len(form.questions) > 1:
         yield _at_review(ask)
 

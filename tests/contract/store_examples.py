@@ -110,7 +110,7 @@ def at_revision(revision: int) -> Callable[[Ask | None], Decision[bool]]:
         assert ask is not None
         if ask.revision != revision:
             return Decision(None, False)
-        moved = ask.model_copy(update={"revision": revision + 1})
+        moved = replace(ask, revision=revision + 1)
         return Decision(Write(moved, (Entry(at=2_000.0, kind="note"),)), True)
 
     return decide

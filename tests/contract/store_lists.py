@@ -42,8 +42,8 @@ class ListsContract:
         moved, _ = await store.change("ask_1", answering())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
         await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
-        expected = {"shown_revision": 1, "message": {"ts": "1.0"}, "thread": thread}
-        assert await store.get("ask_1") == moved.model_copy(update=expected)
+        expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
+        assert await store.get("ask_1") == expected
         await store.shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
         await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         stored = await store.get("ask_1")
@@ -119,8 +119,10 @@ class ListsContract:
         def move(ask: Ask | None) -> Decision[None]:
             assert ask is not None
             there = Destination(surface="slack", channel="C9", thread="9.0")
-            update = {"destination": there, "thread": None, "message": None, "shown_revision": 0}
-            return Decision(Write(ask.model_copy(update=update | {"revision": 2})), None)
+            there_unshown = replace(
+                ask, destination=there, thread=None, message=None, shown_revision=0, revision=2
+            )
+            return Decision(Write(there_unshown), None)
 
         await store.change("ask_1", move)
         assert await store.find("slack", "D1", "5.0", 10) == []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from bot.api.wire import ActionBody, action_of
 from bot.errors import InvalidCallError
 from bot.ports import Acted, Why
 from bot.presenting import ask_json, entry_json
@@ -21,7 +22,14 @@ VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 CASES = [
     (f.stem, case) for f in sorted(VECTORS.glob("*.json")) for case in json.loads(f.read_text())
 ]
-ACTION: TypeAdapter[Action] = TypeAdapter(Action)
+_BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
+
+
+def acting(step: Any) -> Action:
+    """The action of a case."""
+    return action_of(_BODY.validate_python(step).root)
+
+
 STATUS = {Why.STALE: 409, Why.ENDED: 410, Why.INVALID: 422}
 
 
@@ -47,7 +55,7 @@ async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
     for step in [None, *case["steps"]]:
         if step is not None:
             before = ask
-            told = await service.act(ask.id, ACTION.validate_python(step["do"]), actor())
+            told = await service.act(ask.id, acting(step["do"]), actor())
             assert (200 if isinstance(told, Acted) else STATUS[told.why]) == step["http"]
             ask = await service.get(ask.id) or ask
             assert isinstance(told, Acted) or ask == before
@@ -68,7 +76,7 @@ async def test_the_record_pairs_every_request_with_its_response(parts: Parts) ->
     case = next(c for d, c in CASES if c["title"].startswith("back re-prompts"))
     ask = (await service.submit(read_submission({**case["call"], "to": "web"}))).ask
     for step in case["steps"]:
-        await service.act(ask.id, ACTION.validate_python(step["do"]), actor())
+        await service.act(ask.id, acting(step["do"]), actor())
     lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
     shape = [
         (line["type"], line["question_id"], next(iter(line.get("response", {"-": 0}))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -94,9 +95,8 @@ def test_a_record_has_no_control_and_tells_what_was_left_open(how: str) -> None:
 
 def test_who_asks_is_what_the_configuration_says_of_the_question() -> None:
     ask = asked("ask_user")
-    named = ask.model_copy(
-        update={"request": ask.request.model_copy(update={"prompt_labels": {"a": "Deploy bot"}})}
-    )
+    request = ask.request.model_copy(update={"prompt_labels": {"a": "Deploy bot"}})
+    named = replace(ask, request=request)
     assert view_of(named).label == "Deploy bot"
     assert view_of(after(named, Answer(value="A"))).label == "Assistant"
 
@@ -107,6 +107,6 @@ def test_for_this_turn_is_offered_only_where_the_turn_has_a_name() -> None:
     form = ask.form.model_copy(update={"questions": (question,)})
     for named in (True, False):
         update = {"form": form, **({"conversation": "c", "turn": "t"} if named else {})}
-        view = view_of(ask.model_copy(update={"request": ask.request.model_copy(update=update)}))
+        view = view_of(replace(ask, request=ask.request.model_copy(update=update)))
         assert view.prompt is not None
         assert view.prompt.remember is named

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 
 from bot.ask import Ask, Entry
 from bot.ports import Decision, Write
@@ -22,7 +23,7 @@ CLIENTS = 8
 def step(ask: Ask | None) -> Decision[None]:
     """The next revision, with one line of the record."""
     assert ask is not None
-    moved = ask.model_copy(update={"revision": ask.revision + 1})
+    moved = replace(ask, revision=ask.revision + 1)
     return Decision(Write(moved, (Entry(at=1.0, kind="note"),)), None)
 
 

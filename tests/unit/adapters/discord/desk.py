@@ -8,7 +8,7 @@ import re
 from pydantic import JsonValue
 
 from adapters.discord.text import fit
-from bot.ask import Ask
+from bot.ask import Ask, Destination
 from bot.form import AnswerType, Form, Question
 from bot.labels import Labels
 from bot.ports import Write
@@ -43,7 +43,7 @@ class DiscordDesk:
         ask = ask_of(
             form,
             id=f"ask_{self._count:024x}",
-            destination={"surface": "discord", "channel": str(self._rig.channel.id)},
+            destination=Destination(surface="discord", channel=str(self._rig.channel.id)),
             responders=(str(self._rig.ann.id),),
         )
         await self._rig.store.create(Write(ask), None)

@@ -15,6 +15,7 @@ from bot.ask import Ask
 from bot.form import AnswerType
 from bot.labels import Labels
 from bot.view import View, texts_of, view_of
+from bot.walker import Answer
 from tests import strategies
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord import sight
@@ -105,7 +106,7 @@ def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask)
     action = forms.read(prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots})
     assert not isinstance(action, tuple)
     if not (isinstance(prompt.prefill, dict) and "more" in prompt.prefill):
-        assert action.model_dump()["value"] == prompt.prefill
+        assert action == Answer(value=prompt.prefill)
 
 
 def full_text(view: View, verb: Verb) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -32,7 +35,7 @@ _FRAGMENTS = st.sampled_from(
 )
 
 
-def ask_of(form: Form, **changes: object) -> Ask:
+def ask_of(form: Form, **changes: Any) -> Ask:
     """An open ask with this form, as it is stored before anybody acted."""
     request = Request(name="ask_user", dialect="ask_user", arguments={}, form=form)
     made = Ask(
@@ -44,7 +47,7 @@ def ask_of(form: Form, **changes: object) -> Ask:
         responders=("anyone",),
         walk=walker.start(form),
     )
-    return made.model_copy(update=changes)
+    return replace(made, **changes)
 
 
 def one(kind: AnswerType, **changes: object) -> Ask:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -40,8 +41,8 @@ class SlackDesk:
         self._count += 1
         self._ask_id = f"ask_{self._count:024x}"
         ask = ask_of(form, id=self._ask_id, responders=(self._rig.ada.id,))
-        place = ask.destination.model_copy(update={"channel": CHANNEL})
-        await self._rig.app.store.create(Write(ask.model_copy(update={"destination": place})), None)
+        place = replace(ask.destination, channel=CHANNEL)
+        await self._rig.app.store.create(Write(replace(ask, destination=place)), None)
         self._rig.app.shower.poke(ask.id)
         await self._rig.shown(ask)
         return ask.id

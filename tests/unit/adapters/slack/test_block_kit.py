@@ -7,6 +7,7 @@ The files lie in tests/snapshots/slack/test_block_kit; https://app.slack.com/blo
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ SELECT, MULTI = AnswerType.SELECT, AnswerType.MULTI_SELECT
 def in_turn(ask: Ask) -> Ask:
     """An ask whose answers may be reused."""
     request = ask.request.model_copy(update={"conversation": "c", "turn": "t"})
-    return ask.model_copy(update={"request": request})
+    return replace(ask, request=request)
 
 
 CASES: dict[str, Ask] = {

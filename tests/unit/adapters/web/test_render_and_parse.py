@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -213,7 +214,7 @@ def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
 def test_the_record_says_how_it_ended_and_what_was_open(status: Status, words: str) -> None:
     question = Question(id="q", text="What now?", answer_type=AnswerType.TEXT)
     outcome = Outcome(status=status, at=1.0, message="No surface." if status == "failed" else None)
-    ask = ask_of(Form(questions=(question,))).model_copy(update={"outcome": outcome})
+    ask = replace(ask_of(Form(questions=(question,))), outcome=outcome)
     page = shown(ask)
     assert words in page.text
     assert "What now?" in page.text
