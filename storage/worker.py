@@ -60,7 +60,11 @@ class Worker(Generic[C]):
 
     def __init__(self, name: str, work: Callable[[Sequence[Job[C, Any]]], None]) -> None:
         self._work = work
-        self._queue: queue.SimpleQueue[Job[C, Any] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[Job[C, Any]] | None] = queue.SimpleQueue()
+        self._gathered: list[Job[C, Any]] = []
+        """What was handed in since the loop last came round."""
+        self._left: list[Job[C, Any]] = []
+        """What is taken off the queue and too much for one batch."""
         self._stopping = False
         self._loop = asyncio.get_running_loop()
         # A daemon: an interpreter that ends without `stop` must not wait for us; what was
@@ -73,14 +77,24 @@ class Worker(Generic[C]):
         if self._stopping:
             raise StoreError("The store is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(Job(run, future))
+        if not self._gathered:
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(Job(run, future))
         return await future
 
     async def stop(self) -> None:
-        """Returns once everything that was queued is done."""
+        """Returns once everything that was handed in is done."""
         self._stopping = True
+        self._hand_over()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    def _hand_over(self) -> None:
+        # Once in a round of the loop: a thread that is woken by the first job of a round wrests the
+        # interpreter from the loop while the loop reads the others.
+        if self._gathered:
+            self._queue.put(self._gathered)
+            self._gathered = []
 
     def _run(self) -> None:
         while batch := self._next_batch():
@@ -90,16 +104,16 @@ class Worker(Generic[C]):
                 self._loop.call_soon_threadsafe(_resolve, batch)
 
     def _next_batch(self) -> list[Job[C, Any]]:
-        job = self._queue.get()
-        batch: list[Job[C, Any]] = []
-        while job is not None:
-            batch.append(job)
-            if len(batch) == MAX_BATCH or self._queue.empty():
-                return batch
-            job = self._queue.get()
-        if batch:
-            self._queue.put(None)
-        return batch
+        """All that is queued, without lingering; none at the end."""
+        batch = self._left or self._queue.get() or []
+        while 0 < len(batch) < MAX_BATCH and not self._queue.empty():
+            more = self._queue.get()
+            if more is None:
+                self._queue.put(None)
+                break
+            batch = batch + more
+        self._left = batch[MAX_BATCH:]
+        return batch[:MAX_BATCH]
 
 
 def _resolve(batch: Sequence[Job[C, Any]]) -> None:
