@@ -150,6 +150,13 @@ class Shown:
     thread: Thread
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The live message is being brought up to date by other means: look again in so many seconds."""
+
+    seconds: float
+
+
 class Surface(Protocol):
     """A place where people are: renders stored asks and hands in what people do.
 
@@ -169,7 +176,7 @@ class Surface(Protocol):
     def ready(self) -> str | None:
         """None when people can be reached, else one sentence that says why not and what to do."""
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
         """Makes the live message show the ask as given: posts it the first time, edits it afterwards.
 
         Idempotent: showing the same ask again changes nothing. ``save`` stores a reference in the

@@ -21,7 +21,7 @@ from bot.errors import (
     StoreError,
     UnauthorizedError,
 )
-from bot.ports import Shown, Surface
+from bot.ports import Later, Shown, Surface
 from bot.service import Service
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,9 @@ logger = logging.getLogger(__name__)
 SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is given up, and tried again."""
 _AT_ONCE: Final = 32
+_WOKEN_EVERY: Final = 0.5
+"""Seconds between two looks at an ask that moves on while it is shown by other means."""
+_AT_ONCE_AGAIN: Final = Later(0.0)
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
 
@@ -41,6 +44,7 @@ class Shower:
         self._first_pause = first_pause
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._waiting: dict[str, asyncio.Event] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
@@ -49,6 +53,8 @@ class Shower:
         """Has an ask shown as it stands; does nothing more than note it when that is under way."""
         if ask_id in self._tasks:
             self._again.add(ask_id)
+            if (woken := self._waiting.get(ask_id)) is not None:
+                woken.set()
             return
         task = asyncio.create_task(self._keep_showing(ask_id), name=f"show {ask_id}")
         self._tasks[ask_id] = task
@@ -69,14 +75,18 @@ class Shower:
         pause = self._first_pause
         while True:
             self._again.discard(ask_id)
-            wait: float | None = None
+            wait = 0.0
             try:
-                done = await self._show_latest(ask_id)
+                later = await self._show_latest(ask_id)
                 pause = self._first_pause
+                if later is None and ask_id not in self._again:
+                    return
+                if later is not None and later.seconds:
+                    await self._woken_or_over(ask_id, later.seconds)
             except RateLimitedError as error:
-                done, wait = False, error.retry_after
+                wait = error.retry_after
             except (PlatformError, StoreError, TimeoutError) as error:
-                done, wait = False, pause * random.uniform(0.8, 1.2)
+                wait = pause * random.uniform(0.8, 1.2)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 self._warn(ask_id, error, wait)
             except Exception:
@@ -84,32 +94,42 @@ class Shower:
                 logger.exception(
                     "Showing failed", extra={"action": "show_failed", "ask_id": ask_id}
                 )
-                done, wait = False, _LONGEST_PAUSE
-            if wait is not None:
+                wait = _LONGEST_PAUSE
+            if wait:
                 await asyncio.sleep(wait)
-            elif done and ask_id not in self._again:
-                return
 
-    async def _show_latest(self, ask_id: str) -> bool:
-        """Shows the ask once; whether that was all there was to do."""
+    async def _woken_or_over(self, ask_id: str, seconds: float) -> None:
+        """Waits until the ask moves on, or so long."""
+        woken = self._waiting[ask_id] = asyncio.Event()
+        try:
+            async with asyncio.timeout(seconds):
+                await woken.wait()
+                await asyncio.sleep(_WOKEN_EVERY)
+        except TimeoutError:
+            pass
+        finally:
+            del self._waiting[ask_id]
+
+    async def _show_latest(self, ask_id: str) -> Later | None:
+        """Shows the ask once; None: that was all there was to do."""
         store = self._service.store
         ask = await store.get(ask_id)
         if ask is None:
-            return True
+            return None
         surface = self._service.surfaces.get(ask.destination.surface)
         if surface is None:
-            return True  # configured no more: the ask waits until it is again
+            return None  # configured no more: the ask waits until it is again
         if ask.left is not None:
             await self._leave(ask, surface)
         if ask.shown_revision >= ask.revision and (surface.live or ask.thread is not None):
-            return True
+            return None
         if ask.message is None and (not ask.open or ask.inquiring):
             # Nobody was ever shown it, and nobody has to be.
             await store.shown(ask_id, Shown(ask.revision, {}, ask.thread or Thread()))
-            return True
+            return None
         return await self._show(ask, surface)
 
-    async def _show(self, ask: Ask, surface: Surface) -> bool:
+    async def _show(self, ask: Ask, surface: Surface) -> Later:
         async def save(shown: Shown) -> None:
             await self._note(ask, shown, surface)
 
@@ -119,21 +139,23 @@ class Shower:
         except (GoneError, RefusedError) as error:
             self._count(surface, "gone" if isinstance(error, GoneError) else "refused")
             await self._give_up(ask, error)
-            return False
+            return _AT_ONCE_AGAIN
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
             if ask.message is not None:
                 raise  # the operator can mend the credentials; who sees the message waits for that
             await self._give_up(ask, error)
-            return False
+            return _AT_ONCE_AGAIN
         except (PlatformError, TimeoutError) as error:
             self._count(
                 surface, "limited" if isinstance(error, RateLimitedError) else "unavailable"
             )
             raise
+        if isinstance(shown, Later):
+            return shown
         self._count(surface, "shown")
         await save(shown)
-        return False  # look again: it may have moved on meanwhile
+        return _AT_ONCE_AGAIN  # it may have moved on meanwhile
 
     async def _note(self, ask: Ask, shown: Shown, surface: Surface) -> None:
         """Stores what is shown; a message at a place that the ask has left meanwhile becomes a note."""

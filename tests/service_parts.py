@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import JsonValue
 
 from bot.ask import Ask, Destination, Thread
-from bot.ports import Actor, Asks, Shown
+from bot.ports import Actor, Asks, Later, Shown
 from bot.submission import Submission, read_submission
 from bot.walker import Person
 
@@ -55,6 +55,8 @@ class FakeSurface:
         self.changed = asyncio.Condition()
         self.hold: asyncio.Event | None = None
         """While set and not triggered, shows do not return."""
+        self.later = 0.0
+        """Seconds for which messages are said to be brought up to date by other means; 0: they are not."""
         self._responders = responders
 
     async def start(self, asks: Asks) -> None:
@@ -66,8 +68,12 @@ class FakeSurface:
     def ready(self) -> str | None:
         return self.not_ready
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
         self.shows += 1
+        if self.later:
+            async with self.changed:
+                self.changed.notify_all()
+            return Later(self.later)
         if self.hold is not None:
             await self.hold.wait()
         await self._fail_if_told()
@@ -81,6 +87,16 @@ class FakeSurface:
             {"ts": "1.1"},
             Thread(channel=channel, id="1.1", url="https://chat.example/1"),
         )
+
+    async def shown(self, ask: Ask) -> Shown:
+        """Shows an ask, and gives what would be noted of that."""
+
+        async def saved(_shown: Shown) -> None:
+            pass
+
+        shown = await self.show(ask, saved)
+        assert isinstance(shown, Shown)
+        return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
         await self._fail_if_told()

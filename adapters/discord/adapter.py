@@ -28,7 +28,7 @@ from adapters.discord.typed import Listener
 from bot.ask import Ask, Destination
 from bot.errors import PlatformError, UnauthorizedError
 from bot.labels import Labels
-from bot.ports import Asks, Shown
+from bot.ports import Asks, Later, Shown
 from bot.walker import Person
 
 logger = logging.getLogger(__name__)
@@ -48,6 +48,9 @@ class DiscordSurface:
         gateway: whether to connect to the gateway; typed answers come by it alone.
         content: whether to ask for the privileged intent by which all typed messages can be read.
         shards: how many gateway connections share the servers; "auto" as Discord advises.
+        confirm_after: seconds after which a message that the answer to a signed POST has brought up
+            to date is edited all the same. Nobody tells whether Discord took that answer; it takes
+            one for 3 s, and one that comes late would undo an edit made before.
     """
 
     name = SURFACE
@@ -65,12 +68,13 @@ class DiscordSurface:
         gateway: bool = True,
         content: bool = True,
         shards: Shards = 1,
+        confirm_after: float = 3.5,
     ) -> None:
         self.calls = Calls(http, bot_token, api_url)
         self._labels = labels
         self._responders = responders
         self._channels = Channels(self.calls)
-        self._posting = Posting(self.calls, self._channels, labels, self._ticks)
+        self._posting = Posting(self.calls, self._channels, labels, self._ticks, confirm_after)
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
         if gateway:
@@ -120,7 +124,7 @@ class DiscordSurface:
         """What the public listener serves for Discord."""
         return [web.post(PATH, self._front.handle)] if self._front else []
 
-    async def show(self, ask: Ask, save: Save) -> Shown:
+    async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `bot.ports.Surface.show`."""
         return await self._posting.show(ask, save)
 
@@ -174,6 +178,8 @@ class DiscordSurface:
 
     async def _answer_http(self, body: Json) -> Json:
         reply = await self._safely(body)
+        if reply.shown is not None:
+            self._posting.answered(reply.shown)
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:

@@ -32,7 +32,7 @@ from bot.ask import ANYONE, Ask, Destination, Thread
 from bot.errors import PlatformError, RateLimitedError, RefusedError, UnavailableError
 from bot.form import AnswerType
 from bot.labels import Labels
-from bot.ports import Shown
+from bot.ports import Later, Shown
 from bot.view import view_of
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,10 @@ class _Answer:
 
     revision: int
     message_id: str
-    taken: asyncio.Future[bool]
+    taken: asyncio.Future[bool] | None = None
+    """Whether Discord took it, where that will be known."""
+    until: float = 0.0
+    """Where it will not: until when Discord may take it (loop time)."""
 
 
 class Posting:
@@ -64,42 +67,72 @@ class Posting:
 
     Args:
         ticks: what is ticked in the menu of an ask's multi-select now, where somebody changed it.
+        confirm_after: seconds for which an answer that is not known to be taken may still be.
     """
 
-    def __init__(self, calls: Calls, channels: Channels, labels: Labels, ticks: Ticks) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        channels: Channels,
+        labels: Labels,
+        ticks: Ticks,
+        confirm_after: float,
+    ) -> None:
         self._calls = calls
         self._channels = channels
         self._labels = labels
         self._ticks = ticks
+        self._confirm_after = confirm_after
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         self.bot_id: str | None = None
 
     def answering(self, ask: Ask, taken: asyncio.Future[bool]) -> None:
         """An interaction is being answered with the ask as it stands: if Discord takes that, it is shown."""
-        message_id = (ask.message or {}).get("id")
-        if isinstance(message_id, str):
-            self._answers[ask.id] = _Answer(ask.revision, message_id, taken)
+        self._note(ask, _Answer(ask.revision, _message_id(ask), taken))
+
+    def answered(self, ask: Ask) -> None:
+        """An interaction is answered with the ask as it stands, and nobody will tell whether Discord took that."""
+        until = asyncio.get_running_loop().time() + self._confirm_after
+        self._note(ask, _Answer(ask.revision, _message_id(ask), until=until))
+
+    def _note(self, ask: Ask, answer: _Answer) -> None:
+        if answer.message_id:
+            self._answers[ask.id] = answer
             while len(self._answers) > _ANSWERS_KEPT:
                 self._answers.popitem(last=False)
 
-    async def show(self, ask: Ask, save: Save) -> Shown:
+    async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `bot.ports.Surface.show`."""
         message = dict(ask.message or {})
+        if (seconds := self._may_be_taken(ask)) > 0:
+            return Later(seconds)
         if not isinstance(message.get("id"), str):
             message = await self._post(ask, message, save)
-        elif not await self._is_answered(ask, message) and not await self._edit(ask, message):
+        elif not await self._is_answered(ask) and not await self._edit(ask, message):
             if not ask.open:
                 return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
             message = await self._post(ask, {}, save)
         return _shown(ask, await self._with_thread(ask, message, save))
 
-    async def _is_answered(self, ask: Ask, message: Json) -> bool:
-        answer = self._answers.get(ask.id)
-        if answer is None or answer.revision != ask.revision or answer.message_id != message["id"]:
+    def _may_be_taken(self, ask: Ask) -> float:
+        """The seconds for which Discord may still take an answer that shows the ask as it stands."""
+        answer = self._answer_of(ask)
+        if answer is None or answer.taken is not None:
+            return 0.0
+        return answer.until - asyncio.get_running_loop().time()
+
+    async def _is_answered(self, ask: Ask) -> bool:
+        answer = self._answer_of(ask)
+        if answer is None:
             return False
-        taken = await answer.taken
+        taken = answer.taken is not None and await answer.taken
         self._answers.pop(ask.id, None)
         return taken
+
+    def _answer_of(self, ask: Ask) -> _Answer | None:
+        answer = self._answers.get(ask.id)
+        known = (ask.revision, _message_id(ask))
+        return answer if answer and (answer.revision, answer.message_id) == known else None
 
     async def _look(self, ask: Ask) -> Look | None:
         view = view_of(ask)
@@ -316,6 +349,11 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
         id=str(thread) if thread else None,
         url=notes.link(message) if "id" in message else None,
     )
+
+
+def _message_id(ask: Ask) -> str:
+    found = (ask.message or {}).get("id")
+    return found if isinstance(found, str) else ""
 
 
 def _shown(ask: Ask, message: Json) -> Shown:

@@ -86,7 +86,7 @@ async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) 
         assert parts.chat.reminders == []
     upkeep = Upkeep(service, Shower(service))
     assert await upkeep.once()
-    shown = await parts.chat.show(ask, lambda _shown: service.left(ask.id))
+    shown = await parts.chat.shown(ask)
     await parts.store.shown(ask.id, shown)
     assert not await upkeep.once(), "not before half a minute is over"
     await parts.clock.advance(31)
@@ -164,6 +164,36 @@ async def test_a_record_that_can_be_shown_no_more_is_given_up_and_not_tried_for_
         now = await service.get(ask.id)
     assert now is not None
     assert (now.status, now.shown_revision) == (Status.ANSWERED, now.revision)
+
+
+async def test_what_is_shown_by_other_means_is_looked_at_again_when_its_time_is_over(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, boolean(), boolean("sure"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        parts.chat.later, before = 0.02, parts.chat.shows
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows >= before + 2)
+        assert parts.chat.messages[ask.id].revision == 1
+        parts.chat.later = 0.0
+        await parts.chat.until(shows(parts, ask, 2))
+
+
+async def test_what_moves_on_while_it_is_shown_by_other_means_is_not_waited_for(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, boolean(), boolean("sure"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        parts.chat.later, before = 60.0, parts.chat.shows
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == before + 1)
+        parts.chat.later = 0.0
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 3))
 
 
 async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:

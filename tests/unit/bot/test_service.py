@@ -237,9 +237,7 @@ async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts
 async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: Parts) -> None:
     service = parts.service()
     ask = await submitted(service, boolean("a"), boolean("b"))
-    await parts.store.shown(
-        ask.id, await parts.chat.show(ask, lambda shown: parts.store.shown(ask.id, shown))
-    )
+    await parts.store.shown(ask.id, await parts.chat.shown(ask))
     parts.chat.not_ready = "reconnecting"
     acted = await service.act(ask.id, Answer(value=True), actor())
     assert isinstance(acted, Acted)

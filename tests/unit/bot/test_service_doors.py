@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.ask import Status
-from bot.ports import Acted, Rejected, Shown, Why
+from bot.ports import Acted, Rejected, Why
 from bot.service import Service
 from bot.walker import Answer, Submit
 from tests.service_parts import actor, ask_user, boolean
@@ -23,7 +23,7 @@ async def test_what_is_not_there_cannot_be_withdrawn_expired_or_failed(service: 
 async def test_the_open_asks_of_a_thread_are_found_by_where_they_are_shown(parts: Parts) -> None:
     service = parts.service()
     shown, _elsewhere = [(await service.submit(ask_user(to=f"chat:C{n}"))).ask for n in (1, 2)]
-    at = await parts.chat.show(shown, lambda _shown: service.left(shown.id))
+    at = await parts.chat.shown(shown)
     await parts.store.shown(shown.id, at)
     assert [ask.id for ask in await service.open_in("chat", "C1", at.thread.id)] == [shown.id]
     assert [ask.id for ask in await service.open_in("chat", "C1", None)] == [shown.id]
@@ -72,14 +72,9 @@ async def test_a_default_that_does_not_fit_its_schema_is_not_taken_at_expiry(
 ) -> None:
     schema = {"type": "object", "required": ["port"]}
     question: dict[str, Any] = {"id": "s", "text": "S?", "answer_type": "schema", "schema": schema}
-    fits, unfit = [
-        (
-            await service.submit(
-                ask_user({**question, "default": default}, on_expiry="defaults", to="chat:C1")
-            )
-        ).ask
-        for default in ({"port": 1}, {})
-    ]
+    questions: list[dict[str, Any]] = [{**question, "default": d} for d in ({"port": 1}, {})]
+    calls = [ask_user(each, on_expiry="defaults", to="chat:C1") for each in questions]
+    fits, unfit = [(await service.submit(call)).ask for call in calls]
     for ask, status in ((fits, Status.ANSWERED), (unfit, Status.EXPIRED)):
         done = await service.expire(ask.id)
         assert isinstance(done, Acted)
@@ -92,8 +87,8 @@ async def test_a_message_that_is_shown_later_than_a_newer_one_is_not_gone_back_t
     service = parts.service()
     ask = (await service.submit(ask_user(boolean("a"), boolean("b")))).ask
     await service.act(ask.id, Answer(value=True), actor())
-    first = await parts.chat.show(ask, lambda _shown: service.left(ask.id))
-    newer: Shown = replace(first, revision=2)
+    first = await parts.chat.shown(ask)
+    newer = replace(first, revision=2)
     for shown in (newer, first):
         await parts.store.shown(ask.id, shown)
     now = await service.get(ask.id)

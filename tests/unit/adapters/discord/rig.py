@@ -77,6 +77,7 @@ async def surface_in_front_of(
             labels=Labels(),
             public_key=discord.application.public_key if mode == "http" else None,
             api_url=discord.api_url,
+            confirm_after=options.pop("confirm_after", 0.05),
             **options,
         )
         surfaces: dict[str, Surface] = {"discord": surface}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,18 @@ async def test_a_post_is_not_doubled_when_discord_has_forgotten_the_nonce(up: Ri
     up.discord.clock.advance(600)
     await converged(up, ask)
     assert posts(up) == 1
+
+
+async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_edit(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "http", gateway=False, confirm_after=1.0) as up:
+        ask = await up.shown(await up.submit([{**ONE[0], "id": f"go{n}"} for n in range(4)]))
+        for _ in range(3):
+            await up.ann.click("Yes")
+        assert up.discord.faults.count(EDIT) == 0
+        assert (await converged(up, ask)).shown_revision == 4
+        assert up.discord.faults.count(EDIT) == 1
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -257,7 +270,7 @@ async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up
 
 async def test_an_unknown_channel_is_a_gone_place(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
-    nowhere = ask.model_copy(update={"message": None, "destination": _to(None)})
+    nowhere = replace(ask, message=None, destination=_to(None))
     with pytest.raises(GoneError):
         await up.surface.show(nowhere, _save)
 
