@@ -7,7 +7,6 @@ the short texts stand in full and the long ones share what is left; whatever was
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -17,7 +16,7 @@ from adapters.discord import blocks as c
 from adapters.discord import choices, forms, limits
 from adapters.discord.blocks import Json, Style
 from adapters.discord.choices import Look, control
-from adapters.discord.text import fit, inert, share, shorten
+from adapters.discord.text import fit, in_a_line, inert, share, shorten, whole
 from adapters.plain import one_line
 from adapters.texts import units
 from bot.ask import Status
@@ -70,15 +69,15 @@ def message(view: View, labels: Labels, look: Look | None = None) -> Json:
 def plain(view: View, labels: Labels) -> Json:
     """The least that can be shown, for when Discord refuses `message`, which would be our defect."""
     said = view.prompt.question.text if view.prompt else words.ending(view, labels)
-    heading, _ = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
+    heading, _ = in_a_line(words.asks_line(view, labels), LABEL_ROOM)
     body, _ = shorten(said or labels.review_title, NOTE_ROOM)
     return c.message([c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, full=True))])
 
 
 def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     question = prompt.question
-    heading, short = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
-    header, header_short = shorten(one_line(question.header or ""), HEADER_ROOM)
+    heading, short = in_a_line(words.asks_line(view, labels), LABEL_ROOM)
+    header, header_short = in_a_line(question.header or "", HEADER_ROOM)
     blocks = [
         _Block(question.context or "", limits.MESSAGE_TEXT),
         _Block(question.text, limits.MESSAGE_TEXT, "**{}**"),
@@ -145,18 +144,15 @@ def _yes_no(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
 
 def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
     """Back, Reply, End Turn; then what lets a person read what is not shown here."""
-    made: dict[Control, Callable[[], Json]] = {
-        Control.BACK: lambda: c.button(
-            fit(labels.back, limits.BUTTON_LABEL), control(view, Verb.BACK)
-        ),
-        Control.REPLY: lambda: c.button(
-            fit(labels.reply, limits.BUTTON_LABEL), control(view, Verb.REPLY)
-        ),
-        Control.END_TURN: lambda: c.button(
-            fit(labels.end_turn, limits.BUTTON_LABEL), control(view, Verb.END_TURN), Style.DANGER
-        ),
+    made = {
+        Control.BACK: (labels.back, Verb.BACK, Style.SECONDARY),
+        Control.REPLY: (labels.reply, Verb.REPLY, Style.SECONDARY),
+        Control.END_TURN: (labels.end_turn, Verb.END_TURN, Style.DANGER),
     }
-    buttons = [made[each]() for each in view.controls]
+    buttons = []
+    for each in view.controls:
+        label, verb, style = made[each]
+        buttons.append(c.button(fit(label, limits.BUTTON_LABEL), control(view, verb), style))
     if full:
         buttons.append(
             c.button(fit(labels.details, limits.BUTTON_LABEL), control(view, Verb.FULL, 0))
@@ -169,7 +165,7 @@ def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
     heading = inert(f"{labels.review_title}")
-    asks, short = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
+    asks, short = in_a_line(words.asks_line(view, labels), LABEL_ROOM)
     top = [c.text(f"-# {asks}\n**{heading}**\n{inert(labels.review_text)}")]
     room = TEXT_BUDGET - units(asks) - units(heading) - units(inert(labels.review_text))
     lines, left_out = _fitted_lines(view.lines, labels, room)
@@ -219,8 +215,8 @@ def _record(view: View, labels: Labels) -> Json:
     ending = words.ending(view, labels)
     by = view.outcome.ended_by
     how = f"{ending} {labels.by.format(name=words.name_of(by))}" if by else ending
-    heading, short = shorten(one_line(how), LABEL_ROOM)
-    asks, asks_short = shorten(one_line(words.asks_line(view, labels)), LABEL_ROOM)
+    heading, short = in_a_line(how, LABEL_ROOM)
+    asks, asks_short = in_a_line(words.asks_line(view, labels), LABEL_ROOM)
     room = TEXT_BUDGET - units(heading) - units(asks)
     reply_room = room // 3 if view.reply and view.lines else room
     reply, reply_short = shorten(view.reply or "", reply_room)
@@ -238,9 +234,15 @@ def _record(view: View, labels: Labels) -> Json:
 
 def _fitted(blocks: list[_Block], total: int) -> tuple[list[str], bool]:
     """Texts in their frames within ``total`` units together, and whether something was left out."""
-    frames = [units(block.frame) if block.raw else 0 for block in blocks]
-    wanted = [min(units(inert(block.raw)), block.most) for block in blocks]
-    rooms = share(wanted, total - sum(frames) - len(blocks))
+    full = [whole(block.raw) for block in blocks]
+    sizes = [units(text) for text in full]
+    wanted = [min(size, block.most) for size, block in zip(sizes, blocks, strict=True)]
+    frames = [units(block.frame) if text else 0 for text, block in zip(full, blocks, strict=True)]
+    room = total - sum(frames) - len(blocks)
+    if wanted == sizes and sum(sizes) <= room:  # as nearly always
+        framed = zip(full, blocks, strict=True)
+        return [block.frame.format(text) if text else "" for text, block in framed], False
+    rooms = share(wanted, room)
     texts, left_out = [], False
     for block, room in zip(blocks, rooms, strict=True):
         text, short = shorten(block.raw, room) if block.raw.strip() else ("", False)
@@ -281,10 +283,10 @@ def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
     """The newest answers, a line each, as many as their room takes."""
     lines: list[str] = []
     left, short = SO_FAR_ROOM, False
-    for line in reversed(view.lines):
-        question, cut_question = shorten(one_line(line.question.text), QUESTION_IN_LINE)
-        said = " · ".join(map(one_line, _answer_texts(line, labels)))
-        answer, cut_answer = shorten(said, ANSWER_IN_LINE)
+    for each in reversed(view.lines):
+        question, cut_question = in_a_line(each.question.text, QUESTION_IN_LINE)
+        said = " · ".join(map(one_line, _answer_texts(each, labels)))
+        answer, cut_answer = in_a_line(said, ANSWER_IN_LINE)
         text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
         if units(text) > left:
             short = True

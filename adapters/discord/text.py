@@ -62,6 +62,26 @@ def _escape_start(found: re.Match[str]) -> str:
     return f"{found[1]}\\{found[2]}"
 
 
+def whole(text: str) -> str:
+    """A text as `inert` markdown in full, without the blanks around it."""
+    return _whole_short(text) if len(text) <= _SHORT else _inert(visible(text).strip())
+
+
+@lru_cache(maxsize=2_048)
+def _whole_short(text: str) -> str:
+    return _inert(visible(text).strip())
+
+
+def in_a_line(text: str, most: int) -> tuple[str, bool]:
+    """`shorten`, of a text on one line."""
+    return _in_a_line_short(text, most) if len(text) <= _SHORT else shorten(one_line(text), most)
+
+
+@lru_cache(maxsize=2_048)
+def _in_a_line_short(text: str, most: int) -> tuple[str, bool]:
+    return shorten(one_line(text), most)
+
+
 def shorten(text: str, most: int) -> tuple[str, bool]:
     """A text as `inert` markdown in at most ``most`` units, and whether something was left out."""
     stripped = visible(text).strip()
