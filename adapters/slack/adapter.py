@@ -17,6 +17,7 @@ from adapters.slack.calls import Calls, client_of
 from adapters.slack.front import Front
 from adapters.slack.groups import Groups
 from adapters.slack.inbound import Identity, Inbound
+from adapters.slack.listeners import Listeners
 from adapters.slack.notes import Later, Notes
 from adapters.slack.posting import Posting
 from adapters.slack.sockets import Sockets
@@ -76,7 +77,10 @@ class SlackSurface:
         self._sockets: Sockets | None = None
         self._identifying: asyncio.Task[None] | None = None
         self._trouble: str | None = "Slack is not connected yet."
-        self._front = None if signing_secret is None else Front(signing_secret, self._receive)
+        self._listeners = Listeners(bot_token, self._identity, self._receive)
+        self._front = (
+            None if signing_secret is None else Front(signing_secret, self._listeners.by_http)
+        )
 
     async def start(self, asks: Asks) -> None:
         """See `bot.ports.Surface.start`."""
@@ -88,7 +92,7 @@ class SlackSurface:
         await first.wait()
         if self._app_token is not None:
             web_client = self._calls.client
-            self._sockets = Sockets(self._app_token, web_client, self._receive)
+            self._sockets = Sockets(self._app_token, web_client, self._listeners.by_socket)
             await self._sockets.start()
 
     async def stop(self) -> None:
@@ -183,6 +187,7 @@ class SlackSurface:
                 continue
             self._identity.team = str(told.get("team_id") or "") or None
             self._identity.bot_user = str(told.get("user_id") or "") or None
+            self._identity.bot = str(told.get("bot_id") or "") or None
             self._trouble = None
             first.set()
             return

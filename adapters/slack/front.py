@@ -11,19 +11,19 @@ import hmac
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 from pydantic_core import from_json
+from slack_bolt import BoltResponse
 from yarl import URL
 
 from adapters.slack import limits
-from bot.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
-Receive = Callable[[str, object], Awaitable[object]]
-"""Takes a payload of a kind; gives what the acknowledgement says (None: nothing) once it is committed."""
+Heard = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
+"""Takes a payload; gives what it is answered with once it is committed."""
 
 MAX_BODY: Final = 2 * 1024 * 1024
 _REMEMBERED: Final = 200_000
@@ -35,9 +35,9 @@ _PIECE: Final = 2_047
 class Front:
     """Receives Slack's requests."""
 
-    def __init__(self, secret: str, receive: Receive, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, secret: str, heard: Heard, now: Callable[[], float] = time.time) -> None:
         self._mac = hmac.new(secret.encode(), digestmod="sha256")
-        self._receive = receive
+        self._heard = heard
         self._now = now
         self._seen: dict[str, float] = {}
 
@@ -100,20 +100,14 @@ class Front:
             return web.Response(status=400, text="the body is no payload of Slack's")
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": str(payload.get("challenge", ""))})
-        try:
-            said = await self._receive(kind, payload)
-        except StoreError as error:
-            logger.warning(
-                "A payload could not be stored: %s", error, extra={"action": "not_stored"}
-            )
-            return web.Response(status=503, text="not stored; send it again")
-        except Exception:
-            logger.exception("A payload could not be handled", extra={"action": "not_handled"})
-            return web.Response(status=500, text="an error of Answerback's")
-        return web.Response() if said is None else web.json_response(said)
+        answer = await self._heard(payload)
+        if not answer.body:
+            return web.Response(status=answer.status)
+        headers = answer.first_headers()
+        return web.Response(status=answer.status, body=answer.body.encode(), headers=headers)
 
 
-def decoded(kind: str, body: bytes) -> dict[str, object] | None:
+def decoded(kind: str, body: bytes) -> dict[str, Any] | None:
     """The payload in a verified body, or None where there is none."""
     try:
         text = body.decode()

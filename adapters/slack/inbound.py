@@ -39,6 +39,8 @@ class Identity:
 
     team: str | None = None
     bot_user: str | None = None
+    bot: str | None = None
+    """The id that stands with messages of the bot's, which is not its user's."""
 
 
 class Inbound:

@@ -12,9 +12,12 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Final
+from http import HTTPStatus
+from typing import Any, Final
 
 import aiohttp
+from pydantic_core import from_json
+from slack_bolt import BoltResponse
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
@@ -23,7 +26,6 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack import errors
-from bot.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ _SHORT_SECONDS: Final = 10.0
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
 
-Receive = Callable[[str, object], Awaitable[object]]
+Heard = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 
 
 class _Client(SocketModeClient):
@@ -71,10 +73,10 @@ class _Client(SocketModeClient):
 class Sockets:
     """The connections of one app token."""
 
-    def __init__(self, token: str, web: AsyncWebClient, receive: Receive) -> None:
+    def __init__(self, token: str, web: AsyncWebClient, heard: Heard) -> None:
         self._token = token
         self._web = web
-        self._receive = receive
+        self._heard = heard
         self._clients: set[_Client] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._settled = asyncio.Event()
@@ -163,17 +165,10 @@ class Sockets:
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Handles one envelope; without an acknowledgement Slack sends an event again and shows a click as failed."""
-        try:
-            said = await self._receive(request.type, request.payload)
-        except StoreError as error:
-            logger.warning(
-                "A payload could not be stored: %s", error, extra={"action": "not_stored"}
-            )
+        answer = await self._heard(request.payload)
+        if answer.status != HTTPStatus.OK:
             return
-        except Exception:
-            logger.exception("A payload could not be handled", extra={"action": "not_handled"})
-            return
-        payload = said if isinstance(said, dict) else None
+        payload = from_json(answer.body) if answer.body else None
         response = SocketModeResponse(envelope_id=request.envelope_id, payload=payload)
         standing = [each for each in self._clients if each.stands() and each is not client]
         for each in (client, *standing):

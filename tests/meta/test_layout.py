@@ -26,11 +26,10 @@ TOP_LEVEL = {
 LOOP_TOPS = (
     # requests to the API
     "bot/api/problems.py",
-    # what a platform hands over, one file for each way it comes in, and notes sent behind its back
+    # what a platform hands over, and notes sent behind its back
     "adapters/discord/adapter.py",
-    "adapters/slack/front.py",
+    "adapters/slack/listeners.py",
     "adapters/slack/notes.py",
-    "adapters/slack/sockets.py",
     # what goes on in the background
     "bot/showing.py",
     "bot/supervision.py",

@@ -11,6 +11,7 @@ from urllib.parse import quote_plus
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slack_bolt import BoltResponse
 
 from adapters.slack.front import MAX_BODY, Front, decoded
 from adapters.slack.parse import parse
@@ -126,8 +127,8 @@ async def test_old_signatures_are_forgotten() -> None:
     assert len(front._seen) <= 3
 
 
-async def _nothing(kind: str, payload: object) -> object:
-    return None
+async def _nothing(_payload: object) -> BoltResponse:
+    return BoltResponse(status=200)
 
 
 _JSON = st.recursive(
