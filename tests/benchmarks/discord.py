@@ -1,9 +1,10 @@
 """Discord interactions by HTTP, with their durable commit, beside a bare verified handler in the same run.
 
-Run as ``python -m tests.benchmarks.discord [CLICKS]``. The service runs in a process of its own; this
-one signs the clicks before the clock runs, clicks, and stands in for Discord's API (with its limits).
-Both endpoints take the same bodies over the same connections. Then: memory with 100 and with
-100,000 open prompts.
+Run as ``python -m tests.benchmarks.discord [CLICKS]``. The service and the bare handler run in a process
+of their own each, the service on the loop that `answerback serve` runs on, the handler on what aiohttp
+comes with. This one signs the clicks before the clock runs, clicks, and stands in for Discord's API
+(with its limits). Both get the same bodies over as many connections. Then: memory with 100 and
+with 100,000 open prompts.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -26,14 +26,13 @@ from typing import Any
 import aiohttp
 import uvloop
 from aiohttp import web
-from nacl.signing import SigningKey
+from nacl.signing import SigningKey, VerifyKey
 from rich.console import Console
 from rich.table import Table
 
 from adapters.controls import Control, Verb
 from adapters.discord.adapter import DiscordSurface
-from adapters.discord.blocks import Json
-from adapters.discord.front import Front
+from adapters.discord.front import PATH
 from adapters.discord.posting import _shown
 from bot.ask import Ask, Destination, Request
 from bot.clock import SystemClock
@@ -83,7 +82,7 @@ def ask_number(n: int) -> Ask:
 
 
 async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> None:
-    """The service with Discord by HTTP, and the bare endpoint; prints its port, then waits for the end."""
+    """The service with Discord by HTTP."""
     store = SqliteStore(Path(folder) / "answerback.db")
     await store.open()
     for first in range(0, prompts, 500):
@@ -104,41 +103,45 @@ async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> Non
         shower = Shower(service)
         service.hooks.show = lambda ask: shower.poke(ask.id)
         await surface.start(service)
-        app = web.Application()
-        app.add_routes(
-            [*surface.public_routes(), web.post("/bare", Front(public_key, bare).handle)]
-        )
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
         tune()  # as `answerback serve` does
-        sys.stdout.write(f"{runner.addresses[0][1]}\n")
-        sys.stdout.flush()
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+        await until_told(surface.public_routes())
         await shower.stop()
         await surface.stop()
-        await runner.cleanup()
     await store.close()
 
 
-async def bare(_body: Json) -> Json:
-    """The least that answers a click."""
-    return {"type": 6}
+async def until_told(routes: Sequence[web.RouteDef]) -> None:
+    """Serves, prints its port, and waits for the end."""
+    app = web.Application()
+    app.add_routes(routes)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    sys.stdout.write(f"{runner.addresses[0][1]}\n")
+    sys.stdout.flush()
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+    await runner.cleanup()
+
+
+def bare(public_key: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """The least that verifies a click and answers it, as Discord's guide has it."""
+    key = VerifyKey(bytes.fromhex(public_key))
+
+    async def handle(request: web.Request) -> web.Response:
+        raw = await request.read()
+        signed = request.headers["X-Signature-Timestamp"].encode() + raw
+        key.verify(signed, bytes.fromhex(request.headers["X-Signature-Ed25519"]))
+        kind = json.loads(raw)["type"]
+        return web.json_response({"type": 1 if kind == 1 else 6})
+
+    return handle
 
 
 # --- Discord's side --------------------------------------------------------------------------------
 
 
-@dataclass
-class Signed:
-    """A click, ready to be sent."""
-
-    body: bytes
-    headers: dict[str, str]
-
-
-def signed(key: SigningKey, ask: Ask, revision: int, number: int) -> Signed:
-    """Yes at odd revisions, Back at even ones: the form never ends."""
+def signed(key: SigningKey, ask: Ask, revision: int, number: int) -> bytes:
+    """A click as a signed request: Yes at odd revisions, Back at even ones, so that the form never ends."""
     verb, argument = (Verb.ANSWER, "true") if revision % 2 else (Verb.BACK, "")
     body: dict[str, Any] = {
         "id": str(3 * 10**17 + number),
@@ -170,7 +173,12 @@ def signed(key: SigningKey, ask: Ask, revision: int, number: int) -> Signed:
     raw = json.dumps(body).encode()
     stamp = str(int(time.time()))
     signature = key.sign(stamp.encode() + raw).signature.hex()
-    return Signed(raw, {"X-Signature-Ed25519": signature, "X-Signature-Timestamp": stamp})
+    head = (
+        f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(raw)}\r\n"
+        f"Content-Type: application/json\r\nX-Signature-Timestamp: {stamp}\r\n"
+        f"X-Signature-Ed25519: {signature}\r\n\r\n"
+    )
+    return head.encode() + raw
 
 
 @asynccontextmanager
@@ -206,12 +214,14 @@ async def api() -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def service(api_url: str, key: SigningKey, prompts: int) -> AsyncIterator[tuple[int, int]]:
-    """The service's process: its id and port."""
+async def server(
+    kind: str, api_url: str, key: SigningKey, prompts: int = 0
+) -> AsyncIterator[tuple[int, int]]:
+    """A server's process: its id and port."""
     with tempfile.TemporaryDirectory() as folder:
         public_key = key.verify_key.encode().hex()
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.benchmarks.discord", "serve", folder, api_url, public_key, str(prompts),
+            sys.executable, "-m", "tests.benchmarks.discord", kind, folder, api_url, public_key, str(prompts),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert child.stdout is not None
@@ -225,31 +235,35 @@ async def service(api_url: str, key: SigningKey, prompts: int) -> AsyncIterator[
 
 
 async def clicked(
-    url: str, queues: Sequence[Sequence[Signed]], kind: int
+    port: int, queues: Sequence[Sequence[bytes]], kind: int
 ) -> tuple[float, list[float]]:
     """Clicks a second, and the seconds of each, with one connection a queue."""
     times: list[float] = []
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS)
-    async with aiohttp.ClientSession(connector=connector) as http:
+    answers: list[bytes] = []
 
-        async def one(queue: Sequence[Signed]) -> None:
-            for click in queue:
-                began = time.perf_counter()
-                async with http.post(url, data=click.body, headers=click.headers) as response:
-                    answer = await response.json()
-                times.append(time.perf_counter() - began)
-                assert answer["type"] == kind, answer
+    async def one(queue: Sequence[bytes]) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for click in queue:
+            began = time.perf_counter()
+            writer.write(click)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+            answers.append(await reader.readexactly(length))
+            times.append(time.perf_counter() - began)
+        writer.close()
 
-        began = time.perf_counter()
-        await asyncio.gather(*map(one, queues))
-        return len(times) / (time.perf_counter() - began), times
+    began = time.perf_counter()
+    await asyncio.gather(*map(one, queues))
+    rate = len(times) / (time.perf_counter() - began)
+    assert {json.loads(answer)["type"] for answer in answers} == {kind}
+    return rate, times
 
 
 def queues_of(
     key: SigningKey, clicks: int, revisions: dict[int, int], base: int
-) -> list[list[Signed]]:
+) -> list[list[bytes]]:
     """Clicks in the order in which each connection sends them: an ask is always on the same one."""
-    queues: list[list[Signed]] = [[] for _ in range(CONNECTIONS)]
+    queues: list[list[bytes]] = [[] for _ in range(CONNECTIONS)]
     for number in range(clicks):
         n = number % ASKS
         revision = revisions.setdefault(n, 1)
@@ -258,24 +272,30 @@ def queues_of(
     return queues
 
 
-ENDPOINTS = (
-    ("verified, no store", "/bare", 6),
-    ("verified, committed, rendered", "/discord/interactions", 7),
+KINDS = (
+    ("bare verified handler", "bare", 6),
+    ("Answerback: verified, committed, rendered", "serve", 7),
 )
 
 
 async def measure_clicks(clicks: int, console: Console) -> None:
-    """Both endpoints in turn, several rounds, the same bodies."""
+    """Both servers in turn, several rounds, the same bodies."""
     key, revisions = SigningKey.generate(), dict[int, int]()
-    rates: dict[str, list[float]] = {label: [] for label, *_ in ENDPOINTS}
-    times: dict[str, list[float]] = {label: [] for label, *_ in ENDPOINTS}
+    rates: dict[str, list[float]] = {label: [] for label, *_ in KINDS}
+    times: dict[str, list[float]] = {label: [] for label, *_ in KINDS}
     used: dict[str, float] = dict.fromkeys(rates, 0.0)
-    async with api() as api_url, service(api_url, key, ASKS) as (pid, port):
+    async with AsyncExitStack() as stack:
+        api_url = await stack.enter_async_context(api())
+        servers = {
+            name: await stack.enter_async_context(server(name, api_url, key, ASKS))
+            for _, name, _ in KINDS
+        }
         for round_ in range(ROUNDS + 1):
             queues = queues_of(key, clicks, revisions, round_ * clicks)
-            for label, path, kind in ENDPOINTS:
+            for label, name, kind in KINDS:
+                pid, port = servers[name]
                 before = processor(pid)
-                rate, took = await clicked(f"http://127.0.0.1:{port}{path}", queues, kind)
+                rate, took = await clicked(port, queues, kind)
                 if round_:  # the first round warms up
                     rates[label].append(rate)
                     times[label] += took
@@ -303,9 +323,9 @@ async def measure_memory(console: Console) -> None:
     key = SigningKey.generate()
     table = Table("open prompts", "resident MB", title="Memory of the service's process")
     for prompts in PROMPTS:
-        async with api() as api_url, service(api_url, key, prompts) as (pid, port):
+        async with api() as api_url, server("serve", api_url, key, prompts) as (pid, port):
             queue = [signed(key, ask_number(n), 1, n) for n in range(ASKS // 2)]
-            await clicked(f"http://127.0.0.1:{port}/discord/interactions", [queue], 7)
+            await clicked(port, [queue], 7)
             table.add_row(f"{prompts:,}", f"{resident(pid):.1f}")
     console.print(table)
 
@@ -331,7 +351,9 @@ def resident(pid: int) -> float:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as uv:
+            uv.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
+    elif sys.argv[1:2] == ["bare"]:
+        asyncio.run(until_told([web.post(PATH, bare(sys.argv[4]))]))
     else:
         asyncio.run(measure(int(sys.argv[1]) if sys.argv[1:] else CLICKS, Console()))
