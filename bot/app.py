@@ -29,7 +29,6 @@ from bot.hooks import ClaudeHook
 from bot.inquiry import HttpInquiry
 from bot.listening import address_of, bind, listen
 from bot.mcp.http import McpEndpoint
-from bot.metered import MeteredService, MeteredSqliteStore
 from bot.ports import Store, Surface
 from bot.routing import Rules
 from bot.sending import Sender
@@ -39,6 +38,7 @@ from bot.submission import Routes
 from bot.supervision import supervised
 from bot.upkeep import Upkeep
 from storage.sole_use import sole_use
+from storage.sqlite import SqliteStore
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -66,7 +66,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
-        store = MeteredSqliteStore(settings.storage.sqlite_path, metrics)
+        store = SqliteStore(settings.storage.sqlite_path, timing=metrics.commit_seconds.time)
         await store.open()
         stack.push_async_callback(store.close)
         stack.enter_context(sole_use(settings.storage.sqlite_path))
@@ -136,7 +136,7 @@ def _service(
     callbacks: Callbacks,
     metrics: Metrics,
 ) -> Service:
-    service = MeteredService(
+    service = Service(
         store,
         SystemClock(),
         {surface.name: surface for surface in surfaces},
@@ -147,7 +147,7 @@ def _service(
         has_inquiry=settings.inquiry.url is not None,
         check_callback=callbacks.check,
     )
-    service.metrics = metrics
+    service.hooks.acted = metrics.acted
     return service
 
 

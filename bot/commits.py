@@ -41,6 +41,8 @@ class Hooks:
     """The outbox has something new."""
     due: Callable[[float], None] = field(default=lambda _at: None)
     """The clock has something to do at this time."""
+    acted: Callable[[str, str, str, float], None] = field(default=lambda *_what: None)
+    """Somebody acted: on which surface, with what, what came of it, and in how many seconds."""
 
 
 class Commits:

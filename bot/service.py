@@ -7,7 +7,8 @@ is told in `bot.submitting`, `bot.acting` and `bot.commits`; forms are the walke
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Final
@@ -110,9 +111,10 @@ class Service:
         delivery: str | None = None,
     ) -> Acted | Rejected:
         """Acts on an ask as a responder (see `bot.ports.Asks`)."""
-        acted = await self._acting.act(
+        acting = self._acting.act(
             ask_id, lambda _ask: action, actor, revision=revision, delivery=delivery
         )
+        acted = await self._timed(acting, actor, [action.action])
         if acted is None:
             raise AssertionError("an action was given")
         return acted
@@ -127,19 +129,42 @@ class Service:
         delivery: str | None = None,
     ) -> Acted | Rejected | None:
         """Acts as ``choose`` finds for the ask as it stands (see `bot.ports.Asks`)."""
-        return await self._acting.act(ask_id, choose, actor, revision=revision, delivery=delivery)
+        chosen = ["none"]
+
+        def noted(ask: Ask) -> Action | None:
+            action = choose(ask)
+            if action is not None:
+                chosen.append(action.action)
+            return action
+
+        acting = self._acting.act(ask_id, noted, actor, revision=revision, delivery=delivery)
+        return await self._timed(acting, actor, chosen)
 
     async def typed(
         self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
     ) -> Acted | Rejected | None:
         """Takes words typed by a responder as the action they stand for (see `bot.ports.Asks`)."""
-        return await self._acting.act(
+        acting = self._acting.act(
             ask_id,
             lambda ask: typed.action_of(ask, text, self.labels),
             actor,
             revision=None,
             delivery=delivery,
         )
+        return await self._timed(acting, actor, ["typed"])
+
+    async def _timed(
+        self, acting: Awaitable[Acted | Rejected | None], actor: Actor, names: Sequence[str]
+    ) -> Acted | Rejected | None:
+        """What acting makes of it, which the hook is told under the last of the names, unless it was none."""
+        began = time.perf_counter()
+        done = await acting
+        if done is not None:
+            acted = "acted" if isinstance(done, Acted) and not done.repeated else "repeated"
+            result = done.why.value if isinstance(done, Rejected) else acted
+            seconds = time.perf_counter() - began
+            self.hooks.acted(actor.person.surface, names[-1], result, seconds)
+        return done
 
     # --- what ends an ask without a person's answer ------------------------------------------------
 

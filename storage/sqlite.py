@@ -11,6 +11,7 @@ import asyncio
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -39,9 +40,17 @@ class SqliteStore:
     Args:
         path: the file; it is made when it is missing, its directory is not.
         busy_timeout: seconds to wait for another process's lock.
+        timing: makes a context that times a write which somebody waits for.
     """
 
-    def __init__(self, path: str | Path, *, busy_timeout: float = _BUSY_TIMEOUT) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        busy_timeout: float = _BUSY_TIMEOUT,
+        timing: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        self._timing = timing
         self._requests = rows.RequestCache()
         self._batch = Batch(self._requests)
         self._connections = Connections(Path(path).absolute(), busy_timeout, self._batch)
@@ -102,7 +111,8 @@ class SqliteStore:
             insert_beside(db, write)
             return Created(write.ask)
 
-        return await self._write(run)
+        with self._timing():
+            return await self._write(run)
 
     async def change(
         self,
@@ -113,7 +123,8 @@ class SqliteStore:
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
 
-        return await self._write(ChangeJob(self._batch, ask_id, decide, delivery))
+        with self._timing():
+            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery))
 
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""

@@ -78,6 +78,11 @@ class Metrics:
             registry=self.registry,
         )
 
+    def acted(self, surface: str, action: str, result: str, seconds: float) -> None:
+        """Counts what somebody did (see `bot.commits.Hooks.acted`)."""
+        self.actions.labels(surface, action, result).inc()
+        self.act_seconds.labels(surface).observe(seconds)
+
     def render(
         self,
         asks: Mapping[str, int],

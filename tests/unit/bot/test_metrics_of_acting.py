@@ -8,43 +8,44 @@ import pytest
 
 from bot.api.metrics import Metrics
 from bot.ask import Ask
-from bot.metered import MeteredService
+from bot.service import Service
 from bot.walker import Action, Answer
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 
 @pytest.fixture
-def metered(parts: Parts) -> MeteredService:
-    made = MeteredService(
-        parts.store, parts.clock, {"chat": parts.chat}, known_surfaces=frozenset()
-    )
-    made.metrics = Metrics()
-    return made
+def metrics() -> Metrics:
+    return Metrics()
 
 
-async def open_ask(service: MeteredService) -> Ask:
+@pytest.fixture
+def metered(parts: Parts, metrics: Metrics) -> Service:
+    service = parts.service()
+    service.hooks.acted = metrics.acted
+    return service
+
+
+async def open_ask(service: Service) -> Ask:
     return (await service.submit(ask_user(boolean("a"), boolean("b"), responders=["U1"]))).ask
 
 
-def counted(service: MeteredService) -> Mapping[tuple[str, str], float]:
+def counted(metrics: Metrics) -> Mapping[tuple[str, str], float]:
     """How often each action came to each result."""
     return {
         (sample.labels["action"], sample.labels["result"]): sample.value
-        for family in service.metrics.registry.collect()
+        for family in metrics.registry.collect()
         for sample in family.samples
         if sample.name == "answerback_actions_total"
     }
 
 
-def timed(service: MeteredService) -> float | None:
-    return service.metrics.registry.get_sample_value(
-        "answerback_act_seconds_count", {"surface": "chat"}
-    )
+def timed(metrics: Metrics) -> float | None:
+    return metrics.registry.get_sample_value("answerback_act_seconds_count", {"surface": "chat"})
 
 
 async def test_an_action_that_is_chosen_is_counted_by_its_name_and_what_came_of_it(
-    metered: MeteredService,
+    metered: Service, metrics: Metrics
 ) -> None:
     ask = await open_ask(metered)
 
@@ -55,26 +56,28 @@ async def test_an_action_that_is_chosen_is_counted_by_its_name_and_what_came_of_
     await metered.choose(ask.id, choose, actor(), delivery="click-1")
     await metered.choose(ask.id, choose, actor(), revision=1)
     await metered.choose(ask.id, choose, actor("U2"))
-    assert counted(metered) == {
+    assert counted(metrics) == {
         ("answer", "acted"): 1,
         ("answer", "repeated"): 1,
         ("none", "stale"): 1,
         ("none", "not_allowed"): 1,
     }
-    assert timed(metered) == 4
+    assert timed(metrics) == 4
 
 
-async def test_a_click_that_chooses_nothing_is_no_action(metered: MeteredService) -> None:
+async def test_a_click_that_chooses_nothing_is_no_action(
+    metered: Service, metrics: Metrics
+) -> None:
     ask = await open_ask(metered)
     assert await metered.choose(ask.id, lambda _ask: None, actor()) is None
-    assert (counted(metered), timed(metered)) == ({}, None)
+    assert (counted(metrics), timed(metrics)) == ({}, None)
 
 
-async def test_typed_words_are_counted_where_they_act(metered: MeteredService) -> None:
+async def test_typed_words_are_counted_where_they_act(metered: Service, metrics: Metrics) -> None:
     ask = await open_ask(metered)
     assert await metered.typed(ask.id, "what do you mean?", actor()) is None
-    assert counted(metered) == {}
+    assert counted(metrics) == {}
     await metered.typed(ask.id, "yes", actor())
     await metered.typed(ask.id, "yes", actor("U2"))
-    assert counted(metered) == {("typed", "acted"): 1, ("typed", "not_allowed"): 1}
-    assert timed(metered) == 2
+    assert counted(metrics) == {("typed", "acted"): 1, ("typed", "not_allowed"): 1}
+    assert timed(metrics) == 2
