@@ -257,7 +257,7 @@ def acted(
         revision=ask.revision + 1,
         updated_at=at,
         acted_by=by or ask.acted_by,
-        inquiring=ask.inquiring and outcome is None,
+        inquiring=False,
     )
     entries = (*_response(ask, action, walk, at, by), *request_entry(moved, at))
     return Change(moved, (*entries, *_ended_entry(moved, at)))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.ask import Reason, Status
+from bot import ask as asks
+from bot.ask import Change, Reason, Status
 from bot.routing import Rules
-from bot.walker import Answer
-from tests.service_parts import actor, ask_user
+from bot.walker import Answer, Source
+from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import inquired
 from tests.unit.bot.conftest import Parts
 
@@ -56,3 +58,15 @@ async def test_a_remembered_answer_that_was_spoiled_in_the_database_is_asked_for
         other.execute("UPDATE remembered SET value = ?", ('"perhaps"',))
     again = (await service.submit(call(**named))).ask
     assert (again.status, again.walk.answers) == (Status.OPEN, ())
+
+
+async def test_each_question_is_routed_anew_after_the_inquiry_backend_has_answered_one(
+    parts: Parts,
+) -> None:
+    ask = (await parts.service().submit(ask_user(boolean("a"), boolean("b")))).ask
+    change = asks.acted(
+        replace(ask, inquiring=True), Answer(value=True), at=2.0, by=None, source=Source.INQUIRY
+    )
+    assert isinstance(change, Change)
+    assert change.ask.question is not None
+    assert not change.ask.inquiring
