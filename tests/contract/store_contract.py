@@ -1,6 +1,6 @@
 """What every store has to do: a class of tests that each store's own tests inherit.
 
-A heir gives ``make_store``: each call makes another, unopened store on the same, first empty,
+A heir has a fixture ``make_store``: each call makes another, unopened store on the same, first empty,
 database.
 """
 
@@ -18,10 +18,6 @@ from tests.contract.store_upkeep import UpkeepContract
 
 class StoreContract(AsksContract, ListsContract, UpkeepContract):
     """The behaviour of every store."""
-
-    @pytest.fixture
-    def make_store(self) -> Callable[[], Store]:
-        raise NotImplementedError("a heir says how its store is made")
 
     @pytest.fixture
     async def store(self, make_store: Callable[[], Store]) -> AsyncIterator[Store]:
