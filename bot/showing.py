@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is given up, and tried again."""
 _AT_ONCE: Final = 32
-_WOKEN_EVERY: Final = 0.5
+_WOKEN_EVERY: Final = 1.0
 """Seconds between two looks at an ask that moves on while it is shown by other means."""
 _AT_ONCE_AGAIN: Final = Later(0.0)
 _FIRST_PAUSE: Final = 0.5
