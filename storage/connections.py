@@ -290,9 +290,11 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
 
 def _recognise(connection: sqlite3.Connection, path: Path) -> None:
     """Refuses files that are not ours, before anything in them is touched."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
     db = Database(connection, execute_plugins=False)
+    connection.execute("BEGIN")  # of one moment, whoever else makes this file right now
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
     others = [name for name in db.table_names() if name != migrations.migrations_table]
+    connection.execute("COMMIT")
     if application != APPLICATION_ID:
         if application != 0 or others:
             raise StoreError(
