@@ -5,6 +5,7 @@ Owns nothing about the product; fixtures of one kind of test live beside those t
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,8 +39,10 @@ def _scrub() -> None:
 
 
 def pytest_configure() -> None:
-    """Forget the developer's own tokens before the first fixture can start a process."""
+    """Forget the developer's own tokens before the first fixture can start a process; have Ctrl-C mean something."""
     _scrub()
+    # A shell that starts us in the background has us, and whom we start, ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

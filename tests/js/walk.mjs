@@ -41,11 +41,12 @@ try {
 const pending = await call("wait_for_answer", { ask_id: askId, wait_seconds: 0.1 });
 say("pending", { structured: pending.structuredContent });
 
-// Somebody waits while the service is killed and started again.
+// Somebody waits while the service is killed and started again. The library does not tell the call that was under way
+// that its stream broke, so the call's own patience has to be short.
 say("waiting", { ask_id: askId });
 for (;;) {
   try {
-    const answered = await call("wait_for_answer", { ask_id: askId });
+    const answered = await call("wait_for_answer", { ask_id: askId }, { timeout: 4_000 });
     if (answered.isError) throw new Error(answered.content[0].text);
     if (answered.structuredContent.status === "pending") continue;
     say("answered", { structured: answered.structuredContent, text: answered.content[0].text });
