@@ -30,7 +30,7 @@ _CODES: Final = {
 
 _WORDS: Final = {
     "missing": "is missing",
-    "extra_forbidden": "is not a field of a submission",
+    "extra_forbidden": "is not a field that is known here",
     "string_type": "must be a string",
     "string_too_short": "must not be empty",
     "string_unicode": "holds half a surrogate pair, which is no text",

@@ -43,10 +43,9 @@ class Listeners:
     def __init__(self, token: str, identity: Identity, receive: Receive) -> None:
         self._receive = receive
 
-        async def authorized() -> (
-            AuthorizeResult
-        ):  # no method: bolt counts a method's self as an argument
-            # As Slack told at the start: bolt's own way would ask again with the first click.
+        # No method, because bolt counts a method's self as an argument. Who we are is as Slack told at
+        # the start: bolt's own way would ask again with the first click.
+        async def authorized() -> AuthorizeResult:
             return AuthorizeResult(
                 enterprise_id=None,
                 team_id=identity.team,
@@ -73,7 +72,7 @@ class Listeners:
 
     async def by_socket(self, payload: dict[str, Any]) -> BoltResponse:
         """Has bolt find who listens to a payload. 200: it is committed; 503: it is not stored, and may come again."""
-        return await self._app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=payload))
+        return await self._safely(self._routed(payload))
 
     async def by_http(self, payload: dict[str, Any]) -> BoltResponse:
         """The same for what came by HTTP and is verified and decoded already.
@@ -81,9 +80,21 @@ class Listeners:
         A click goes past bolt's router: finding the one listener costs as much as the durable commit.
         """
         if payload.get("type") == "block_actions":
-            return await self._interactive(payload)
+            return await self._safely(self._interactive(payload))
+        return await self._safely(self._routed(payload))
+
+    async def _routed(self, payload: dict[str, Any]) -> BoltResponse:
         # The mode says that the body is a payload as it is, and has no form to be decoded.
-        return await self.by_socket(payload)
+        return await self._app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=payload))
+
+    async def _safely(self, answering: Awaitable[BoltResponse]) -> BoltResponse:
+        """The answer, whatever goes wrong on the way to it: one payload takes no other down."""
+        try:
+            return await answering
+        except Exception:
+            logger.exception("A payload could not be handled", extra={"action": "not_handled"})
+            text = "an error of Answerback's"
+            return BoltResponse(status=HTTPStatus.INTERNAL_SERVER_ERROR, body=text)
 
     async def _interactive(self, body: dict[str, Any]) -> BoltResponse:
         return await self._taken("interactive", body)
@@ -100,9 +111,6 @@ class Listeners:
             )
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, "not stored; send it again"
             return BoltResponse(status=status, body=text)
-        except Exception:
-            logger.exception("A payload could not be handled", extra={"action": "not_handled"})
-            return _failed()
         return BoltResponse(
             status=HTTPStatus.OK, body="" if said is None else to_json(said).decode()
         )
@@ -111,11 +119,4 @@ class Listeners:
         """What no listener is for (a shortcut, say) is none of ours, and nothing that Slack should send again."""
         if isinstance(error, BoltUnhandledRequestError):
             return BoltResponse(status=HTTPStatus.OK)
-        logger.error(
-            "A payload could not be handled", exc_info=error, extra={"action": "not_handled"}
-        )
-        return _failed()
-
-
-def _failed() -> BoltResponse:
-    return BoltResponse(status=HTTPStatus.INTERNAL_SERVER_ERROR, body="an error of Answerback's")
+        raise error

@@ -99,7 +99,9 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
             return False
         tool_result = result_of(ask)
         say("")
-        say(f"The ask is {ask.status.value.replace('_', ' ')}. The agent gets this tool result:")
+        say(
+            f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent gets this tool result:"
+        )
         result(as_json(tool_result.model_dump() if tool_result else None))
         with contextlib.suppress(TimeoutError):
             # The browser is still to be shown how it ended, by the page that it is sent on to.

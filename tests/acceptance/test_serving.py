@@ -118,7 +118,7 @@ async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path
         code, out, err = await process.ended()
     assert code == 0
     assert json.loads(out)["structured"] == {"apply": True, "env": "production", "note": "go"}
-    assert "The ask is answered." in err
+    assert "The ask has ended: answered." in err
     assert list(tmp_path.iterdir()) == []
 
 

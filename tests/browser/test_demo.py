@@ -60,5 +60,5 @@ async def test_the_demo_ends_by_itself_with_what_the_agent_gets(
     assert code == 0
     result = json.loads(out)
     assert (result and result["structured"]) == structured
-    assert f"The ask is {status}." in err
+    assert f"The ask has ended: {status}." in err
     assert list(tmp_path.iterdir()) == []

@@ -115,6 +115,14 @@ async def test_payloads_that_are_none_of_ours_are_acknowledged(
     assert (await up.slack.http.send("interactive", payload)).ok
 
 
+async def test_a_payload_that_bolt_cannot_read_fails_alone(up: Rig) -> None:
+    refused = await up.slack.http.send("interactive", {"type": "view_submission", "view": 5})
+    assert (refused.ok, refused.status) == (False, 500)
+    ask = await up.submit(APPLY)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status == "answered"
+
+
 async def test_old_signatures_are_forgotten() -> None:
     now = [1_700_000_000.0]
     front = Front("secret", _nothing, lambda: now[0])
