@@ -33,12 +33,11 @@ from rich.table import Table
 from adapters.controls import Control, Verb
 from adapters.discord.adapter import DiscordSurface
 from adapters.discord.front import PATH
-from adapters.discord.posting import _shown
-from bot.ask import Ask, Destination, Request
+from bot.ask import Ask, Destination, Request, Thread
 from bot.clock import SystemClock
 from bot.form import AnswerType, Form, Question
 from bot.labels import Labels
-from bot.ports import Surface, Write
+from bot.ports import Shown, Surface, Write
 from bot.service import Service
 from bot.showing import Shower
 from bot.tuning import tune
@@ -88,7 +87,9 @@ async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> Non
     for first in range(0, prompts, 500):
         batch = [ask_number(n) for n in range(first, min(first + 500, prompts))]
         await asyncio.gather(*(store.create(Write(ask), None) for ask in batch))
-        await asyncio.gather(*(store.shown(a.id, _shown(a, a.message or {})) for a in batch))
+        await asyncio.gather(
+            *(store.shown(a.id, Shown(a.revision, a.message or {}, Thread())) for a in batch)
+        )
     async with aiohttp.ClientSession() as http:
         surface = DiscordSurface(
             bot_token="a.bot.token",
