@@ -29,8 +29,6 @@ logger = logging.getLogger(__name__)
 SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is given up, and tried again."""
 _AT_ONCE: Final = 32
-_WOKEN_EVERY: Final = 1.0
-"""Seconds between two looks at an ask that moves on while it is shown by other means."""
 _AT_ONCE_AGAIN: Final = Later(0.0)
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
@@ -44,7 +42,6 @@ class Shower:
         self._first_pause = first_pause
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
-        self._waiting: dict[str, asyncio.Event] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
@@ -53,8 +50,6 @@ class Shower:
         """Has an ask shown as it stands; does nothing more than note it when that is under way."""
         if ask_id in self._tasks:
             self._again.add(ask_id)
-            if (woken := self._waiting.get(ask_id)) is not None:
-                woken.set()
             return
         task = asyncio.create_task(self._keep_showing(ask_id), name=f"show {ask_id}")
         self._tasks[ask_id] = task
@@ -81,8 +76,7 @@ class Shower:
                 pause = self._first_pause
                 if later is None and ask_id not in self._again:
                     return
-                if later is not None and later.seconds:
-                    await self._woken_or_over(ask_id, later.seconds)
+                wait = later.seconds if later else 0.0
             except RateLimitedError as error:
                 wait = error.retry_after
             except (PlatformError, StoreError, TimeoutError) as error:
@@ -97,18 +91,6 @@ class Shower:
                 wait = _LONGEST_PAUSE
             if wait:
                 await asyncio.sleep(wait)
-
-    async def _woken_or_over(self, ask_id: str, seconds: float) -> None:
-        """Waits until the ask moves on, or so long."""
-        woken = self._waiting[ask_id] = asyncio.Event()
-        try:
-            async with asyncio.timeout(seconds):
-                await woken.wait()
-                await asyncio.sleep(_WOKEN_EVERY)
-        except TimeoutError:
-            pass
-        finally:
-            del self._waiting[ask_id]
 
     async def _show_latest(self, ask_id: str) -> Later | None:
         """Shows the ask once; None: that was all there was to do."""

@@ -105,7 +105,7 @@ class Posting:
         """See `bot.ports.Surface.show`."""
         message = dict(ask.message or {})
         if (seconds := self._may_be_taken(ask)) > 0:
-            return Later(seconds)
+            return Later(seconds)  # an edit made now would be undone by an answer that comes late
         if not isinstance(message.get("id"), str):
             message = await self._post(ask, message, save)
         elif not await self._is_answered(ask) and not await self._edit(ask, message):
@@ -115,24 +115,25 @@ class Posting:
         return _shown(ask, await self._with_thread(ask, message, save))
 
     def _may_be_taken(self, ask: Ask) -> float:
-        """The seconds for which Discord may still take an answer that shows the ask as it stands."""
+        """The seconds for which Discord may still take an answer that shows the ask, as it stands or stood."""
         answer = self._answer_of(ask)
         if answer is None or answer.taken is not None:
             return 0.0
         return answer.until - asyncio.get_running_loop().time()
 
     async def _is_answered(self, ask: Ask) -> bool:
+        """Whether an answer has brought the message to what the ask is now; waits for one under way."""
         answer = self._answer_of(ask)
         if answer is None:
             return False
         taken = answer.taken is not None and await answer.taken
-        self._answers.pop(ask.id, None)
-        return taken
+        if self._answers.get(ask.id) is answer:
+            del self._answers[ask.id]
+        return taken and answer.revision == ask.revision
 
     def _answer_of(self, ask: Ask) -> _Answer | None:
         answer = self._answers.get(ask.id)
-        known = (ask.revision, _message_id(ask))
-        return answer if answer and (answer.revision, answer.message_id) == known else None
+        return answer if answer and answer.message_id == _message_id(ask) else None
 
     async def _look(self, ask: Ask) -> Look | None:
         view = view_of(ask)

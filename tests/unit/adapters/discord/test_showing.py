@@ -78,6 +78,20 @@ async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_ed
         assert up.discord.faults.count(EDIT) == 1
 
 
+async def test_what_happens_while_an_answer_may_still_be_taken_is_shown_after_it(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "http", gateway=False, confirm_after=0.4) as up:
+        ask = await up.shown(await up.submit(TWO))
+        loop = asyncio.get_running_loop()
+        clicked = loop.time()
+        await up.ann.click("Yes")
+        await up.service.withdraw(ask.id)
+        await converged(up, ask)
+        assert loop.time() - clicked >= 0.4
+        assert up.discord.faults.count(EDIT) == 1
+
+
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kind", ["drop", "server_error"])
 async def test_an_edit_that_fails_is_done_again_until_the_message_shows_the_ask(
