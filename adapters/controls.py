@@ -8,15 +8,15 @@ carries everything that is needed to act on it after any restart; nothing is rem
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-MAX_LENGTH: Final = 100
-_VERSION: Final = "ab1"
-_PATTERN: Final = re.compile(
-    r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):([a-z_]{1,16})(?::([0-9A-Za-z._-]{0,30}))?"
-)
+_STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
+_ARGUMENT: Final = r"[0-9A-Za-z._-]{1,30}"
+_PATTERN: Final = re.compile(rf"{_STEM}([a-z_]{{1,16}})(?::({_ARGUMENT})?)?")
+_IS_STEM: Final = re.compile(_STEM)
+_IS_ARGUMENT: Final = re.compile(_ARGUMENT)
 
 
 class Verb(StrEnum):
@@ -53,8 +53,10 @@ class Verb(StrEnum):
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+_VERBS: Final = {verb.value: verb for verb in Verb}
+
+
+class Control(NamedTuple):
     """What one control carries."""
 
     ask_id: str
@@ -63,17 +65,37 @@ class Control:
     argument: str = ""
 
     def encode(self) -> str:
-        """The control as one string of at most 100 characters."""
-        text = f"{_VERSION}:{self.ask_id}:{self.revision}:{self.verb}"
-        text += f":{self.argument}" if self.argument else ""
-        if len(text) > MAX_LENGTH or not _PATTERN.fullmatch(text):
-            raise ValueError(f"{text!r} is no control")
+        """See `encode`."""
+        return encode(self.ask_id, self.revision, self.verb, self.argument)
+
+
+def encode(ask_id: str, revision: int, verb: Verb, argument: str = "") -> str:
+    """A control as one string of at most 100 characters.
+
+    Raises:
+        ValueError: it could not be decoded.
+    """
+    text = _stem(ask_id, revision) + verb
+    if not argument:
         return text
+    if not _IS_ARGUMENT.fullmatch(argument):
+        raise ValueError(f"{argument!r} is no argument of a control")
+    return f"{text}:{argument}"
+
+
+@lru_cache(maxsize=256)
+def _stem(ask_id: str, revision: int) -> str:
+    """What all controls of a message begin with."""
+    text = f"ab1:{ask_id}:{revision}:"
+    if not _IS_STEM.fullmatch(text):
+        raise ValueError(f"{text!r} begins no control")
+    return text
 
 
 def decode(text: object) -> Control | None:
     """What a control carries, or None for a string that is no control of ours (whoever made it)."""
     match = _PATTERN.fullmatch(text) if isinstance(text, str) else None
-    if match is None or match[3] not in Verb.__members__.values():
+    verb = _VERBS.get(match[3]) if match else None
+    if match is None or verb is None:
         return None
-    return Control(match[1], int(match[2]), Verb(match[3]), match[4] or "")
+    return Control(match[1], int(match[2]), verb, match[4] or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from bot import ask as asks
@@ -113,14 +113,14 @@ class Acting:
                 logger.warning(
                     "Whether somebody is in a group could not be found out: %s", error, extra=extra
                 )
-        return replace(actor, groups=actor.groups | found, groups_known=actor.groups_known | groups)
+        return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
 
 
 def _memory(ask: Ask, action: Action) -> Memory | None:
-    request, question = ask.request, ask.question
-    if not (isinstance(action, Answer) and action.remember and question):
+    if not (isinstance(action, Answer) and action.remember):
         return None
-    if request.conversation is None or request.turn is None:
+    request, question = ask.request, ask.question
+    if question is None or request.conversation is None or request.turn is None:
         raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
     return Memory(
         request.conversation, request.turn, ask.form.tool or "", question.id, action.value

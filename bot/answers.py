@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from pydantic import JsonValue
 
@@ -16,15 +15,13 @@ _MAX_VIOLATIONS: Final = 20
 _MAX_SHOWN: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The value answers the question; ``value`` is its normal form (a multi-select in option order)."""
 
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Unfit:
+class Unfit(NamedTuple):
     """The value does not answer the question; pointers are into the value."""
 
     problems: tuple[Problem, ...]

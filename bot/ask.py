@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -119,7 +119,7 @@ class Left(Exact):
     message: dict[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ask(Exact):
     """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
 
@@ -167,11 +167,11 @@ class Ask(Exact):
     @property
     def question(self) -> Question | None:
         """The question that is prompted now; None in review and once ended."""
-        return walker.prompted(self.form, self.walk) if self.open else None
+        return walker.prompted(self.request.form, self.walk) if self.outcome is None else None
 
     def next_due(self) -> float | None:
         """When the clock has something to do for this ask (seconds since the epoch), or None."""
-        if not self.open:
+        if self.outcome is not None:
             return None
         times = [] if self.expires_at is None else [self.expires_at]
         if self.inquiring:
@@ -202,8 +202,7 @@ class Entry:
     body: dict[str, JsonValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A new state of an ask and what the record says of the way to it."""
 
     ask: Ask
@@ -223,11 +222,11 @@ def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
     body: dict[str, JsonValue] = {
         "question": question.text,
         "context": question.context,
-        "answer_type": question.answer_type.value,
-        "options": options_json(question),
+        "answer_type": str(question.answer_type),
+        "options": options_json(question) if question.options else None,
         "default": question.default,
         "exclusive": question.exclusive,
-        "persistence": question.persistence.value,
+        "persistence": str(question.persistence),
         "source": {"tool": ask.form.tool} if ask.form.tool else "assistant",
     }
     return (Entry(at=at, kind="request", question_id=question.id, body=body),)
@@ -240,27 +239,30 @@ def acted(
     walk = walker.step(ask.form, ask.walk, action, by=by, source=source)
     if isinstance(walk, Refused):
         return walk
-    outcome = None
-    if not walk.open:
-        status = Status(walk.phase.value)
-        outcome = Outcome(
-            status=status,
-            at=at,
-            ended_by=by,
-            source=weakest(walk.answers) if status is Status.ANSWERED else None,
-            reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
-        )
-    moved = replace(
-        ask,
+    # What `dataclasses.replace` does, which takes longer than the rest of this function together.
+    moved = object.__new__(Ask)
+    moved.__dict__.update(
+        vars(ask),
         walk=walk,
-        outcome=outcome,
+        outcome=None if walk.open else _outcome(walk, at, by),
         revision=ask.revision + 1,
         updated_at=at,
         acted_by=by or ask.acted_by,
         inquiring=False,
     )
-    entries = (*_response(ask, action, walk, at, by), *request_entry(moved, at))
-    return Change(moved, (*entries, *_ended_entry(moved, at)))
+    following = request_entry(moved, at) if walk.open else _ended_entry(moved, at)
+    return Change(moved, (*_response(ask, action, walk, at, by), *following))
+
+
+def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
+    status = Status(walk.phase.value)
+    return Outcome(
+        status=status,
+        at=at,
+        ended_by=by,
+        source=weakest(walk.answers) if status is Status.ANSWERED else None,
+        reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
+    )
 
 
 def ended(
@@ -307,7 +309,7 @@ def _response(
             "value": given.value,
             "remembered": given.remembered,
             "other": given.other,
-            "source": given.source.value,
+            "source": str(given.source),
         }
         return (Entry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
     if isinstance(action, walker.Back):

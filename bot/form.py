@@ -103,4 +103,7 @@ class Form(_Frozen):
 
     def index(self, question_id: str) -> int | None:
         """The 0-based place of a question, or None when there is none of this id."""
-        return next((i for i, q in enumerate(self.questions) if q.id == question_id), None)
+        for i, question in enumerate(self.questions):
+            if question.id == question_id:
+                return i
+        return None

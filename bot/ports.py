@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue
 
@@ -32,8 +32,7 @@ class Clock(Protocol):
         """Returns once ``now()`` has reached ``when``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(NamedTuple):
     """Somebody who acts: the person and the groups (user groups, roles) they are known to be in.
 
     ``groups_known`` are the groups that were looked up; membership in another one is still open.
@@ -56,16 +55,14 @@ class Why(StrEnum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True, slots=True)
-class Acted:
+class Acted(NamedTuple):
     """The action counted: the ask as it stands now. ``repeated``: this delivery had been counted before."""
 
     ask: Ask
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """The action changed nothing; ``ask`` is the ask as it stands (None when there is none of this id)."""
 
     why: Why
@@ -260,8 +257,7 @@ class Memory:
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """What one transaction stores for an ask, all or nothing."""
 
     ask: Ask
@@ -270,8 +266,7 @@ class Write:
     memory: Memory | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(Generic[T]):
+class Decision(NamedTuple, Generic[T]):
     """What to store (None: nothing) and what to tell the caller."""
 
     write: Write | None

@@ -7,8 +7,8 @@ its own way when it renders.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -26,8 +26,7 @@ class Control(StrEnum):
     END_TURN = "end_turn"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """The open question. ``prefill`` is what the controls start from (None: nothing)."""
 
     question: Question
@@ -45,8 +44,7 @@ class Prompt:
         return None if self.total == 1 else f"[{self.position}/{self.total}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One question with its answer so far; ``given`` is None for a question never answered."""
 
     question: Question
@@ -54,8 +52,7 @@ class Line:
     editable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """An ask as people should see it at ``revision``.
 
     Exactly one of these holds: ``prompt`` is set (a question is open), ``outcome`` is set (the
@@ -85,11 +82,12 @@ class View:
 
 def view_of(ask: Ask) -> View:
     """The view of an ask as it stands."""
+    question = ask.question
     return View(
         ask_id=ask.id,
         revision=ask.revision,
-        label=_label(ask),
-        prompt=_prompt(ask),
+        label=_label(ask, question),
+        prompt=_prompt(ask, question) if question else None,
         lines=_lines(ask),
         controls=_controls(ask),
         outcome=ask.outcome,
@@ -102,9 +100,10 @@ def view_of(ask: Ask) -> View:
 
 def can_remember(ask: Ask) -> bool:
     """Whether an answer to the open question may be reused in the turn: offered, and the turn has a name."""
-    question = ask.question
-    named = ask.request.conversation is not None and ask.request.turn is not None
-    return question is not None and named and walker.offers_remembering(question)
+    request = ask.request
+    if request.conversation is None or request.turn is None:
+        return False
+    return ask.question is not None and walker.offers_remembering(ask.question)
 
 
 def text_of(question: Question, given: Given) -> str:
@@ -132,19 +131,16 @@ def as_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _label(ask: Ask) -> str:
-    question_id = ask.question.id if ask.question else ""
-    return ask.request.prompt_labels.get(question_id, ask.request.prompt_label)
+def _label(ask: Ask, question: Question | None) -> str:
+    labels = ask.request.prompt_labels
+    return labels.get(question.id if question else "", ask.request.prompt_label)
 
 
-def _prompt(ask: Ask) -> Prompt | None:
-    question = ask.question
-    if question is None or ask.walk.at is None:
-        return None
+def _prompt(ask: Ask, question: Question) -> Prompt:
     again = ask.walk.again
     return Prompt(
         question=question,
-        position=ask.walk.at + 1,
+        position=(ask.walk.at or 0) + 1,
         total=len(ask.form.questions),
         prefill=again.value if again else question.default,
         prefill_other=again.other if again else False,
@@ -153,27 +149,29 @@ def _prompt(ask: Ask) -> Prompt | None:
 
 
 def _lines(ask: Ask) -> tuple[Line, ...]:
-    in_review = ask.open and ask.walk.phase is Phase.REVIEW
+    walk = ask.walk
+    if ask.open and not walk.answers:
+        return ()
+    in_review = ask.open and walk.phase is Phase.REVIEW
+    # The question that was open when the ask ended unanswered: the record shows what it was about.
+    last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
+    answers = {given.question_id: given for given in walk.answers}
     lines = []
     for question in ask.form.questions:
-        given = ask.walk.answer(question.id)
+        given = answers.get(question.id)
         if given is not None:
             editable = in_review and given.source is walker.Source.HUMAN
             lines.append(Line(question, given, editable))
-        elif not ask.open and question is _last_put(ask):
+        elif question is last:
             lines.append(Line(question, None))
     return tuple(lines)
-
-
-def _last_put(ask: Ask) -> Question | None:
-    """The question that was open when the ask ended unanswered, so that the record shows what it was about."""
-    if ask.walk.at is not None:
-        return ask.form.questions[ask.walk.at]
-    return None
 
 
 def _controls(ask: Ask) -> tuple[Control, ...]:
     if not ask.open:
         return ()
-    back = (Control.BACK,) if walker.can_go_back(ask.form, ask.walk) else ()
-    return (*back, Control.REPLY, Control.END_TURN)
+    return _WITH_BACK if walker.can_go_back(ask.form, ask.walk) else _WITHOUT_BACK
+
+
+_WITHOUT_BACK: Final = (Control.REPLY, Control.END_TURN)
+_WITH_BACK: Final = (Control.BACK, *_WITHOUT_BACK)

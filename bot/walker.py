@@ -92,7 +92,10 @@ class Walk(Exact):
 
     def answer(self, question_id: str) -> Given | None:
         """The collected answer to a question, or None."""
-        return next((given for given in self.answers if given.question_id == question_id), None)
+        for given in self.answers:
+            if given.question_id == question_id:
+                return given
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,11 +278,11 @@ def _equals(given: Given | None, value: JsonValue) -> bool:
 
 def _previous(form: Form, walk: Walk) -> Given | None:
     """The last answer of a person's before the prompt; a machine's answer would only be filled in again."""
-    before = form.questions if walk.at is None else form.questions[: walk.at]
-    for question in reversed(before):
-        given = walk.answer(question.id)
-        if given is not None and given.source is Source.HUMAN:
-            return given
+    for given in reversed(walk.answers):
+        if given.source is Source.HUMAN:
+            place = form.index(given.question_id)
+            if walk.at is None or (place is not None and place < walk.at):
+                return given
     return None
 
 

@@ -198,14 +198,12 @@ class DiscordSurface:
 
     async def _safely(self, body: Json) -> Reply:
         """The answer to an interaction, whatever goes wrong: nobody reads "This interaction failed"."""
-        sorry = private(notes.retry(self._labels.try_again, "", self._labels))
-        if self._inbound is None:
-            return sorry
-        try:
-            return await self._inbound.answer(body)
-        except Exception:
-            logger.exception("An interaction failed", extra={"action": "interaction_failed"})
-            return sorry
+        if self._inbound is not None:
+            try:
+                return await self._inbound.answer(body)
+            except Exception:
+                logger.exception("An interaction failed", extra={"action": "interaction_failed"})
+        return private(notes.retry(self._labels.try_again, "", self._labels))
 
     async def _heard(self, body: Json) -> None:
         if self._listener is None or self._posting.bot_id is None:

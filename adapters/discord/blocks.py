@@ -58,6 +58,8 @@ def button(label: str, custom_id: str, style: Style = Style.SECONDARY) -> Json:
 def rows(buttons: Sequence[Json]) -> list[Json]:
     """Buttons in as few rows as they need."""
     size = limits.BUTTONS_PER_ROW
+    if 0 < len(buttons) <= size:
+        return [{"type": ACTION_ROW, "components": [*buttons]}]
     chunks = [buttons[i : i + size] for i in range(0, len(buttons), size)]
     return [{"type": ACTION_ROW, "components": [*chunk]} for chunk in chunks]
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from adapters.controls import Control, Verb
+from adapters import controls
+from adapters.controls import Verb
 from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json, Style
@@ -30,9 +32,12 @@ class Look:
     """The indexes that a search found; None: all options are listed."""
 
 
+_UNTURNED: Final = Look()
+
+
 def control(view: View, verb: Verb, argument: str | int = "") -> str:
     """The custom_id of one control of a view."""
-    return Control(view.ask_id, view.revision, verb, str(argument)).encode()
+    return controls.encode(view.ask_id, view.revision, verb, str(argument))
 
 
 def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
@@ -68,6 +73,11 @@ def listed(question: Question, look: Look) -> tuple[int, ...]:
         return everything[: limits.SELECT_OPTIONS]
     start = look.page * limits.SELECT_OPTIONS
     return everything[start : start + limits.SELECT_OPTIONS]
+
+
+def opened(prompt: Prompt) -> Look:
+    """How the live message looks before anybody has turned it."""
+    return Look(page=page_of(prompt)) if prompt.question.options else _UNTURNED
 
 
 def page_of(prompt: Prompt) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -49,8 +48,7 @@ class Callback(IntEnum):
     MODAL = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The answer to an interaction; ``shown`` is the ask whose live message it brings up to date."""
 
     callback: Json
@@ -82,7 +80,7 @@ class Inbound:
         if used is None or used.control is None:
             return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
         try:
-            action = _said_by_itself(used.control)
+            action = _SAID.get((used.control.verb, used.control.argument))
             if action is not None:
                 return await self._act(used, used.control, action)
             ask = await self._asks.get(used.control.ask_id)
@@ -334,20 +332,16 @@ class _Click:
         return _update(render.message(self._view, self._labels, look))
 
 
-def _said_by_itself(control: Control) -> Action | None:
-    """The action that a control stands for whatever the ask is: the service alone decides on it."""
-    argument = control.argument
-    match control.verb:
-        case Verb.BACK:
-            return Back()
-        case Verb.SUBMIT:
-            return Submit()
-        case Verb.END_TURN if argument == notes.CONFIRMED:
-            return EndTurn()
-        case Verb.ANSWER | Verb.REMEMBER if argument in {"true", "false"}:
-            return Answer(value=argument == "true", remember=control.verb is Verb.REMEMBER)
-        case _:
-            return None
+_SAID: Final[Mapping[tuple[Verb, str], Action]] = {
+    (Verb.ANSWER, "true"): Answer(value=True),
+    (Verb.ANSWER, "false"): Answer(value=False),
+    (Verb.REMEMBER, "true"): Answer(value=True, remember=True),
+    (Verb.REMEMBER, "false"): Answer(value=False, remember=True),
+    (Verb.BACK, ""): Back(),
+    (Verb.SUBMIT, ""): Submit(),
+    (Verb.END_TURN, notes.CONFIRMED): EndTurn(),
+}
+"""The actions that controls stand for whatever the ask is: the service alone decides on them."""
 
 
 def acted(told: Acted | Rejected, used: Interaction, labels: Labels, typed: str = "") -> Reply:

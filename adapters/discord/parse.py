@@ -7,9 +7,8 @@ https://docs.discord.com/developers/resources/message#message-object
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -39,8 +38,7 @@ class MessageType(IntEnum):
     REPLY = 19
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(NamedTuple):
     """A click or a submitted modal."""
 
     id: str
@@ -65,8 +63,7 @@ class Interaction:
         return f"discord:interaction:{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(NamedTuple):
     """A message that somebody wrote."""
 
     id: str
@@ -85,26 +82,26 @@ class Typed:
 
 def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     """A click or submitted modal; None where the payload is neither."""
-    data, token, kind = body.get("data"), body.get("token"), body.get("type")
+    number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
     actor = _actor(body, body.get("member"), body.get("user"))
     if not isinstance(data, dict) or actor is None or not isinstance(token, str):
         return None
-    if not isinstance(kind, int) or not isinstance(body.get("id"), str):
+    if not isinstance(kind, int) or not isinstance(number, str):
         return None
     message = _object(body.get("message"))
     flags = message.get("flags")
     custom_id = data.get("custom_id")
     return Interaction(
-        id=str(body["id"]),
+        id=number,
         token=token,
         kind=kind,
         actor=actor,
         control=decode(custom_id),
         message_id=_text(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
-        values=_texts(data.get("values")),
+        values=_texts(data["values"]) if "values" in data else (),
         offered=_offered(message, custom_id) if "values" in data else (),
-        inputs=_inputs(data.get("components")),
+        inputs=_inputs(data["components"]) if "components" in data else {},
     )
 
 
@@ -146,8 +143,8 @@ def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) ->
     if user_id is None:
         return None
     name = known.get("nick") or account.get("global_name") or account.get("username")
-    roles = frozenset(_texts(known.get("roles")))
-    roles |= {guild} if guild else set()  # the role @everyone has the server's own id
+    # The role @everyone has the server's own id.
+    roles = frozenset((*_texts(known.get("roles")), *((guild,) if guild else ())))
     person = Person(surface=SURFACE, user_id=user_id, name=_text(name))
     return Actor(person, roles, roles, all_groups=bool(known))
 

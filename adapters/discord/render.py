@@ -7,8 +7,7 @@ the short texts stand in full and the long ones share what is left; whatever was
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from adapters import words
 from adapters.controls import Verb
@@ -49,8 +48,7 @@ _COLORS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """A text that may be shortened, and how it is set."""
 
     raw: str
@@ -61,8 +59,7 @@ class _Block:
 def message(view: View, labels: Labels, look: Look | None = None) -> Json:
     """The live message of a view, as the fields of a post or an edit."""
     if view.prompt is not None:
-        opened = look or Look(page=choices.page_of(view.prompt))
-        return _prompt(view, view.prompt, labels, opened)
+        return _prompt(view, view.prompt, labels, look or choices.opened(view.prompt))
     return _record(view, labels) if view.outcome else _review(view, labels, look or Look())
 
 
@@ -77,29 +74,35 @@ def plain(view: View, labels: Labels) -> Json:
 def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     question = prompt.question
     heading, short = in_a_line(words.asks_line(view, labels), LABEL_ROOM)
-    header, header_short = in_a_line(question.header or "", HEADER_ROOM)
-    blocks = [
-        _Block(question.context or "", limits.MESSAGE_TEXT),
-        _Block(question.text, limits.MESSAGE_TEXT, "**{}**"),
-    ]
-    so_far, so_far_short = _lines_so_far(view, labels)
-    used = sum(map(units, (heading, header, *so_far)))
-    spelt = choices.listed(question, look) if choices.is_spelt_out(question) else ()
-    started = [
-        _Block(_ticks(prompt, look), 400, "-# ☑ {}"),
-        _Block(prefilled(prompt, labels), 300, "-# {}"),
-    ]
-    options = [
-        _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}") for i in spelt
-    ]
-    fitted, left_out = _fitted([*blocks, *options, *started], TEXT_BUDGET - used)
-    context, asked, *listed = fitted[: len(blocks) + len(options)]
-    parts: list[Json] = [c.text(f"-# {heading}")]
-    parts += [c.text(context)] if context else []
-    parts.append(c.text("\n".join(filter(None, [header and f"__{header}__", asked]))))
-    parts += [c.text("\n".join(listed))] if listed else []
-    parts += [c.separator(), c.text("\n".join(so_far))] if so_far else []
-    parts += [c.text(text) for text in fitted[len(blocks) + len(options) :] if text]
+    header, header_short = (
+        in_a_line(question.header, HEADER_ROOM) if question.header else ("", False)
+    )
+    so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
+    blocks = [_Block(question.text, limits.MESSAGE_TEXT, "**{}**")]
+    spelt: tuple[int, ...] = ()
+    if question.options and choices.is_spelt_out(question):
+        spelt = choices.listed(question, look)
+        blocks += [
+            _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}")
+            for i in spelt
+        ]
+    if ticked := _ticks(prompt, look):
+        blocks.append(_Block(ticked, 400, "-# ☑ {}"))
+    if filled := prefilled(prompt, labels):
+        blocks.append(_Block(filled, 300, "-# {}"))
+    if question.context:
+        blocks.append(_Block(question.context, limits.MESSAGE_TEXT))
+    used = units(heading) + units(header) + units(so_far)
+    (asked, *others), left_out = _fitted(blocks, TEXT_BUDGET - used)
+    parts = [c.text(f"-# {heading}")]
+    if question.context and (context := others.pop()):
+        parts.append(c.text(context))
+    parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
+    if spelt:
+        parts.append(c.text("\n".join(others[: len(spelt)])))
+    if so_far:
+        parts += (c.separator(), c.text(so_far))
+    parts += [c.text(text) for text in others[len(spelt) :]]
     parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
     parts += c.rows(_controls(view, labels, full=full))
@@ -126,41 +129,42 @@ def _opening(view: View, verb: Verb, label: str) -> Json:
 
 
 def _yes_no(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
-    def one(label: str, verb: Verb, value: bool) -> Json:
+    offered = [(labels.yes, Verb.ANSWER, True), (labels.no, Verb.ANSWER, False)]
+    if prompt.remember:
+        offered += [
+            (labels.yes_for_turn, Verb.REMEMBER, True),
+            (labels.no_for_turn, Verb.REMEMBER, False),
+        ]
+    buttons = []
+    for label, verb, value in offered:
         chosen = prompt.prefill is value and verb is Verb.ANSWER
         style = Style.PRIMARY if chosen else Style.SECONDARY
-        argument = "true" if value else "false"
-        return c.button(fit(label, limits.BUTTON_LABEL), control(view, verb, argument), style)
-
-    plain_two = [one(labels.yes, Verb.ANSWER, True), one(labels.no, Verb.ANSWER, False)]
-    if not prompt.remember:
-        return plain_two
-    remembered = [
-        one(labels.yes_for_turn, Verb.REMEMBER, True),
-        one(labels.no_for_turn, Verb.REMEMBER, False),
-    ]
-    return [*plain_two, *remembered]
+        custom_id = control(view, verb, "true" if value else "false")
+        buttons.append(c.button(fit(label, limits.BUTTON_LABEL), custom_id, style))
+    return buttons
 
 
 def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
     """Back, Reply, End Turn; then what lets a person read what is not shown here."""
-    made = {
-        Control.BACK: (labels.back, Verb.BACK, Style.SECONDARY),
-        Control.REPLY: (labels.reply, Verb.REPLY, Style.SECONDARY),
-        Control.END_TURN: (labels.end_turn, Verb.END_TURN, Style.DANGER),
-    }
     buttons = []
     for each in view.controls:
-        label, verb, style = made[each]
-        buttons.append(c.button(fit(label, limits.BUTTON_LABEL), control(view, verb), style))
+        verb, style = _MADE[each]
+        label = fit(getattr(labels, each), limits.BUTTON_LABEL)
+        buttons.append(c.button(label, control(view, verb), style))
     if full:
-        buttons.append(
-            c.button(fit(labels.details, limits.BUTTON_LABEL), control(view, Verb.FULL, 0))
-        )
+        label = fit(labels.details, limits.BUTTON_LABEL)
+        buttons.append(c.button(label, control(view, Verb.FULL, 0)))
     if view.prompt and any(o.preview for o in view.prompt.question.options):
         label = fit(labels.preview, limits.BUTTON_LABEL)
         buttons.append(c.button(label, control(view, Verb.PREVIEW, 0)))
     return buttons
+
+
+_MADE: Final = {
+    Control.BACK: (Verb.BACK, Style.SECONDARY),
+    Control.REPLY: (Verb.REPLY, Style.SECONDARY),
+    Control.END_TURN: (Verb.END_TURN, Style.DANGER),
+}
 
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
@@ -234,19 +238,20 @@ def _record(view: View, labels: Labels) -> Json:
 
 def _fitted(blocks: list[_Block], total: int) -> tuple[list[str], bool]:
     """Texts in their frames within ``total`` units together, and whether something was left out."""
-    full = [whole(block.raw) for block in blocks]
-    sizes = [units(text) for text in full]
-    wanted = [min(size, block.most) for size, block in zip(sizes, blocks, strict=True)]
-    frames = [units(block.frame) if text else 0 for text, block in zip(full, blocks, strict=True)]
-    room = total - sum(frames) - len(blocks)
-    if wanted == sizes and sum(sizes) <= room:  # as nearly always
-        framed = zip(full, blocks, strict=True)
-        return [block.frame.format(text) if text else "" for text, block in framed], False
-    rooms = share(wanted, room)
-    texts, left_out = [], False
-    for block, room in zip(blocks, rooms, strict=True):
-        text, short = shorten(block.raw, room) if block.raw.strip() else ("", False)
-        texts.append(block.frame.format(text) if text else "")
+    texts, wanted = [], []
+    room, left_out = total - len(blocks), False
+    for raw, most, frame in blocks:
+        text = whole(raw) if raw else ""
+        size = units(text)
+        room -= units(frame) if text else 0
+        left_out = left_out or size > most
+        wanted.append(min(size, most))
+        texts.append(frame.format(text) if text else "")
+    if not left_out and sum(wanted) <= room:  # as nearly always
+        return texts, False
+    for i, (block, given) in enumerate(zip(blocks, share(wanted, room), strict=True)):
+        text, short = shorten(block.raw, given) if texts[i] else ("", False)
+        texts[i] = block.frame.format(text) if text else ""
         left_out = left_out or short
     return texts, left_out
 
@@ -279,7 +284,7 @@ def _answer_texts(line: Line, labels: Labels) -> list[str]:
     return [*said[:-1], f"{said[-1]} ({source})"] if source else said
 
 
-def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
+def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
     """The newest answers, a line each, as many as their room takes."""
     lines: list[str] = []
     left, short = SO_FAR_ROOM, False
@@ -295,8 +300,8 @@ def _lines_so_far(view: View, labels: Labels) -> tuple[list[str], bool]:
         short = short or cut_question or cut_answer
         lines.append(text)
     if not lines:
-        return [], short
-    return [f"-# {inert(labels.answered_so_far)}", *reversed(lines)], short
+        return "", short
+    return "\n".join((f"-# {inert(labels.answered_so_far)}", *reversed(lines))), short
 
 
 def _option_text(question: Question, index: int) -> str:
@@ -308,8 +313,10 @@ def _option_text(question: Question, index: int) -> str:
 def prefilled(prompt: Prompt, labels: Labels) -> str:
     """What a form will start from, where no control of the message shows it; empty: nothing."""
     prefill = prompt.prefill
+    if prefill is None or prefill == "":
+        return ""
     shown = prompt.question.options or isinstance(prefill, bool)
-    if prefill is None or prefill == "" or (shown and not prompt.prefill_other):
+    if shown and not prompt.prefill_other:
         return ""
     text = prefill if isinstance(prefill, str) else as_json(prefill)
     return labels.prefilled.format(text=one_line(text))

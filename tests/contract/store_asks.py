@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 from bot import ask as asks
 from bot.ask import Ask, Destination, Escalation, Thread
@@ -57,7 +56,7 @@ class AsksContract:
             write = answering()(ask).write
             assert write is not None
             memory = Memory("conv", "turn", "bash", "apply", True)
-            return Decision(replace(write, deliveries=(new_delivery(),), memory=memory), write.ask)
+            return Decision(write._replace(deliveries=(new_delivery(),), memory=memory), write.ask)
 
         moved, repeated = await store.change("ask_1", decide)
         assert not repeated

@@ -1,0 +1,45 @@
+"""The codec of what a control carries."""
+
+import pytest
+
+from adapters.controls import Control, Verb, decode, encode
+
+LONGEST = "ask_" + "z" * 40
+
+
+@pytest.mark.parametrize("verb", Verb)
+@pytest.mark.parametrize("argument", ["", "0", "true", "p12", "a.b_c-" * 5])
+def test_what_is_encoded_is_decoded_and_fits_every_platform(verb: Verb, argument: str) -> None:
+    text = encode(LONGEST, 999_999_999, verb, argument)
+    assert len(text) <= 100
+    assert decode(text) == Control(LONGEST, 999_999_999, verb, argument)
+
+
+@pytest.mark.parametrize(
+    ("ask_id", "revision", "argument"),
+    [
+        ("ask_" + "z" * 41, 1, ""),
+        ("ask_A", 1, ""),
+        ("web_1", 1, ""),
+        ("ask_1", -1, ""),
+        ("ask_1", 10**9, ""),
+        ("ask_1", 1, "a:b"),
+        ("ask_1", 1, "z" * 31),
+    ],
+)
+def test_what_could_not_be_decoded_is_not_encoded(
+    ask_id: str, revision: int, argument: str
+) -> None:
+    with pytest.raises(ValueError, match="control"):
+        encode(ask_id, revision, Verb.BACK, argument)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None, 7, "", "ab1", "ab1:ask_1:1:", "ab1:ask_1:1:nothing", "ab2:ask_1:1:back",
+        "ab1:ask_1:1:back:a b", "ab1:ask_1:1:back\n", "ab1:ask_1:x:back",
+    ],
+)  # fmt: skip
+def test_what_is_no_control_decodes_to_none(text: object) -> None:
+    assert decode(text) is None
