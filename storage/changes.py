@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic_core import from_json, to_json
@@ -26,14 +27,12 @@ _LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
 _SEEN: Final = (
     """SELECT json_group_array(id) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
 )
-_STEP: Final = """UPDATE asks SET revision = s.value ->> 2, updated_at = s.value ->> 3,
-        shown_revision = s.value ->> 4, state = s.value ->> 5
-    FROM json_each(?) AS s WHERE asks.id = s.value ->> 0 AND asks.revision = s.value ->> 1"""
-_RECORD: Final = """INSERT INTO record (ask_id, at, kind, entry)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)"""
-_NOTE_SEEN: Final = (
-    """INSERT INTO seen (id, at) SELECT value ->> 0, value ->> 1 FROM json_each(?)"""
-)
+_STEP: Final = """UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
+    state = column6 FROM ({values}) AS step WHERE id = column1 AND revision = column2"""
+_RECORD: Final = "INSERT INTO record (ask_id, at, kind, entry) {values}"
+_NOTE_SEEN: Final = "INSERT INTO seen (id, at) {values}"
+_ROWS: Final = 64
+"""Rows in one statement, at the most: each number of them is a statement of its own, prepared once."""
 
 _KEPT: Final = 256
 _SMALL: Final = 20_000
@@ -125,10 +124,11 @@ class Batch:
         new = write.ask
         if new.id != old.id:
             raise AssertionError(f"a decision about {old.id} stored {new.id}")
-        if rows.searched(new) == rows.searched(old) and not write.deliveries and not write.memory:
+        if rows.is_step(old, new) and not write.deliveries and not write.memory:
             entries = rows.entry_rows(new.id, write.entries)
+            before = self._steps.get(new.id)
+            on_disk = before[1] if before else old.revision
             columns = (new.revision, new.updated_at, new.shown_revision, rows.state(new))
-            on_disk = self._steps[new.id][1] if new.id in self._steps else old.revision
             self._steps[new.id] = (new.id, on_disk, *columns)
             self._entries += entries
         else:
@@ -156,14 +156,10 @@ class Batch:
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Writes what was taken down."""
-        if self._steps:
-            written = db.execute(_STEP, (_text(list(self._steps.values())),)).rowcount
-            if written != len(self._steps):
-                raise sqlite3.IntegrityError("an ask is not at its revision in its own transaction")
-        if self._entries:
-            db.execute(_RECORD, (_text(self._entries),))
-        if self._noted:
-            db.execute(_NOTE_SEEN, (_text(self._noted),))
+        if _execute(db, _STEP, list(self._steps.values())) != len(self._steps):
+            raise sqlite3.IntegrityError("an ask is not at its revision in its own transaction")
+        _execute(db, _RECORD, self._entries)
+        _execute(db, _NOTE_SEEN, self._noted)
         self._steps, self._entries, self._noted = {}, [], []
 
 
@@ -188,6 +184,17 @@ def insert_beside(db: sqlite3.Connection, write: Write) -> None:
                 *(rows.dump(memory.value), write.ask.updated_at),
             ),
         )
+
+
+def _execute(db: sqlite3.Connection, statement: str, found: Sequence[rows.Row]) -> int:
+    """Runs a statement on many rows of values, in as few calls as may be; how many rows it wrote."""
+    written = 0
+    for first in range(0, len(found), _ROWS):
+        part = found[first : first + _ROWS]
+        row = f"({','.join('?' * len(part[0]))})"
+        text = statement.format(values=f"VALUES {','.join([row] * len(part))}")
+        written += db.execute(text, list(chain.from_iterable(part))).rowcount
+    return written
 
 
 def _text(value: Any) -> str:

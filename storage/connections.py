@@ -155,9 +155,10 @@ class Connections:
         """Whether a job did its writing, or none of it."""
         before = connection.total_changes
         self._attempt(job, connection)
-        half_done = job.error is not None and connection.total_changes != before
+        if job.error is None:
+            return True
         # Where the disk is full, SQLite rolls everything back by itself.
-        return connection.in_transaction and not half_done
+        return connection.in_transaction and connection.total_changes == before
 
     def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
         """Runs jobs that only read; each sees everything that was committed before it was handed in."""
@@ -187,6 +188,8 @@ class Connections:
 
     def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
         job.attempt(connection)
+        if job.error is None:
+            return
         if isinstance(job.error, sqlite3.Error):
             self._fail([job], job.error)
         elif isinstance(job.error, UnicodeEncodeError):

@@ -65,7 +65,8 @@ def dump_thread(thread: Thread) -> str:
 
 def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> str:
     try:
-        return kind.dump_json(value, exclude=exclude).decode()
+        # Not by `dump_json`, which in Python alone takes as long as this.
+        return kind.serializer.to_json(value, exclude=exclude).decode()
     except ValueError as error:
         raise no_text(error) from error
 
@@ -86,18 +87,26 @@ def placed(ask: Ask) -> tuple[str, str | None, str | None]:
     return to.surface, to.channel, to.thread
 
 
-def searched(ask: Ask) -> Row:
-    """What only some changes touch: status, place, deadline, message, thread."""
-    return ask.status, placed(ask), ask.next_due(), ask.message, ask.thread
-
-
 def searched_columns(ask: Ask) -> Row:
-    """`searched`, as columns."""
-    status, place, due, message, thread = searched(ask)
+    """What only some changes touch, as columns: status, place, deadline, message, thread."""
     return (
-        *(status.value, *place, due),
-        None if message is None else dump(message),
-        None if thread is None else dump_thread(thread),
+        *(ask.status.value, *placed(ask), ask.next_due()),
+        None if ask.message is None else dump(ask.message),
+        None if ask.thread is None else dump_thread(ask.thread),
+    )
+
+
+def is_step(old: Ask, new: Ask) -> bool:
+    """Whether ``new``, made of ``old``, has surely the same `searched_columns`."""
+    return (
+        new.outcome is old.outcome
+        and new.destination is old.destination
+        and new.message is old.message
+        and new.thread is old.thread
+        and new.inquiring == old.inquiring
+        and new.reminded == old.reminded
+        and new.escalated == old.escalated
+        and new.expires_at == old.expires_at
     )
 
 

@@ -71,15 +71,15 @@ class SqliteStore:
         self._writer = self._reader = None
         await asyncio.to_thread(self._connections.close)
 
-    async def _write(self, run: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         if self._writer is None:
             raise StoreError(_NOT_OPEN)
-        return await self._writer.do(run)
+        return self._writer.do(run)
 
-    async def _read(self, run: Callable[[sqlite3.Connection], T]) -> T:
+    def _read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         if self._reader is None:
             raise StoreError(_NOT_OPEN)
-        return await self._reader.do(run)
+        return self._reader.do(run)
 
     async def check(self) -> None:
         """Writes a row, durably, and reads it; finds the file where it was opened."""

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 MAX_BATCH: Final = 256
 """Jobs that are taken off the queue at once; it bounds how long the first of them waits for the last."""
+_MOST_GATHERED: Final = 64
+"""Jobs that are handed to the thread even if the loop goes on bringing more."""
 
 
 class Job(Generic[C, T]):
@@ -62,7 +64,7 @@ class Worker(Generic[C]):
         self._work = work
         self._queue: queue.SimpleQueue[list[Job[C, Any]] | None] = queue.SimpleQueue()
         self._gathered: list[Job[C, Any]] = []
-        """What was handed in since the loop last came round."""
+        """What was handed in and is not in the queue yet."""
         self._left: list[Job[C, Any]] = []
         """What is taken off the queue and too much for one batch."""
         self._stopping = False
@@ -72,27 +74,35 @@ class Worker(Generic[C]):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    async def do(self, run: Callable[[C], T]) -> T:
-        """The result of a job. It is run even if the caller is cancelled meanwhile."""
+    def do(self, run: Callable[[C], T]) -> asyncio.Future[T]:
+        """What a job will come to. It is run even if whoever waits for it leaves.
+
+        Raises:
+            StoreError: the worker was told to stop.
+        """
         if self._stopping:
             raise StoreError("The store is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
         if not self._gathered:
-            self._loop.call_soon(self._hand_over)
+            self._loop.call_soon(self._hand_over, 1)
         self._gathered.append(Job(run, future))
-        return await future
+        return future
 
     async def stop(self) -> None:
         """Returns once everything that was handed in is done."""
         self._stopping = True
-        self._hand_over()
+        self._hand_over(len(self._gathered))
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
-    def _hand_over(self) -> None:
-        # Once in a round of the loop: a thread that is woken by the first job of a round wrests the
-        # interpreter from the loop while the loop reads the others.
-        if self._gathered:
+    def _hand_over(self, known: int) -> None:
+        # Once a round of the loop has brought no more: a thread that is woken by the first of many
+        # jobs wrests the interpreter from the loop that reads the others, again and again, and
+        # every transaction costs as much as some ten changes in it. A job that comes alone waits
+        # for nobody.
+        if known < len(self._gathered) < _MOST_GATHERED:
+            self._loop.call_soon(self._hand_over, len(self._gathered))
+        elif self._gathered:
             self._queue.put(self._gathered)
             self._gathered = []
 

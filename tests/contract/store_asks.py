@@ -122,6 +122,18 @@ class AsksContract:
         assert stored.revision == 1_001
         assert len(await store.record("ask_1", limit=2_000)) == 1_000
 
+    async def test_any_number_of_changes_at_once_are_all_stored(self, store: Store) -> None:
+        await asyncio.gather(*(store.create(Write(new_ask(n)), None) for n in range(300)))
+        results = await asyncio.gather(
+            *(store.change(f"ask_{n}", answering(at=n / 3), delivery=f"Ev{n}") for n in range(300))
+        )
+        for number, (moved, repeated) in enumerate(results):
+            assert not repeated
+            assert moved.updated_at == number / 3
+            assert await store.get(f"ask_{number}") == moved
+            assert len(await store.record(f"ask_{number}")) == 2
+            assert (await store.change(f"ask_{number}", looking, delivery=f"Ev{number}"))[1]
+
     async def test_the_same_delivery_again_writes_nothing_and_says_so(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         moved, repeated = await store.change("ask_1", answering(), delivery="Ev1")
