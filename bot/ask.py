@@ -173,14 +173,15 @@ class Ask(Exact):
         """When the clock has something to do for this ask (seconds since the epoch), or None."""
         if self.outcome is not None:
             return None
+        request = self.request
         times = [] if self.expires_at is None else [self.expires_at]
         if self.inquiring:
             times.append(self.created_at)
-        if self.reminded < len(self.request.remind_after):
-            times.append(self.created_at + self.request.remind_after[self.reminded])
-        if self.request.escalation is not None and not self.escalated:
-            times.append(self.created_at + self.request.escalation.after)
-        return min(times, default=None)
+        if self.reminded < len(request.remind_after):
+            times.append(self.created_at + request.remind_after[self.reminded])
+        if request.escalation is not None and not self.escalated:
+            times.append(self.created_at + request.escalation.after)
+        return min(times) if times else None
 
 
 class ToolResult(_Frozen):
@@ -251,7 +252,7 @@ def acted(
         inquiring=False,
     )
     following = request_entry(moved, at) if walk.open else _ended_entry(moved, at)
-    return Change(moved, (*_response(ask, action, walk, at, by), *following))
+    return Change(moved, _response(ask, action, walk, at, by) + following)
 
 
 def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Final
@@ -111,12 +111,13 @@ class Service:
         delivery: str | None = None,
     ) -> Acted | Rejected:
         """Acts on an ask as a responder (see `bot.ports.Asks`)."""
-        acting = self._acting.act(
+        began = time.perf_counter()
+        acted = await self._acting.act(
             ask_id, lambda _ask: action, actor, revision=revision, delivery=delivery
         )
-        acted = await self._timed(acting, actor, [action.action])
         if acted is None:
             raise AssertionError("an action was given")
+        self._tell(acted, actor, action.action, began)
         return acted
 
     async def choose(
@@ -129,7 +130,7 @@ class Service:
         delivery: str | None = None,
     ) -> Acted | Rejected | None:
         """Acts as ``choose`` finds for the ask as it stands (see `bot.ports.Asks`)."""
-        chosen = ["none"]
+        began, chosen = time.perf_counter(), ["none"]
 
         def noted(ask: Ask) -> Action | None:
             action = choose(ask)
@@ -137,34 +138,32 @@ class Service:
                 chosen.append(action.action)
             return action
 
-        acting = self._acting.act(ask_id, noted, actor, revision=revision, delivery=delivery)
-        return await self._timed(acting, actor, chosen)
+        acted = await self._acting.act(ask_id, noted, actor, revision=revision, delivery=delivery)
+        if acted is not None:
+            self._tell(acted, actor, chosen[-1], began)
+        return acted
 
     async def typed(
         self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
     ) -> Acted | Rejected | None:
         """Takes words typed by a responder as the action they stand for (see `bot.ports.Asks`)."""
-        acting = self._acting.act(
+        began = time.perf_counter()
+        acted = await self._acting.act(
             ask_id,
             lambda ask: typed.action_of(ask, text, self.labels),
             actor,
             revision=None,
             delivery=delivery,
         )
-        return await self._timed(acting, actor, ["typed"])
+        if acted is not None:
+            self._tell(acted, actor, "typed", began)
+        return acted
 
-    async def _timed(
-        self, acting: Awaitable[Acted | Rejected | None], actor: Actor, names: Sequence[str]
-    ) -> Acted | Rejected | None:
-        """What acting makes of it, which the hook is told under the last of the names, unless it was none."""
-        began = time.perf_counter()
-        done = await acting
-        if done is not None:
-            acted = "acted" if isinstance(done, Acted) and not done.repeated else "repeated"
-            result = done.why.value if isinstance(done, Rejected) else acted
-            seconds = time.perf_counter() - began
-            self.hooks.acted(actor.person.surface, names[-1], result, seconds)
-        return done
+    def _tell(self, acted: Acted | Rejected, actor: Actor, action: str, began: float) -> None:
+        """Tells the hook what came of an action, and how long that took."""
+        counted = "repeated" if isinstance(acted, Acted) and acted.repeated else "acted"
+        result = acted.why.value if isinstance(acted, Rejected) else counted
+        self.hooks.acted(actor.person.surface, action, result, time.perf_counter() - began)
 
     # --- what ends an ask without a person's answer ------------------------------------------------
 

@@ -156,6 +156,8 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
     # The question that was open when the ask ended unanswered: the record shows what it was about.
     last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
     answers = {given.question_id: given for given in walk.answers}
+    if not in_review and last is None:
+        return tuple([Line(q, answers[q.id]) for q in ask.form.questions if q.id in answers])
     lines = []
     for question in ask.form.questions:
         given = answers.get(question.id)
