@@ -75,17 +75,21 @@ def encode(ask_id: str, revision: int, verb: Verb, argument: str = "") -> str:
     Raises:
         ValueError: it could not be decoded.
     """
-    text = _stem(ask_id, revision) + verb
+    return stem(ask_id, revision) + tail(verb, argument)
+
+
+def tail(verb: Verb, argument: str = "") -> str:
+    """What tells a control from the others of its message; see `encode`."""
     if not argument:
-        return text
+        return str(verb)
     if not _IS_ARGUMENT.fullmatch(argument):
         raise ValueError(f"{argument!r} is no argument of a control")
-    return f"{text}:{argument}"
+    return f"{verb}:{argument}"
 
 
 @lru_cache(maxsize=256)
-def _stem(ask_id: str, revision: int) -> str:
-    """What all controls of a message begin with."""
+def stem(ask_id: str, revision: int) -> str:
+    """What all controls of a message begin with; see `encode`."""
     text = f"ab1:{ask_id}:{revision}:"
     if not _IS_STEM.fullmatch(text):
         raise ValueError(f"{text!r} begins no control")

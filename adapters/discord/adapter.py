@@ -177,13 +177,15 @@ class DiscordSurface:
     # --- what comes in ---------------------------------------------------------------------------
 
     async def _answer_http(self, body: Json) -> Json:
-        reply = await self._safely(body)
+        if self._inbound is None:
+            return self._not_started().callback
+        reply = await self._inbound.answer(body)
         if reply.shown is not None:
             self._posting.answered(reply.shown)
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
-        reply = await self._safely(body)
+        reply = await self._inbound.answer(body) if self._inbound else self._not_started()
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
             # Registered before anything is awaited: the show that the commit has set off finds it.
@@ -196,13 +198,7 @@ class DiscordSurface:
         finally:
             taken.set_result(done)
 
-    async def _safely(self, body: Json) -> Reply:
-        """The answer to an interaction, whatever goes wrong: nobody reads "This interaction failed"."""
-        if self._inbound is not None:
-            try:
-                return await self._inbound.answer(body)
-            except Exception:
-                logger.exception("An interaction failed", extra={"action": "interaction_failed"})
+    def _not_started(self) -> Reply:
         return private(notes.retry(self._labels.try_again, "", self._labels))
 
     async def _heard(self, body: Json) -> None:

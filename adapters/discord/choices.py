@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from adapters import controls
 from adapters.controls import Verb
 from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json, Style
-from adapters.discord.text import fit, fits
+from adapters.discord.text import fit, fit_button, fits
 from bot.form import AnswerType, Option, Question
 from bot.labels import Labels
 from bot.view import Prompt, View
@@ -38,6 +38,29 @@ _UNTURNED: Final = Look()
 def control(view: View, verb: Verb, argument: str | int = "") -> str:
     """The custom_id of one control of a view."""
     return controls.encode(view.ask_id, view.revision, verb, str(argument))
+
+
+def button(
+    view: View, label: str, verb: Verb, argument: str | int = "", style: Style = Style.SECONDARY
+) -> Json:
+    """A button of a view, with as much of its label as it holds."""
+    custom_id = controls.encode(view.ask_id, view.revision, verb, str(argument))
+    return c.button(fit_button(label), custom_id, style)
+
+
+Plan: TypeAlias = tuple[tuple[str, str, Style], ...]
+"""Buttons of any ask's message: label, what stands behind the stem of its controls, look."""
+
+
+def planned(label: str, verb: Verb, argument: str = "", style: Style = Style.SECONDARY) -> Plan:
+    """A plan of one button."""
+    return ((fit_button(label), controls.tail(verb, argument), style),)
+
+
+def laid_out(view: View, plan: Plan) -> list[Json]:
+    """The buttons of a plan, on the message of a view."""
+    stem = controls.stem(view.ask_id, view.revision)
+    return [c.button(label, stem + tail, style) for label, tail, style in plan]
 
 
 def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
@@ -123,9 +146,11 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
     other = _other(view, prompt, labels)
     if as_buttons(question):
         buttons = [
-            c.button(
-                fit(named(question, i), limits.BUTTON_LABEL),
-                control(view, Verb.ANSWER, i),
+            button(
+                view,
+                named(question, i),
+                Verb.ANSWER,
+                i,
                 Style.PRIMARY if _is_prefill(prompt, option) else Style.SECONDARY,
             )
             for i, option in enumerate(question.options)
@@ -172,36 +197,31 @@ def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
     question = prompt.question
     return [
-        c.button(
-            fit(named(question, i), limits.BUTTON_LABEL),
-            control(view, Verb.ANSWER, i),
-            Style.PRIMARY,
-        )
+        button(view, named(question, i), Verb.ANSWER, i, Style.PRIMARY)
         for i, option in enumerate(question.options)
         if _is_prefill(prompt, option)
     ][:1]
 
 
 def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
-    verb = control(view, Verb.TAKE, digest(ticked(prompt, look)))
-    return [c.button(fit(labels.submit, limits.BUTTON_LABEL), verb, Style.PRIMARY)]
+    seen = digest(ticked(prompt, look))
+    return [button(view, labels.submit, Verb.TAKE, seen, Style.PRIMARY)]
 
 
 def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
     if not prompt.question.other:
         return []
     style = Style.PRIMARY if prompt.prefill_other else Style.SECONDARY
-    return [c.button(fit(labels.other, limits.BUTTON_LABEL), control(view, Verb.OTHER), style)]
+    return [button(view, labels.other, Verb.OTHER, style=style)]
 
 
 def _paging(view: View, question: Question, labels: Labels, look: Look) -> list[Json]:
     total = pages(question)
     if total == 1:
         return []
-    search = c.button(fit(labels.search, limits.BUTTON_LABEL), control(view, Verb.SEARCH))
+    search = button(view, labels.search, Verb.SEARCH)
     if look.found is not None:
-        close = c.button(fit(labels.close, limits.BUTTON_LABEL), control(view, Verb.PAGE, 0))
-        return [close, search]
+        return [button(view, labels.close, Verb.PAGE, 0), search]
     return [*turning(view, Verb.PAGE, look.page, total, labels), search]
 
 
@@ -209,11 +229,9 @@ def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> li
     """Previous and Next, each only where there is such a page."""
     buttons = []
     if page > 0:
-        label = fit(labels.previous, limits.BUTTON_LABEL)
-        buttons.append(c.button(label, control(view, verb, page - 1)))
+        buttons.append(button(view, labels.previous, verb, page - 1))
     if page < total - 1:
-        label = fit(labels.next, limits.BUTTON_LABEL)
-        buttons.append(c.button(label, control(view, verb, page + 1)))
+        buttons.append(button(view, labels.next, verb, page + 1))
     return buttons
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from adapters import people
-from adapters.controls import Control, Verb
+from adapters.controls import Control, Verb, encode
 from adapters.discord import choices, forms, limits, modals, notes, parse, reading, render
 from adapters.discord.blocks import Json
 from adapters.discord.choices import Look
@@ -60,6 +60,9 @@ def private(message: Json) -> Reply:
     return Reply({"type": int(Callback.MESSAGE), "data": message})
 
 
+_NO_CHOICES: Final = Reply({"type": int(Callback.AUTOCOMPLETE_RESULT), "data": {"choices": []}})
+
+
 class Inbound:
     """Answers interactions."""
 
@@ -73,41 +76,49 @@ class Inbound:
         return chosen
 
     async def answer(self, body: Mapping[str, JsonValue]) -> Reply:
-        """The answer to any interaction that Discord delivers; a person is told whatever happens."""
-        used = parse.interaction(body)
-        if body.get("type") == Kind.AUTOCOMPLETE:
-            return Reply({"type": int(Callback.AUTOCOMPLETE_RESULT), "data": {"choices": []}})
-        if used is None or used.control is None:
-            return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
+        """The answer to any interaction that Discord delivers; never "This interaction failed"."""
+        used = None
         try:
+            used = parse.interaction(body)
+            if used is None or used.control is None:
+                if body.get("type") == Kind.AUTOCOMPLETE:
+                    return _NO_CHOICES
+                return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
             action = _SAID.get((used.control.verb, used.control.argument))
             if action is not None:
-                return await self._act(used, used.control, action)
+                told = await self._asks.act(
+                    used.control.ask_id,
+                    action,
+                    used.actor,
+                    revision=used.control.revision,
+                    delivery=used.delivery,
+                )
+                return acted(told, used, self._labels)
             ask = await self._asks.get(used.control.ask_id)
             if ask is None:
                 return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
             return await _Click(self._asks, self._labels, used, used.control, ask).answered()
         except StoreError as error:
-            extra = {"action": "click_unsaved", "ask_id": used.control.ask_id}
+            extra = {"action": "click_unsaved", "ask_id": _ask_id(used)}
             logger.warning("A click could not be saved: %s", error, extra=extra)
-            return private(self._unsaved(used, used.control))
+        except Exception:
+            extra = {"action": "interaction_failed", "ask_id": _ask_id(used)}
+            logger.exception("An interaction failed", extra=extra)
+        return private(self._unsaved(used))
 
-    async def _act(self, used: Interaction, control: Control, action: Action) -> Reply:
-        told = await self._asks.act(
-            control.ask_id,
-            action,
-            used.actor,
-            revision=control.revision,
-            delivery=used.delivery,
-        )
-        return acted(told, used, self._labels)
-
-    def _unsaved(self, used: Interaction, control: Control) -> Json:
-        again = ""
-        if control.verb is Verb.CHOOSE and len(used.values) == 1:
-            again = Control(control.ask_id, control.revision, Verb.ANSWER, used.values[0]).encode()
-        typed = "\n".join(v for v in used.inputs.values() if isinstance(v, str))
+    def _unsaved(self, used: Interaction | None) -> Json:
+        again = typed = ""
+        if used is not None and used.control is not None:
+            ask_id, revision, verb, _ = used.control
+            picked = used.values[0] if len(used.values) == 1 else ""
+            if verb is Verb.CHOOSE and picked.isascii() and picked.isdigit():
+                again = encode(ask_id, revision, Verb.ANSWER, picked)
+            typed = "\n".join(v for v in used.inputs.values() if isinstance(v, str))
         return notes.retry(self._labels.try_again, again, self._labels, typed)
+
+
+def _ask_id(used: Interaction | None) -> str | None:
+    return used.control.ask_id if used and used.control else None
 
 
 class _Click:

@@ -12,7 +12,7 @@ from adapters.controls import Verb
 from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json, Style
-from adapters.discord.choices import control
+from adapters.discord.choices import button
 from adapters.discord.text import fit, inert, shorten
 from adapters.plain import visible
 from bot.ask import ANYONE, Ask
@@ -74,8 +74,7 @@ def mistakes(
     ]
     content = "\n".join([f"**{inert(labels.mend)}**", *lines])
     verb, page = reopen
-    button = c.button(fit(label, limits.BUTTON_LABEL), control(view, verb, page), Style.PRIMARY)
-    return note(content, [button])
+    return note(content, [button(view, label, verb, page, Style.PRIMARY)])
 
 
 def _where(problem: Problem) -> str:
@@ -87,18 +86,16 @@ def _where(problem: Problem) -> str:
 def next_page(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Json:
     """A modal cannot follow a modal: a message with Continue stands between them."""
     where = labels.page_of.format(page=page + 1, pages=total)
-    label = fit(labels.continue_, limits.BUTTON_LABEL)
-    return note(inert(where), [c.button(label, control(view, verb, page), Style.PRIMARY)])
+    return note(inert(where), [button(view, labels.continue_, verb, page, Style.PRIMARY)])
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
     """The second step of End Turn."""
     text = labels.end_turn_text.format(label=view.label)
-    end = control(view, Verb.END_TURN, CONFIRMED)
-    button = c.button(fit(labels.end_turn, limits.BUTTON_LABEL), end, Style.DANGER)
+    end = button(view, labels.end_turn, Verb.END_TURN, CONFIRMED, Style.DANGER)
     title, _ = shorten(labels.end_turn_title, 200)
     body, _ = shorten(text, 1_000)
-    return note(f"**{title}**\n{body}", [button])
+    return note(f"**{title}**\n{body}", [end])
 
 
 def taken(ask: Ask, labels: Labels) -> Json:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json
+from typing_extensions import TypedDict
 
 from adapters.controls import Control, decode
 from adapters.discord import blocks as c
@@ -80,6 +82,50 @@ class Typed(NamedTuple):
         return f"discord:message:{self.id}"
 
 
+class _User(TypedDict, total=False):
+    id: Any
+    username: Any
+    global_name: Any
+
+
+class _Member(TypedDict, total=False):
+    user: _User
+    nick: Any
+    roles: Any
+
+
+class _Message(TypedDict, total=False):
+    id: Any
+    flags: Any
+
+
+class _Click(TypedDict, total=False):
+    id: Any
+    type: Literal[3]
+    token: Any
+    guild_id: Any
+    member: _Member
+    user: _User
+    message: _Message
+    data: dict[Literal["custom_id", "component_type", "id"], Any]
+
+
+_CLICK: Final = TypeAdapter(_Click).validator
+"""What `interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
+
+
+def read(raw: bytes) -> c.Json | None:
+    """The body of a request, of a click no more than `interaction` wants; None where it is no JSON object."""
+    try:
+        body: JsonValue = _CLICK.validate_json(raw)
+    except ValidationError:
+        try:
+            body = from_json(raw)
+        except ValueError:
+            return None
+    return body if isinstance(body, dict) else None
+
+
 def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     """A click or submitted modal; None where the payload is neither."""
     number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
@@ -137,16 +183,20 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
     """The person and their roles: in a server Discord sends all of them, so that none is to be looked up."""
-    known, guild = _object(member), _text(body.get("guild_id"))
-    account = _object(known.get("user")) or _object(user)
-    user_id = _text(account.get("id"))
-    if user_id is None:
+    known, guild = _object(member), body.get("guild_id")
+    account = known.get("user")
+    if not isinstance(account, dict):
+        account = _object(user)
+    user_id = account.get("id")
+    if not isinstance(user_id, str):
         return None
     name = known.get("nick") or account.get("global_name") or account.get("username")
-    # The role @everyone has the server's own id.
-    roles = frozenset((*_texts(known.get("roles")), *((guild,) if guild else ())))
+    roles = _texts(known.get("roles"))
+    if isinstance(guild, str):
+        roles = (*roles, guild)  # the role @everyone has the server's own id
+    groups = frozenset(roles)
     person = Person(surface=SURFACE, user_id=user_id, name=_text(name))
-    return Actor(person, roles, roles, all_groups=bool(known))
+    return Actor(person, groups, groups, all_groups=isinstance(member, dict))
 
 
 def _offered(message: Mapping[str, JsonValue], custom_id: JsonValue) -> tuple[str, ...]:
@@ -183,4 +233,4 @@ def _text(value: JsonValue) -> str | None:
 
 
 def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
+    return tuple([v for v in value if isinstance(v, str)]) if isinstance(value, list) else ()

@@ -13,8 +13,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -50,8 +49,7 @@ _MOST_MENTIONED: Final = 40
 _ANSWERS_KEPT: Final = 1_024
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """An answer to an interaction that brings a live message to a revision."""
 
     revision: int
@@ -59,7 +57,7 @@ class _Answer:
     taken: asyncio.Future[bool] | None = None
     """Whether Discord took it, where that will be known."""
     until: float = 0.0
-    """Where it will not: until when Discord may take it (loop time)."""
+    """Where it will not: until when Discord may take it (`time.monotonic`)."""
 
 
 class Posting:
@@ -92,7 +90,7 @@ class Posting:
 
     def answered(self, ask: Ask) -> None:
         """An interaction is answered with the ask as it stands, and nobody will tell whether Discord took that."""
-        until = asyncio.get_running_loop().time() + self._confirm_after
+        until = time.monotonic() + self._confirm_after
         self._note(ask, _Answer(ask.revision, _message_id(ask), until=until))
 
     def _note(self, ask: Ask, answer: _Answer) -> None:
@@ -119,7 +117,7 @@ class Posting:
         answer = self._answer_of(ask)
         if answer is None or answer.taken is not None:
             return 0.0
-        return answer.until - asyncio.get_running_loop().time()
+        return answer.until - time.monotonic()
 
     async def _is_answered(self, ask: Ask) -> bool:
         """Whether an answer has brought the message to what the ask is now; waits for one under way."""

@@ -7,6 +7,7 @@ the short texts stand in full and the long ones share what is left; whatever was
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple, assert_never
 
 from adapters import words
@@ -14,7 +15,7 @@ from adapters.controls import Verb
 from adapters.discord import blocks as c
 from adapters.discord import choices, forms, limits
 from adapters.discord.blocks import Json, Style
-from adapters.discord.choices import Look, control
+from adapters.discord.choices import Look, Plan, button, control, laid_out, planned
 from adapters.discord.text import fit, in_a_line, inert, share, shorten, whole
 from adapters.plain import one_line
 from adapters.texts import units
@@ -33,6 +34,8 @@ ANSWER_IN_LINE: Final = 200
 SECTIONS: Final = 8
 """Answers that get an Edit button of their own beside them; more of them are edited through a menu."""
 NOTE_ROOM: Final = 1_900
+_EASY: Final = 150
+"""Characters, of two units at the most, that texts of one message may always have together."""
 
 BLURPLE: Final = 0x5865F2
 GREEN: Final = 0x3BA55D
@@ -92,7 +95,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         blocks.append(_Block(filled, 300, "-# {}"))
     if question.context:
         blocks.append(_Block(question.context, limits.MESSAGE_TEXT))
-    used = units(heading) + units(header) + units(so_far)
+    used = sum(map(units, (heading, header, so_far)))
     (asked, *others), left_out = _fitted(blocks, TEXT_BUDGET - used)
     parts = [c.text(f"-# {heading}")]
     if question.context and (context := others.pop()):
@@ -113,7 +116,8 @@ def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[J
     """The controls that answer a prompt."""
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
-            return c.rows(_yes_no(view, prompt, labels))
+            chosen = prompt.prefill if isinstance(prompt.prefill, bool) else None
+            return c.rows(laid_out(view, _yes_no(labels, chosen, prompt.remember)))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return choices.widgets(view, prompt, labels, look)
         case AnswerType.TEXT:
@@ -125,46 +129,40 @@ def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[J
 
 
 def _opening(view: View, verb: Verb, label: str) -> Json:
-    return c.button(fit(label, limits.BUTTON_LABEL), control(view, verb), Style.PRIMARY)
+    return button(view, label, verb, style=Style.PRIMARY)
 
 
-def _yes_no(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
-    offered = [(labels.yes, Verb.ANSWER, True), (labels.no, Verb.ANSWER, False)]
-    if prompt.remember:
-        offered += [
-            (labels.yes_for_turn, Verb.REMEMBER, True),
-            (labels.no_for_turn, Verb.REMEMBER, False),
-        ]
-    buttons = []
-    for label, verb, value in offered:
-        chosen = prompt.prefill is value and verb is Verb.ANSWER
-        style = Style.PRIMARY if chosen else Style.SECONDARY
-        custom_id = control(view, verb, "true" if value else "false")
-        buttons.append(c.button(fit(label, limits.BUTTON_LABEL), custom_id, style))
-    return buttons
+@lru_cache(maxsize=64)
+def _yes_no(labels: Labels, chosen: bool | None, remember: bool) -> Plan:
+    """The buttons of a boolean question, of which one may be chosen from the start."""
+    styles = {True: Style.SECONDARY, False: Style.SECONDARY} | (
+        {} if chosen is None else {chosen: Style.PRIMARY}
+    )
+    plan = planned(labels.yes, Verb.ANSWER, "true", styles[True])
+    plan += planned(labels.no, Verb.ANSWER, "false", styles[False])
+    if remember:
+        plan += planned(labels.yes_for_turn, Verb.REMEMBER, "true")
+        plan += planned(labels.no_for_turn, Verb.REMEMBER, "false")
+    return plan
 
 
 def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
     """Back, Reply, End Turn; then what lets a person read what is not shown here."""
-    buttons = []
-    for each in view.controls:
-        verb, style = _MADE[each]
-        label = fit(getattr(labels, each), limits.BUTTON_LABEL)
-        buttons.append(c.button(label, control(view, verb), style))
-    if full:
-        label = fit(labels.details, limits.BUTTON_LABEL)
-        buttons.append(c.button(label, control(view, Verb.FULL, 0)))
-    if view.prompt and any(o.preview for o in view.prompt.question.options):
-        label = fit(labels.preview, limits.BUTTON_LABEL)
-        buttons.append(c.button(label, control(view, Verb.PREVIEW, 0)))
-    return buttons
+    options = view.prompt.question.options if view.prompt else ()
+    preview = bool(options) and any(o.preview for o in options)
+    return laid_out(view, _beside(labels, view.controls, full, preview))
 
 
-_MADE: Final = {
-    Control.BACK: (Verb.BACK, Style.SECONDARY),
-    Control.REPLY: (Verb.REPLY, Style.SECONDARY),
-    Control.END_TURN: (Verb.END_TURN, Style.DANGER),
-}
+@lru_cache(maxsize=64)
+def _beside(labels: Labels, controls: tuple[Control, ...], full: bool, preview: bool) -> Plan:
+    offered = {
+        Control.BACK: planned(labels.back, Verb.BACK),
+        Control.REPLY: planned(labels.reply, Verb.REPLY),
+        Control.END_TURN: planned(labels.end_turn, Verb.END_TURN, style=Style.DANGER),
+    }
+    plan = tuple(button for each in controls for button in offered[each])
+    plan += planned(labels.details, Verb.FULL, "0") if full else ()
+    return plan + (planned(labels.preview, Verb.PREVIEW, "0") if preview else ())
 
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
@@ -177,14 +175,11 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
     edits = [(i, line) for i, line in enumerate(view.lines) if line.editable]
     if len(view.lines) <= SECTIONS:
         for i, (text, line) in enumerate(zip(lines, view.lines, strict=True)):
-            edit = control(view, Verb.EDIT, i)
-            button = c.button(fit(labels.edit, limits.BUTTON_LABEL), edit)
-            parts.append(c.section(text, button) if line.editable else c.text(text))
+            edit = button(view, labels.edit, Verb.EDIT, i)
+            parts.append(c.section(text, edit) if line.editable else c.text(text))
     else:
         parts = [c.text("\n".join(lines)), *_edit_menu(view, edits, labels, look)]
-    submit = c.button(
-        fit(labels.submit, limits.BUTTON_LABEL), control(view, Verb.SUBMIT), Style.PRIMARY
-    )
+    submit = button(view, labels.submit, Verb.SUBMIT, style=Style.PRIMARY)
     ends = c.rows([submit, *_controls(view, labels, full=short or left_out)])
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
 
@@ -238,16 +233,19 @@ def _record(view: View, labels: Labels) -> Json:
 
 def _fitted(blocks: list[_Block], total: int) -> tuple[list[str], bool]:
     """Texts in their frames within ``total`` units together, and whether something was left out."""
+    full = [whole(raw) if raw else "" for raw, _, _ in blocks]
+    if sum(map(len, full)) <= _EASY:  # as nearly always
+        framed = zip(full, blocks, strict=True)
+        return [block.frame.format(text) if text else "" for text, block in framed], False
     texts, wanted = [], []
     room, left_out = total - len(blocks), False
-    for raw, most, frame in blocks:
-        text = whole(raw) if raw else ""
+    for text, (_, most, frame) in zip(full, blocks, strict=True):
         size = units(text)
         room -= units(frame) if text else 0
         left_out = left_out or size > most
         wanted.append(min(size, most))
         texts.append(frame.format(text) if text else "")
-    if not left_out and sum(wanted) <= room:  # as nearly always
+    if not left_out and sum(wanted) <= room:
         return texts, False
     for i, (block, given) in enumerate(zip(blocks, share(wanted, room), strict=True)):
         text, short = shorten(block.raw, given) if texts[i] else ("", False)
@@ -293,10 +291,11 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
         said = " · ".join(map(one_line, _answer_texts(each, labels)))
         answer, cut_answer = in_a_line(said, ANSWER_IN_LINE)
         text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
-        if units(text) > left:
+        left -= units(text)
+        if left < 0:
             short = True
             break
-        left -= units(text) + 1
+        left -= 1
         short = short or cut_question or cut_answer
         lines.append(text)
     if not lines:

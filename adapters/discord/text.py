@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from adapters import texts
+from adapters.discord import limits
 from adapters.plain import one_line, visible
 
 # `:` begins a scheme or an emoji's name only before a slash or a word; `@` and `<` begin every mention.
@@ -33,6 +34,12 @@ def fit(text: str, most: int) -> str:
 def _fit_short(text: str, most: int) -> str:
     # The same few labels stand on every message.
     return texts.shorten(one_line(text), most)
+
+
+@lru_cache(maxsize=2_048)
+def fit_button(label: str) -> str:
+    """What a button holds of a label, which no form lets be longer than a thousand characters."""
+    return texts.shorten(one_line(label), limits.BUTTON_LABEL)
 
 
 def fits(text: str, most: int) -> bool:

@@ -28,6 +28,7 @@ LOOP_TOPS = (
     "bot/api/problems.py",
     # what a platform hands over, and notes sent behind its back
     "adapters/discord/adapter.py",
+    "adapters/discord/inbound.py",
     "adapters/slack/listeners.py",
     "adapters/slack/notes.py",
     # what goes on in the background

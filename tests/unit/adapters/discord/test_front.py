@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import json
 import time
 from collections.abc import AsyncIterator
@@ -60,7 +62,7 @@ async def posted(up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True) ->
     url = str(up.discord.application.interactions_endpoint_url)
     async with (
         aiohttp.ClientSession() as http,
-        http.post(url, data=raw, headers=headers) as response,
+        http.post(url, data=io.BytesIO(raw), headers=headers) as response,
     ):
         return response.status, await response.read()
 
@@ -91,6 +93,11 @@ async def test_a_malformed_signature_is_a_401(up: Rig, signature: str) -> None:
 async def test_a_signed_body_that_is_no_object_is_a_400(up: Rig, raw: bytes) -> None:
     status, _ = await posted(up, raw)
     assert status == 400
+
+
+async def test_a_body_beyond_all_measure_is_a_413(up: Rig) -> None:
+    status, _ = await posted(up, b" " * (1 << 20) + b"{}")
+    assert status == 413
 
 
 async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
@@ -127,3 +134,52 @@ async def test_when_nothing_can_be_saved_the_person_is_told_and_can_try_again(
 def test_no_payload_makes_the_parser_fail(body: dict[str, Any]) -> None:
     parse.interaction(body)
     parse.typed(body, "1")
+
+
+CLICK: dict[str, Any] = {
+    "id": "1",
+    "application_id": "2",
+    "type": 3,
+    "token": "t",
+    "version": 1,
+    "guild_id": "3",
+    "member": {
+        "user": {"id": "4", "username": "ann", "global_name": "Ann"},
+        "nick": None,
+        "roles": ["5"],
+    },
+    "user": {"id": "6", "username": "bob"},
+    "message": {"id": "7", "flags": 32768, "components": [{"type": 1, "components": []}]},
+    "data": {"custom_id": "ab1:ask_1:1:back", "component_type": 2, "id": 9},
+}
+PLACES = [(key,) for key in CLICK] + [
+    *[("member", key) for key in ("user", "nick", "roles")],
+    *[("member", "user", key) for key in ("id", "username", "global_name", "bot")],
+    *[("message", key) for key in ("id", "flags", "components")],
+    *[("data", key) for key in ("custom_id", "component_type", "values", "components")],
+]
+ODD = JSON | st.sampled_from([3.0, "3", True, [], {}, {"id": "8"}, ["1"], 64, -1])
+
+
+@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.sampled_from(PLACES), st.just(...) | ODD), max_size=3))
+def test_of_a_click_nothing_is_left_out_that_is_wanted(changes: list[tuple[Any, Any]]) -> None:
+    body = copy.deepcopy(CLICK)
+    for (*path, last), value in changes:
+        inner: Any = body
+        for key in path:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if isinstance(inner, dict):
+            inner.pop(last, None)
+            if value is not ...:
+                inner[last] = value
+    read = parse.read(json.dumps(body).encode())
+    assert read is not None
+    assert parse.interaction(read) == parse.interaction(body)
+    assert read.get("type") == body.get("type")
+
+
+def test_of_a_click_on_a_button_the_message_is_not_read_in_full() -> None:
+    read = parse.read(json.dumps(CLICK).encode())
+    assert read is not None
+    assert read["message"] == {"id": "7", "flags": 32768}
