@@ -240,18 +240,19 @@ def acted(
     walk = walker.step(ask.form, ask.walk, action, by=by, source=source)
     if isinstance(walk, Refused):
         return walk
+    outcome = None if walk.open else _outcome(walk, at, by)
     # What `dataclasses.replace` does, which takes longer than the rest of this function together.
     moved = object.__new__(Ask)
     moved.__dict__.update(
         vars(ask),
         walk=walk,
-        outcome=None if walk.open else _outcome(walk, at, by),
+        outcome=outcome,
         revision=ask.revision + 1,
         updated_at=at,
         acted_by=by or ask.acted_by,
         inquiring=False,
     )
-    following = request_entry(moved, at) if walk.open else _ended_entry(moved, at)
+    following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response(ask, action, walk, at, by) + following)
 
 
@@ -285,7 +286,7 @@ def ended(
                 at=at, kind="cancelled", question_id=ask.question.id, body={"reason": reason.value}
             ),
         )
-    return Change(done, (*cancelled, *_ended_entry(done, at)))
+    return Change(done, (*cancelled, _ended_entry(done, outcome)))
 
 
 _STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)
@@ -326,12 +327,10 @@ def _response(
     )
 
 
-def _ended_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
-    if ask.outcome is None:
-        return ()
-    body: dict[str, JsonValue] = {"status": ask.outcome.status.value}
+def _ended_entry(ask: Ask, outcome: Outcome) -> Entry:
+    body: dict[str, JsonValue] = {"status": outcome.status.value}
     if ask.walk.reply is not None:
         body["reply"] = ask.walk.reply
-    if ask.outcome.reason is not None:
-        body["reason"] = ask.outcome.reason.value
-    return (Entry(at=at, kind="ended", by=ask.outcome.ended_by, body=body),)
+    if outcome.reason is not None:
+        body["reason"] = outcome.reason.value
+    return Entry(at=outcome.at, kind="ended", by=outcome.ended_by, body=body)

@@ -101,9 +101,9 @@ class Form(_Frozen):
         """Whether this form ends in a review."""
         return self.review and len(self.questions) > 1
 
-    def index(self, question_id: str) -> int | None:
-        """The 0-based place of a question, or None when there is none of this id."""
+    def index(self, question_id: str) -> int:
+        """The 0-based place of the question with this id, which is one of the form's."""
         for i, question in enumerate(self.questions):
             if question.id == question_id:
                 return i
-        return None
+        raise AssertionError(f"no question of the form has the id {question_id!r}")

@@ -279,10 +279,9 @@ def _equals(given: Given | None, value: JsonValue) -> bool:
 def _previous(form: Form, walk: Walk) -> Given | None:
     """The last answer of a person's before the prompt; a machine's answer would only be filled in again."""
     for given in reversed(walk.answers):
-        if given.source is Source.HUMAN:
-            place = form.index(given.question_id)
-            if walk.at is None or (place is not None and place < walk.at):
-                return given
+        before = walk.at is None or form.index(given.question_id) < walk.at
+        if before and given.source is Source.HUMAN:
+            return given
     return None
 
 
