@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from bot.ask import ANYONE, Ask, Status
 from bot.labels import Labels
 from bot.ports import Rejected, Why
@@ -20,13 +18,8 @@ def asks_line(view: View, labels: Labels) -> str:
 
 def who_asks(view: View, labels: Labels) -> str:
     """Who asks, and whether they still wait."""
-    return _who_asks(labels, view.label, view.unattended)
-
-
-@lru_cache(maxsize=256)
-def _who_asks(labels: Labels, label: str, unattended: bool) -> str:
-    words = labels.asked_unattended if unattended else labels.asks
-    return words.format(label=label)
+    words = labels.asked_unattended if view.unattended else labels.asks
+    return words.format(label=view.label)
 
 
 def ending(view: View, labels: Labels) -> str:

@@ -10,10 +10,6 @@ class Labels(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def __hash__(self) -> int:
-        """Of some words only: what is laid out once for a wording is looked up by it at every click."""
-        return hash((self.yes, self.back, self.reply))
-
     # controls
     yes: str = "Yes"
     no: str = "No"

@@ -117,7 +117,10 @@ def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[J
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
             chosen = prompt.prefill if isinstance(prompt.prefill, bool) else None
-            return c.rows(laid_out(view, _yes_no(labels, chosen, prompt.remember)))
+            plan = _yes_no(labels.yes, labels.no, chosen)
+            if prompt.remember:
+                plan += _for_turn(labels.yes_for_turn, labels.no_for_turn)
+            return c.rows(laid_out(view, plan))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return choices.widgets(view, prompt, labels, look)
         case AnswerType.TEXT:
@@ -133,36 +136,39 @@ def _opening(view: View, verb: Verb, label: str) -> Json:
 
 
 @lru_cache(maxsize=64)
-def _yes_no(labels: Labels, chosen: bool | None, remember: bool) -> Plan:
+def _yes_no(yes: str, no: str, chosen: bool | None) -> Plan:
     """The buttons of a boolean question, of which one may be chosen from the start."""
-    styles = {True: Style.SECONDARY, False: Style.SECONDARY} | (
-        {} if chosen is None else {chosen: Style.PRIMARY}
+    styles = [Style.PRIMARY if chosen is value else Style.SECONDARY for value in (True, False)]
+    return planned(yes, Verb.ANSWER, "true", styles[0]) + planned(
+        no, Verb.ANSWER, "false", styles[1]
     )
-    plan = planned(labels.yes, Verb.ANSWER, "true", styles[True])
-    plan += planned(labels.no, Verb.ANSWER, "false", styles[False])
-    if remember:
-        plan += planned(labels.yes_for_turn, Verb.REMEMBER, "true")
-        plan += planned(labels.no_for_turn, Verb.REMEMBER, "false")
-    return plan
+
+
+@lru_cache(maxsize=64)
+def _for_turn(yes: str, no: str) -> Plan:
+    return planned(yes, Verb.REMEMBER, "true") + planned(no, Verb.REMEMBER, "false")
 
 
 def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
     """Back, Reply, End Turn; then what lets a person read what is not shown here."""
     options = view.prompt.question.options if view.prompt else ()
     preview = bool(options) and any(o.preview for o in options)
-    return laid_out(view, _beside(labels, view.controls, full, preview))
+    plan = _beside(view.controls, labels.back, labels.reply, labels.end_turn)
+    if full:
+        plan += planned(labels.details, Verb.FULL, "0")
+    if preview:
+        plan += planned(labels.preview, Verb.PREVIEW, "0")
+    return laid_out(view, plan)
 
 
 @lru_cache(maxsize=64)
-def _beside(labels: Labels, controls: tuple[Control, ...], full: bool, preview: bool) -> Plan:
+def _beside(controls: tuple[Control, ...], back: str, reply: str, end_turn: str) -> Plan:
     offered = {
-        Control.BACK: planned(labels.back, Verb.BACK),
-        Control.REPLY: planned(labels.reply, Verb.REPLY),
-        Control.END_TURN: planned(labels.end_turn, Verb.END_TURN, style=Style.DANGER),
+        Control.BACK: planned(back, Verb.BACK),
+        Control.REPLY: planned(reply, Verb.REPLY),
+        Control.END_TURN: planned(end_turn, Verb.END_TURN, style=Style.DANGER),
     }
-    plan = tuple(button for each in controls for button in offered[each])
-    plan += planned(labels.details, Verb.FULL, "0") if full else ()
-    return plan + (planned(labels.preview, Verb.PREVIEW, "0") if preview else ())
+    return tuple(button for each in controls for button in offered[each])
 
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
