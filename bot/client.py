@@ -372,9 +372,19 @@ class Client:
         return self._run(self._client.withdraw(ask_id))
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        under_way: list[asyncio.Task[T]] = []
+
+        async def call() -> T:
+            under_way.append(self._loop.create_task(work))
+            return await under_way[0]
+
+        async def give_up() -> None:
+            for task in under_way:
+                task.cancel()
+
         try:
-            return future.result()
+            return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
         except KeyboardInterrupt:
-            future.cancel()
+            # Not by the call's future: the signal may come when the call is under way, and that not ours yet.
+            asyncio.run_coroutine_threadsafe(give_up(), self._loop)
             raise
