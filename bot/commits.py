@@ -95,8 +95,6 @@ class Commits:
     def routed(self, change: Change, at: float) -> Change:
         """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails."""
         ask, entries = change.ask, change.entries
-        if ask.message is not None and not self.rules.tools:
-            return change  # as nearly always: who sees it answers it, and nobody has said otherwise
         while (question := ask.question) is not None and not ask.inquiring:
             # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
             reachable = ask.message is not None or self._reachable(ask)

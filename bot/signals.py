@@ -56,9 +56,8 @@ class Signals:
     def notify(self, ask: Ask) -> None:
         """Tells an ask's followers, and its surface's, of a commit."""
         for what in (ask.id, ask.destination.surface):
-            if what in self._followers:
-                for follower in self._followers[what]:
-                    follower.wake(ask)
+            for follower in self._followers.get(what, ()):
+                follower.wake(ask)
 
     def release(self) -> None:
         """Wakes everybody: the process is stopping."""
