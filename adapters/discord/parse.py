@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
@@ -101,7 +101,7 @@ class _Message(TypedDict, total=False):
 
 class _Click(TypedDict, total=False):
     id: Any
-    type: Literal[3]
+    type: Annotated[int, Field(strict=True, ge=Kind.COMPONENT, le=Kind.COMPONENT)]
     token: Any
     guild_id: Any
     member: _Member

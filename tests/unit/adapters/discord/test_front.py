@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from adapters.discord import parse
@@ -161,6 +161,7 @@ PLACES = [(key,) for key in CLICK] + [
 ODD = JSON | st.sampled_from([3.0, "3", True, [], {}, {"id": "8"}, ["1"], 64, -1])
 
 
+@example([(("type",), 3.0)])
 @settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), st.just(...) | ODD), max_size=3))
 def test_of_a_click_nothing_is_left_out_that_is_wanted(changes: list[tuple[Any, Any]]) -> None:
@@ -172,7 +173,7 @@ def test_of_a_click_nothing_is_left_out_that_is_wanted(changes: list[tuple[Any, 
         if isinstance(inner, dict):
             inner.pop(last, None)
             if value is not ...:
-                inner[last] = value
+                inner[last] = copy.deepcopy(value)
     read = parse.read(json.dumps(body).encode())
     assert read is not None
     assert parse.interaction(read) == parse.interaction(body)
