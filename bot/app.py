@@ -66,7 +66,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
-        store = SqliteStore(settings.storage.sqlite_path, timing=metrics.commit_seconds.time)
+        store = SqliteStore(settings.storage.sqlite_path, timed=metrics.commit_seconds.observe)
         await store.open()
         stack.push_async_callback(store.close)
         stack.enter_context(sole_use(settings.storage.sqlite_path))
