@@ -90,8 +90,9 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         )
         await _listen(await _local(settings, api, page, stack), sockets.api, api, stack)
         if sockets.public is not None:
-            opened = [route for each in (page, *chats) for route in each.public_routes()]
-            await _listen(public_application(api, opened), sockets.public, api, stack)
+            hooks = [route for chat in chats for route in chat.public_routes()]
+            opened = public_application(api, pages=page.public_routes(), hooks=hooks)
+            await _listen(opened, sockets.public, api, stack)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
         yield Running(sockets.api_url, sockets.public_url, page.inbox_url(), service)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from aiohttp import web
@@ -45,10 +45,25 @@ def application(
     return app
 
 
-def public_application(api: Api, routes: Iterable[AbstractRouteDef]) -> web.Application:
-    """The public listener: what platforms and people far away call, and nothing of the agents'."""
-    app = web.Application(middlewares=[_finishing(api), problems], client_max_size=MAX_BODY * 4)
-    app.add_routes(routes)
+def public_application(
+    api: Api, *, pages: Iterable[web.RouteDef], hooks: Sequence[web.RouteDef]
+) -> web.Application:
+    """The public listener: what platforms and people far away call, and nothing of the agents'.
+
+    Args:
+        hooks: what platforms call. A surface answers for all that goes wrong in them, and nothing
+            else stands between the two: every click comes through here.
+    """
+    finishing, direct = _finishing(api), [hook.handler for hook in hooks]
+
+    @web.middleware
+    async def but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.match_info.handler in direct:
+            return await handler(request)
+        return await finishing(request, functools.partial(problems, handler=handler))
+
+    app = web.Application(middlewares=[but_hooks], client_max_size=MAX_BODY * 4)
+    app.add_routes([*hooks, *pages])
     return app
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import aiohttp
+from pydantic import SecretStr
 
-from bot.config import Public
+from bot.config import Discord, Public
 from tests.unit.bot.api.conftest import Serve
 
 
@@ -31,3 +32,17 @@ async def test_the_public_address_is_the_configured_one_where_there_is_one(serve
         ask = await api.asked()
         assert api.running.public_url == "https://ask.example/"
         assert ask["thread"]["url"].startswith("https://ask.example/a/")
+
+
+async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Serve) -> None:
+    discord = Discord(
+        bot_token=SecretStr("t"), public_key="0" * 64, gateway=False, api_url="http://127.0.0.1:9"
+    )
+    async with serve(public=Public(port=0), discord=discord) as api, aiohttp.ClientSession() as http:
+        hook = f"{api.running.public_url}/discord/interactions"
+        async with http.post(hook, data=b"{}") as response:
+            assert response.status == 401
+            assert await response.text() == "invalid request signature"
+        async with http.get(hook) as response:
+            assert response.status == 405
+            assert (await response.json())["detail"] == "GET is not done here; POST is."
