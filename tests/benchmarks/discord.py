@@ -18,29 +18,27 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
+from urllib.parse import urlsplit
 
-import aiohttp
 import uvloop
 from aiohttp import web
 from nacl.signing import SigningKey, VerifyKey
+from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
 from adapters.controls import Control, Verb
-from adapters.discord.adapter import DiscordSurface
 from adapters.discord.front import PATH
+from bot.app import running
 from bot.ask import Ask, Destination, Request, Thread
-from bot.clock import SystemClock
+from bot.config import Discord, Public, Server, Settings, Storage
 from bot.form import AnswerType, Form, Question
-from bot.labels import Labels
-from bot.ports import Shown, Surface, Write
-from bot.service import Service
-from bot.showing import Shower
+from bot.ports import Shown, Write
 from bot.tuning import tune
 from bot.walker import start
 from storage.sqlite import SqliteStore
@@ -85,8 +83,9 @@ def ask_number(n: int) -> Ask:
 
 
 async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> None:
-    """The service with Discord by HTTP."""
-    store = SqliteStore(Path(folder) / "answerback.db")
+    """What `answerback serve` runs, with Discord by HTTP."""
+    database = Path(folder) / "answerback.db"
+    store = SqliteStore(database)
     await store.open()
     for first in range(0, prompts, 500):
         batch = [ask_number(n) for n in range(first, min(first + 500, prompts))]
@@ -94,41 +93,31 @@ async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> Non
         await asyncio.gather(
             *(store.shown(a.id, Shown(a.revision, a.message or {}, Thread())) for a in batch)
         )
-    async with aiohttp.ClientSession() as http:
-        surface = DiscordSurface(
-            bot_token="a.bot.token",
-            http=http,
-            labels=Labels(),
+    await store.close()
+    settings = Settings(
+        server=Server(port=0),
+        public=Public(port=0),
+        storage=Storage(url=f"sqlite:///{database}"),
+        discord=Discord(
+            bot_token=SecretStr("a.bot.token"),
             public_key=public_key,
             api_url=api_url,
             gateway=False,
-        )
-        surfaces: dict[str, Surface] = {"discord": surface}
-        service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset(surfaces))
-        shower = Shower(service)
-        service.hooks.show = lambda ask: shower.poke(ask.id)
-        await surface.start(service)
+        ),
+    )
+    async with running(settings) as up:
         tune()  # as `answerback serve` does
-        await until_told(surface.public_routes())
-        await shower.stop()
-        await surface.stop()
-    await store.close()
+        await until_told(urlsplit(up.public_url or "").port)
 
 
-async def until_told(routes: Sequence[web.RouteDef]) -> None:
-    """Serves, prints its port, and waits for the end."""
-    app = web.Application()
-    app.add_routes(routes)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    sys.stdout.write(f"{runner.addresses[0][1]}\n")
+async def until_told(port: int | None) -> None:
+    """Prints the port that is served, and waits for the end."""
+    sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
-    await runner.cleanup()
 
 
-def bare(public_key: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+async def serve_bare(public_key: str) -> None:
     """The least that verifies a click and answers it, as Discord's guide has it."""
     key = VerifyKey(bytes.fromhex(public_key))
 
@@ -139,7 +128,13 @@ def bare(public_key: str) -> Callable[[web.Request], Awaitable[web.Response]]:
         kind = json.loads(raw)["type"]
         return web.json_response({"type": 1 if kind == 1 else 6})
 
-    return handle
+    app = web.Application()
+    app.router.add_post(PATH, handle)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    await until_told(int(runner.addresses[0][1]))
+    await runner.cleanup()
 
 
 # --- Discord's side --------------------------------------------------------------------------------
@@ -386,6 +381,6 @@ if __name__ == "__main__":
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as uv:
             uv.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
     elif sys.argv[1:2] == ["bare"]:
-        asyncio.run(until_told([web.post(PATH, bare(sys.argv[4]))]))
+        asyncio.run(serve_bare(sys.argv[4]))
     else:
         asyncio.run(measure(int(sys.argv[1]) if sys.argv[1:] else CLICKS, Console()))
