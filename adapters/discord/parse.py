@@ -154,11 +154,11 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
 def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
     """A message that a person wrote with words in it; None for everything else that a channel shows.
 
-    Files and what bots and webhooks write are left alone. Without the privileged intent Discord
+    What bots and webhooks write is left alone. Without the privileged intent Discord
     hands over the text only where the bot is mentioned, replied to, or written to directly.
     """
     author = _object(body.get("author"))
-    if author.get("bot") or body.get("webhook_id") or body.get("attachments"):
+    if author.get("bot") or body.get("webhook_id"):
         return None
     if body.get("type") not in list(MessageType) or not isinstance(body.get("channel_id"), str):
         return None

@@ -306,6 +306,7 @@ class Person:
         reply_to: Message | None = None,
         ping: bool = True,
         mention: bool = False,
+        files: Sequence[str] = (),
     ) -> Message:
         """Write a message; `mention` puts the bot's mention before it, `reply_to` uses the reply feature."""
         try:
@@ -334,8 +335,14 @@ class Person:
             type=19 if reply_to else 0,
             reply_to=reply_to.id if reply_to else None,
             mentions=mentions,
+            attachments=[self._attachment(name) for name in files],
         )
         return self._discord.post(channel, message)
+
+    def _attachment(self, name: str) -> Payload:
+        number = str(self._discord.new_id())
+        url = f"https://cdn.example/attachments/{number}/{name}"
+        return {"id": number, "filename": name, "size": 1, "url": url, "proxy_url": url}
 
     def mentions_bot(self, channel: Channel, text: str) -> Message:
         """Write a message that mentions the bot."""

@@ -41,6 +41,17 @@ async def test_words_typed_in_the_asks_own_thread_are_the_answer(up: Rig) -> Non
     assert stored.walk.answers[0].value == "because of *this*"
 
 
+async def test_words_count_whatever_files_come_with_them_and_a_file_alone_is_no_answer(
+    up: Rig,
+) -> None:
+    ask = await up.shown(await up.submit(TEXT))
+    thread = own_thread(up, ask)
+    alone = up.ann.types(thread, "", files=["plan.png"])
+    await marked(up, up.ann.types(thread, "as drawn", files=["plan.png"]))
+    assert not alone.reactions
+    assert (await up.shown(ask)).walk.answers[0].value == "as drawn"
+
+
 async def test_an_option_is_chosen_by_its_label_or_number(up: Rig) -> None:
     options = {"answer_type": "select", "options": ["red", "green", "blue"]}
     ask = await up.submit(

@@ -38,7 +38,10 @@ async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Ser
     discord = Discord(
         bot_token=SecretStr("t"), public_key="0" * 64, gateway=False, api_url="http://127.0.0.1:9"
     )
-    async with serve(public=Public(port=0), discord=discord) as api, aiohttp.ClientSession() as http:
+    async with (
+        serve(public=Public(port=0), discord=discord) as api,
+        aiohttp.ClientSession() as http,
+    ):
         hook = f"{api.running.public_url}/discord/interactions"
         async with http.post(hook, data=b"{}") as response:
             assert response.status == 401
