@@ -90,6 +90,7 @@ class DiscordSurface:
         self._inbound: Inbound | None = None
         self._listener: Listener | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._introducing: asyncio.Task[None] | None = None
         self._refused: str | None = None
 
     async def start(self, asks: Asks) -> None:
@@ -103,6 +104,8 @@ class DiscordSurface:
 
     async def stop(self) -> None:
         """See `bot.ports.Surface.stop`."""
+        if self._introducing is not None:
+            self._introducing.cancel()
         if self._gateway is not None:
             await self._gateway.stop()
         if self._tasks:
@@ -223,7 +226,7 @@ class DiscordSurface:
             )
         except PlatformError as error:
             logger.warning("Discord did not answer: %s", error, extra={"action": "start_late"})
-            self._spawn(self._introduce_later())
+            self._introducing = asyncio.create_task(self._introduce_later())
         else:
             self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
 
