@@ -44,12 +44,13 @@ class Acting:
         """What the action that ``choose`` finds for the ask as it stands makes of it; None when it finds none."""
         while True:
             decide = partial(self._decide, choose, actor, revision, self._commits.clock.now())
-            told, repeated = await self._commits.store.change(ask_id, decide, delivery=delivery)
+            told, repeated = await self._commits.store.change(
+                ask_id, decide, delivery=delivery, then=self._commits.stored
+            )
             if repeated:
                 ask = await self._commits.store.get(ask_id)
                 return Acted(ask, repeated=True) if ask else Rejected(Why.NOT_FOUND)
             if isinstance(told, Write):
-                self._commits.committed(told)
                 return Acted(told.ask)
             if not isinstance(told, _NeedsGroups):
                 return told

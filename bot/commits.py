@@ -86,11 +86,8 @@ class Commits:
             write = self.write(change, at)
             return Decision(write, write)
 
-        told, _ = await self.store.change(ask_id, decision)
-        if not isinstance(told, Write):
-            return told
-        self.committed(told)
-        return Acted(told.ask)
+        told, _ = await self.store.change(ask_id, decision, then=self.stored)
+        return Acted(told.ask) if isinstance(told, Write) else told
 
     def routed(self, change: Change, at: float) -> Change:
         """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails."""
@@ -132,6 +129,11 @@ class Commits:
         if ask.outcome is not None and ask.request.callback is not None:
             deliveries = (_delivery(ask, ask.request.callback, at),)
         return Write(ask, change.entries, deliveries, memory)
+
+    def stored(self, told: object) -> None:
+        """Tells of a change, if that is what a decision came to: whoever made it may have hung up meanwhile."""
+        if isinstance(told, Write):
+            self.committed(told)
 
     def committed(self, write: Write) -> None:
         """Tells everybody who has to do with what was just stored."""

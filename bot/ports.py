@@ -294,12 +294,15 @@ class Store(Protocol):
         decide: Callable[[Ask | None], Decision[T]],
         *,
         delivery: str | None = None,
+        then: Callable[[T], None] | None = None,
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, in one transaction that nobody else's can interleave.
 
         ``decide`` is pure and quick; it may run on another thread, and may run again if the
         transaction has to be repeated. With ``delivery``, its id is stored with the change, and if
-        it had been stored before, nothing is written. Returns the result and whether it is such a repeat.
+        it had been stored before, nothing is written. ``then`` is told the result once it is
+        durable, unless it is such a repeat: on the event loop, and also where the caller has left.
+        Returns the result and whether it is a repeat.
         """
 
     async def get(self, ask_id: str) -> Ask | None:

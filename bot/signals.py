@@ -14,19 +14,27 @@ class Follower:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
+        self._released = False
         self.latest: Ask | None = None
         """The ask as the last commit left it; None before the first."""
 
     async def changed(self) -> Ask | None:
         """Returns after the next commit, with the ask; None when the process is stopping."""
         await self._event.wait()
+        if self._released:
+            return None
         self._event.clear()
         return self.latest
 
-    def wake(self, ask: Ask | None) -> None:
+    def wake(self, ask: Ask) -> None:
         """Notes a commit, and wakes who waits for it."""
-        if ask is None or self.latest is None or ask.revision >= self.latest.revision:
+        if self.latest is None or ask.revision >= self.latest.revision:
             self.latest = ask
+        self._event.set()
+
+    def release(self) -> None:
+        """Wakes who waits, for good: what is committed from now on is no reason to go on waiting."""
+        self._released = True
         self._event.set()
 
 
@@ -63,4 +71,4 @@ class Signals:
         """Wakes everybody: the process is stopping."""
         for followers in self._followers.values():
             for follower in followers:
-                follower.wake(None)
+                follower.release()

@@ -71,10 +71,12 @@ class SqliteStore:
         self._writer = self._reader = None
         await asyncio.to_thread(self._connections.close)
 
-    def _write(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+    def _write(
+        self, run: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+    ) -> asyncio.Future[T]:
         if self._writer is None:
             raise StoreError(_NOT_OPEN)
-        return self._writer.do(run)
+        return self._writer.do(run, then)
 
     def _read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         if self._reader is None:
@@ -123,11 +125,18 @@ class SqliteStore:
         decide: Callable[[Ask | None], Decision[T]],
         *,
         delivery: str | None = None,
+        then: Callable[[T], None] | None = None,
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
+
+        def done(told: tuple[T, bool]) -> None:
+            result, repeated = told
+            if then is not None and not repeated:
+                then(result)
+
         began = time.perf_counter()
         try:
-            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery))
+            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery), done)
         finally:
             self._timed(time.perf_counter() - began)
 

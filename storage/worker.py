@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from bot.errors import StoreError
+
+logger = logging.getLogger(__name__)
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -26,11 +29,17 @@ _MOST_GATHERED: Final = 64
 class Job(Generic[C, T]):
     """One piece of work on a ``C``, and what came of it: ``error``, or else the result."""
 
-    __slots__ = ("_future", "_result", "error", "run")
+    __slots__ = ("_future", "_result", "_then", "error", "run")
 
-    def __init__(self, run: Callable[[C], T], future: asyncio.Future[T]) -> None:
+    def __init__(
+        self,
+        run: Callable[[C], T],
+        future: asyncio.Future[T],
+        then: Callable[[T], None] | None = None,
+    ) -> None:
         self.run = run
         self._future = future
+        self._then = then
         self._result: T | None = None
         self.error: Exception | None = None
 
@@ -39,17 +48,26 @@ class Job(Generic[C, T]):
         self._result = self.error = None
         try:
             self._result = self.run(on)
+        except StopIteration as error:  # the one exception that no future takes
+            self.error = RuntimeError("a job raised StopIteration")
+            self.error.__cause__ = error
         except Exception as error:  # noqa: BLE001 it is raised again where the job came from
             self.error = error
 
     def resolve(self) -> None:
-        """On the loop: tells the caller, unless it has left."""
+        """On the loop: tells whoever is to be told of the result, and the caller, unless it has left."""
+        result: T = self._result  # type: ignore[assignment] # None only when T is None
+        if self._then is not None and self.error is None:
+            try:
+                self._then(result)
+            except Exception:  # what is done is done, and the others of the batch wait to be told
+                logger.exception("A result was not told on", extra={"action": "tell"})
         if self._future.done():
             return
         if self.error is not None:
             self._future.set_exception(self.error)
         else:
-            self._future.set_result(self._result)  # type: ignore[arg-type] # None only when T is None
+            self._future.set_result(result)
 
 
 class Worker(Generic[C]):
@@ -74,8 +92,13 @@ class Worker(Generic[C]):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def do(self, run: Callable[[C], T]) -> asyncio.Future[T]:
+    def do(
+        self, run: Callable[[C], T], then: Callable[[T], None] | None = None
+    ) -> asyncio.Future[T]:
         """What a job will come to. It is run even if whoever waits for it leaves.
+
+        Args:
+            then: is told the result on the loop, whether or not anybody still waits.
 
         Raises:
             StoreError: the worker was told to stop.
@@ -85,7 +108,7 @@ class Worker(Generic[C]):
         future: asyncio.Future[T] = self._loop.create_future()
         if not self._gathered:
             self._loop.call_soon(self._hand_over, 1)
-        self._gathered.append(Job(run, future))
+        self._gathered.append(Job(run, future, then))
         return future
 
     async def stop(self) -> None:
@@ -108,7 +131,11 @@ class Worker(Generic[C]):
 
     def _run(self) -> None:
         while batch := self._next_batch():
-            self._work(batch)
+            try:
+                self._work(batch)
+            except Exception as error:  # noqa: BLE001 a dead thread would let everybody wait for ever
+                for job in batch:
+                    job.error = error
             # The loop is gone when the program ends without `stop`: nobody waits any more.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(_resolve, batch)

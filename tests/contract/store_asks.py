@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from bot import ask as asks
 from bot.ask import Ask, Destination, Escalation, Thread
 from bot.errors import StoreError
@@ -106,6 +108,23 @@ class AsksContract:
         assert await store.record("ask_1") == []
         assert await store.get("ask_2") == moved
         assert not (await store.change("ask_1", answering(), delivery="ev"))[1]
+
+    async def test_a_change_is_told_on_once_it_is_stored_and_neither_a_failed_nor_a_repeated_one(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        told: list[Ask | None] = []
+
+        def fail(_ask: Ask | None) -> Decision[Ask | None]:
+            raise LookupError
+
+        with pytest.raises(LookupError):
+            await store.change("ask_1", fail, delivery="ev", then=told.append)
+        assert told == []
+        moved, _ = await store.change("ask_1", answering(), delivery="ev", then=told.append)
+        assert told == [moved]
+        await store.change("ask_1", looking, delivery="ev", then=told.append)
+        assert told == [moved]
 
     async def test_of_two_changes_at_the_same_revision_exactly_one_is_made(
         self, store: Store

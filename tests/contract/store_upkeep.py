@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot.ask import Destination, Entry, Status
+from bot.ask import Ask, Destination, Entry, Status
 from bot.errors import StoreError
 from bot.ports import DeliveryState, Memory, Store, Write
 from bot.stored import Created, Idempotency
@@ -126,7 +126,8 @@ class UpkeepContract:
 
     async def test_a_caller_that_leaves_does_not_undo_what_it_handed_in(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        leaving = asyncio.ensure_future(store.change("ask_1", answering()))
+        told: list[Ask] = []
+        leaving = asyncio.ensure_future(store.change("ask_1", answering(), then=told.append))
         await asyncio.sleep(0)
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -135,6 +136,7 @@ class UpkeepContract:
         stored = await store.get("ask_1")
         assert stored is not None
         assert stored.revision == 2
+        assert told == [stored], "whoever is to be told of it is told"
 
     @PER_EXAMPLE
     @given(text=st.text(), value=JSON)

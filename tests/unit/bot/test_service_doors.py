@@ -8,7 +8,9 @@ from typing import Any
 from bot.ask import Status
 from bot.ports import Acted, Rejected, Why
 from bot.service import Service
+from bot.signals import Signals
 from bot.walker import Answer, Submit
+from tests.contract.store_examples import new_ask
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
@@ -94,3 +96,12 @@ async def test_a_message_that_is_shown_later_than_a_newer_one_is_not_gone_back_t
     now = await service.get(ask.id)
     assert now is not None
     assert now.shown_revision == 2
+
+
+async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with_it() -> None:
+    signals = Signals()
+    with signals.follow("ask_1") as follower:
+        signals.release()
+        signals.notify(new_ask())
+        assert await follower.changed() is None
+        assert await follower.changed() is None

@@ -58,6 +58,55 @@ async def test_jobs_do_not_wait_for_more_than_a_batch(batches: Batches) -> None:
     assert len(batches.sizes) > 1
 
 
+async def test_a_result_is_told_on_though_nobody_waits_for_it_any_more(batches: Batches) -> None:
+    told: list[int] = []
+    leaving = batches.worker.do(lambda _: 7, told.append)
+    leaving.cancel()
+    assert await batches.ask() == 0
+    assert told == [7]
+
+
+async def test_telling_on_that_fails_is_logged_and_keeps_nobody_waiting(
+    batches: Batches, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_result: int) -> None:
+        raise LookupError("nobody is there")
+
+    told = batches.worker.do(lambda _: 7, fail)
+    assert [*await asyncio.gather(told, batches.ask())] == [7, 0]
+    assert "nobody is there" in caplog.text
+
+
+async def test_an_exception_that_no_future_takes_reaches_who_waits(batches: Batches) -> None:
+    def stop(_: None) -> int:
+        raise StopIteration
+
+    outcome, other = await asyncio.gather(
+        batches.worker.do(stop), batches.ask(), return_exceptions=True
+    )
+    assert isinstance(outcome, RuntimeError)
+    assert other == 0
+
+
+async def test_a_thread_whose_work_fails_tells_who_waits_and_goes_on() -> None:
+    failing = True
+
+    def work(batch: Sequence[Job[None, Any]]) -> None:
+        if failing:
+            raise LookupError("the work failed")
+        for job in batch:
+            job.attempt(None)
+
+    worker = Worker("test-worker", work)
+    outcomes = await asyncio.gather(
+        worker.do(lambda _: 1), worker.do(lambda _: 2), return_exceptions=True
+    )
+    assert [str(outcome) for outcome in outcomes] == ["the work failed"] * 2
+    failing = False
+    assert await worker.do(lambda _: 3) == 3
+    await worker.stop()
+
+
 async def test_what_was_handed_in_is_done_before_the_worker_stops(batches: Batches) -> None:
     asked = [asyncio.create_task(batches.ask()) for _ in range(3)]
     await asyncio.sleep(0)

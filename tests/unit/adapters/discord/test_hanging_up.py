@@ -1,0 +1,91 @@
+"""Somebody whose connection is cut while their click is being stored: the click counts, and all hear of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from adapters.controls import Control, Verb
+from adapters.discord.front import PATH
+from bot.ask import Ask, Status
+from bot.listening import address_of, bind, listen
+from bot.ports import Acted, Actor, Rejected
+from bot.walker import Action
+from tests.unit.adapters.discord.rig import Rig, rig
+
+ONE = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
+
+
+def signed(up: Rig, ask: Ask) -> bytes:
+    """Yes, clicked by Ann, as a whole HTTP request."""
+    control = Control(ask.id, ask.revision, Verb.ANSWER, "true").encode()
+    body = {
+        "id": "77",
+        "type": 3,
+        "token": "t",
+        "guild_id": str(up.guild.id),
+        "member": {"user": {"id": str(up.ann.id), "username": "ann"}, "roles": []},
+        "message": {"id": (ask.message or {})["id"], "flags": 1 << 15},
+        "data": {"custom_id": control, "component_type": 2, "id": 1},
+    }
+    raw, stamp = json.dumps(body).encode(), str(int(time.time()))
+    signature = up.discord.application.signing_key.sign(stamp.encode() + raw).signature.hex()
+    head = (
+        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(raw)}\r\n"
+        f"X-Signature-Ed25519: {signature}\r\nX-Signature-Timestamp: {stamp}\r\n\r\n"
+    )
+    return head.encode() + raw
+
+
+async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_who_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig(tmp_path, "http", gateway=False) as up, asyncio.timeout(20):
+        came, cut, acting = asyncio.Event(), asyncio.Event(), up.service.act
+
+        async def act(
+            ask_id: str,
+            action: Action,
+            actor: Actor,
+            *,
+            revision: int | None = None,
+            delivery: str | None = None,
+        ) -> Acted | Rejected:
+            came.set()
+            try:
+                return await acting(ask_id, action, actor, revision=revision, delivery=delivery)
+            except asyncio.CancelledError:
+                cut.set()
+                raise
+
+        monkeypatch.setattr(up.service, "act", act)
+        app = web.Application()
+        app.add_routes(up.surface.public_routes())
+        bound = await bind("127.0.0.1", 0, "public")
+        runner = await listen(app, bound)
+        ask = await up.shown(await up.submit(ONE))
+        waiting = asyncio.create_task(up.service.wait(ask.id, 60))
+        other = sqlite3.connect(tmp_path / "answerback.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        port = int(address_of(bound).rpartition(":")[2])
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(signed(up, ask))
+        await came.wait()
+        writer.close()
+        await cut.wait()
+        other.execute("ROLLBACK")
+        other.close()
+        told = await waiting
+        assert told is not None
+        assert told.status is Status.ANSWERED
+        await up.shower.idle()
+        stored = await up.store.get(ask.id)
+        assert stored is not None
+        assert stored.shown_revision == stored.revision
+        await runner.cleanup()
