@@ -30,11 +30,17 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
     """The ask of a row of `rows.ASK_COLUMNS`."""
 
     def read() -> str:
-        text: str
-        (text,) = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
+        found = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
+        if found is None:
+            raise rows.unreadable(row[1])
+        text: str = found[0]
         return text
 
-    return rows.ask_of(row, cache.get(row[0], read))
+    try:
+        request = cache.get(row[0], read)
+    except ValueError as error:
+        raise rows.unreadable(row[1], error) from error
+    return rows.ask_of(row, request)
 
 
 def insert(db: sqlite3.Connection, new: Ask) -> None:

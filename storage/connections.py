@@ -113,6 +113,7 @@ class Connections:
         with self._reading:
             connections = [c for c in (self._reader, self._writer) if c is not None]
             self._reader = self._writer = None
+            self._batch.forget()
             for connection in connections:
                 connection.close()
 
@@ -142,7 +143,12 @@ class Connections:
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
     ) -> bool:
         """Whether all of them did their writing, or none of it: else the transaction is spoilt."""
-        self._batch.begin(connection, [job.run for job in jobs])
+        try:
+            self._batch.begin(connection, [job.run for job in jobs])
+        except (StoreError, ValueError) as error:  # what one of them wants cannot be read
+            for job in jobs:
+                job.error = error if isinstance(error, StoreError) else no_text(error)
+            return False
         changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
         others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
         if not all(self._attempted(job, connection) for job in changes):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from bot.ask import Ask, Entry, Request, Thread
@@ -71,6 +71,18 @@ def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> st
         raise no_text(error) from error
 
 
+def unreadable(ask_id: str, error: ValueError | None = None) -> StoreError:
+    """The error for an ask whose rows are not as this version writes them; None: one is missing."""
+    reason = "its request is missing" if error is None else str(error)
+    if isinstance(error, ValidationError):  # whose text has answers in it
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in found)
+    return StoreError(
+        f"The ask {ask_id} is stored in a way that this version cannot read ({reason}). Start the"
+        " version that wrote it, or restore the database from a copy; every other ask goes on."
+    )
+
+
 def no_text(error: ValueError) -> StoreError:
     """The error for text that is none."""
     return StoreError(
@@ -118,17 +130,20 @@ def state(ask: Ask) -> str:
 def ask_of(row: Row, request: Request) -> Ask:
     """The ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
-    return _ASK.validate_python(
-        from_json(rest)
-        | {
-            "id": ask_id,
-            "revision": revision,
-            "shown_revision": shown_revision,
-            "message": None if message is None else from_json(message),
-            "thread": None if thread is None else from_json(thread),
-            "request": request,
-        }
-    )
+    try:
+        return _ASK.validate_python(
+            from_json(rest)
+            | {
+                "id": ask_id,
+                "revision": revision,
+                "shown_revision": shown_revision,
+                "message": None if message is None else from_json(message),
+                "thread": None if thread is None else from_json(thread),
+                "request": request,
+            }
+        )
+    except ValueError as error:
+        raise unreadable(ask_id, error) from error
 
 
 def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:

@@ -98,11 +98,13 @@ class SqliteStore:
 
         def run(db: sqlite3.Connection) -> Created | Existing:
             if idempotency is not None:
+                # What it finds may be of this very transaction, and must not be remembered.
+                uncommitted = rows.RequestCache()
                 key = (idempotency.agent, idempotency.key)
                 found = db.execute(
                     "SELECT ask_id, digest FROM idempotency WHERE agent = ? AND key = ?", key
                 ).fetchone()
-                if found is not None and (ask := asks.load(db, self._requests, found[0])):
+                if found is not None and (ask := asks.load(db, uncommitted, found[0])):
                     return Existing(ask, found[1] == idempotency.digest)
                 db.execute(
                     "INSERT INTO idempotency (agent, key, digest, ask_id, at)"
