@@ -32,6 +32,8 @@ _PRUNE: Final = 3_600.0
 _KEEP: Final = 7 * 86_400.0
 """Seconds for which delivery ids, idempotency keys, remembered answers and drafts are kept."""
 _TRY_AGAIN: Final = 30.0
+_AT_ONCE: Final = 8
+"""Reminders that are being sent at the same time."""
 _DO_NOT_RETRY: Final = "Do not retry this tool call in this turn."
 
 
@@ -45,8 +47,13 @@ class Upkeep:
         self._wake = asyncio.Event()
         self._sleeping_until: float | None = None
         self._swept = self._pruned = float("-inf")
-        self._inquiries: dict[str, asyncio.Task[None]] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        """Inquiries and reminders: what others have to do for an ask, and nobody else waits for."""
+        self._room = asyncio.Semaphore(_AT_ONCE)
         self._postponed: dict[str, float] = {}
+        """When an inquiry or a reminder that failed is tried again."""
+        self._later: float | None = None
+        """The earliest deadline of those asks: the store knows of each only what was due first."""
 
     def due(self, at: float) -> None:
         """Notes that a commit brought something to do at ``at`` (seconds since the epoch)."""
@@ -57,6 +64,7 @@ class Upkeep:
         """Runs until cancelled."""
         while True:
             self._wake.clear()
+            self._sleeping_until = None  # whatever a commit brings from now on is looked at
             now = self._service.clock.now()
             try:
                 await self._sweep_and_prune(now)
@@ -69,7 +77,7 @@ class Upkeep:
                 )
                 due = now + 1.0
             self._sleeping_until = min(
-                [now + _SWEEP, *self._postponed.values(), *([due] if due else [])]
+                [now + _SWEEP, *self._postponed.values(), *filter(None, (due, self._later))]
             )
             await self._sleep(self._sleeping_until)
 
@@ -96,39 +104,65 @@ class Upkeep:
             self._shower.poke(ask_id)
 
     async def once(self) -> bool:
-        """Does what is due now, a batch at a time; whether there was anything."""
+        """Does what is due now, or has it begun, a batch at a time; whether there was anything."""
         now = self._service.clock.now()
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
-        waiting = self._postponed.keys() | self._inquiries.keys()
+        waiting = self._postponed.keys() | self._under_way.keys()
         found = await self._service.store.due(now, _BATCH + len(waiting))
-        attended = [ask_id for ask_id in found if ask_id not in waiting]
-        for ask_id in attended:
+        done, later = 0, []
+        for ask_id in found:
             ask = await self._service.get(ask_id)
-            if ask is not None and ask.open:
-                await self._attend(ask, now)
-        return bool(attended)
+            if ask is None or not ask.open:
+                done += 1  # it ended meanwhile, and is due no more
+            elif await self._attend(ask, now):
+                done += 1
+            else:
+                later += [at for at in (ask.expires_at, _escalates_at(ask)) if at is not None]
+        self._later = min(later, default=None)
+        return done > 0
 
-    async def _attend(self, ask: Ask, now: float) -> None:
-        request = ask.request
+    async def _attend(self, ask: Ask, now: float) -> bool:
+        """Whether there was anything to do for an ask that is not done already, or put off."""
+        handed_on = _escalates_at(ask)
         if ask.expires_at is not None and ask.expires_at <= now:
             await self._service.expire(ask.id)
-        elif ask.inquiring:
-            self._inquire(ask)
-        elif (
-            request.escalation
-            and not ask.escalated
-            and ask.created_at + request.escalation.after <= now
-        ):
+        elif handed_on is not None and handed_on <= now:
             await self._service.update(ask.id, _escalated)
-        elif (
-            ask.reminded < len(request.remind_after)
-            and ask.created_at + request.remind_after[ask.reminded] <= now
-        ):
-            await self._remind(ask, now)
+        elif ask.id not in self._under_way and ask.id not in self._postponed:
+            self._begin(ask)
+        else:
+            return False
+        return True
 
-    async def _remind(self, ask: Ask, now: float) -> None:
+    def _begin(self, ask: Ask) -> None:
+        """Has others do what takes its time, while everything else goes on."""
+        task = asyncio.create_task(self._have_done(ask), name=f"upkeep {ask.id}")
+        self._under_way[ask.id] = task
+        task.add_done_callback(lambda _done: self._under_way.pop(ask.id, None))
+
+    async def _have_done(self, ask: Ask) -> None:
+        extra = {"action": "inquire" if ask.inquiring else "remind", "ask_id": ask.id}
+        try:
+            if ask.inquiring:
+                await self._ask_backend(ask)
+            else:
+                async with self._room:
+                    await self._remind(ask.id)
+            return
+        except StoreError as error:
+            logger.warning("Upkeep of an ask is tried again: %s", error, extra=extra)
+        except Exception:  # a defect with one ask must not hold up the others
+            logger.exception("Upkeep of an ask failed", extra=extra)
+        self._postponed[ask.id] = self._service.clock.now() + _TRY_AGAIN
+
+    async def _remind(self, ask_id: str) -> None:
         """Pings the responders once for the latest entry that is due: what a stop of ours missed is not made up for."""
+        now, ask = self._service.clock.now(), await self._service.get(ask_id)
+        if ask is None or not ask.open:
+            return
         past = sum(1 for after in ask.request.remind_after if ask.created_at + after <= now)
+        if past <= ask.reminded:
+            return
         surface = self._service.surfaces.get(ask.destination.surface)
         extra = {"action": "remind", "ask_id": ask.id}
         if surface is None or (surface.live and ask.message is None):
@@ -149,11 +183,6 @@ class Upkeep:
 
         await self._service.update(ask.id, reminded)
 
-    def _inquire(self, ask: Ask) -> None:
-        task = asyncio.create_task(self._ask_backend(ask), name=f"inquire {ask.id}")
-        self._inquiries[ask.id] = task
-        task.add_done_callback(lambda _done: self._inquiries.pop(ask.id, None))
-
     async def _ask_backend(self, ask: Ask) -> None:
         question = ask.question
         if question is None:
@@ -169,17 +198,25 @@ class Upkeep:
             await self._service.fail(
                 ask.id, Reason.BACKEND_ERROR, f"{ask.request.name}: {error} {_DO_NOT_RETRY}"
             )
-        except StoreError as error:
-            logger.warning(
-                "An inquiry is put again: %s", error, extra={"action": "inquire", "ask_id": ask.id}
-            )
-            self._postponed[ask.id] = self._service.clock.now() + _TRY_AGAIN
+
+    async def idle(self) -> None:
+        """Returns once no inquiry and no reminder is under way."""
+        while self._under_way:
+            await asyncio.wait(list(self._under_way.values()))
 
     async def stop(self) -> None:
-        """Gives up the inquiries under way: the next start puts them again."""
-        for task in self._inquiries.values():
+        """Gives up what is under way: the next start begins it again."""
+        for task in self._under_way.values():
             task.cancel()
-        await asyncio.gather(*self._inquiries.values(), return_exceptions=True)
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+
+def _escalates_at(ask: Ask) -> float | None:
+    """When an ask is handed on; None: never, or not while it is no person's to answer."""
+    escalation = ask.request.escalation
+    if escalation is None or ask.escalated or ask.inquiring:
+        return None
+    return ask.created_at + escalation.after
 
 
 def _escalated(ask: Ask, at: float) -> Change | None:

@@ -34,6 +34,8 @@ LOOP_TOPS = (
     # what goes on in the background
     "bot/showing.py",
     "bot/supervision.py",
+    "bot/upkeep.py",
+    "storage/worker.py",
 )
 """Where one request, event or task that fails unforeseen must not take the others down."""
 

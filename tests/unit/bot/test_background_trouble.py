@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from bot import upkeep as upkeep_module
 from bot.ask import Ask, Status
-from bot.errors import GoneError, UnauthorizedError
+from bot.errors import GoneError, RateLimitedError, UnauthorizedError
 from bot.form import Question
 from bot.ports import Acted
 from bot.showing import Shower
@@ -56,6 +57,7 @@ class Hanging:
 async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(upkeep_module, "_AT_ONCE", 1)
     service = parts.service()
     upkeep, other = (Upkeep(service, Shower(service)) for _ in range(2))
     asks = [await submit(service, to="web", remind_after=[10 + n]) for n in range(3)]
@@ -69,10 +71,12 @@ async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
             stored = await service.get(asks[2].id)
             assert stored is not None
             await other._attend(stored, parts.clock.now())
+            await other.idle()
 
     monkeypatch.setattr(parts.web, "remind", remind)
     await parts.clock.advance(20)
     assert await upkeep.once()
+    await upkeep.idle()
     assert reminded == [asks[0].id, asks[2].id, asks[2].id]
     assert not await upkeep.once()
 
@@ -81,16 +85,18 @@ async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) 
     service = parts.service()
     ask = await submit(service, remind_after=[10])
     await parts.clock.advance(11)
-    for elsewhere in (parts.service(surfaces=("web",)), service):
-        assert await Upkeep(elsewhere, Shower(elsewhere)).once()
-        assert parts.chat.reminders == []
     upkeep = Upkeep(service, Shower(service))
-    assert await upkeep.once()
+    for elsewhere in (parts.service(surfaces=("web",)), service):
+        upkeep = Upkeep(elsewhere, Shower(elsewhere))
+        assert await upkeep.once()
+        await upkeep.idle()
+        assert parts.chat.reminders == []
     shown = await parts.chat.shown(ask)
     await parts.store.shown(ask.id, shown)
     assert not await upkeep.once(), "not before half a minute is over"
     await parts.clock.advance(31)
     assert await upkeep.once()
+    await upkeep.idle()
     assert parts.chat.reminders == [(ask.id, 0)]
 
 
@@ -120,7 +126,7 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_put_again(tmp_path: P
     other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert await upkeep.once()
-    await asyncio.gather(*upkeep._inquiries.values())
+    await upkeep.idle()
     other.execute("ROLLBACK")
     other.close()
     assert not await upkeep.once(), "not before half a minute is over"
@@ -274,3 +280,101 @@ async def test_who_follows_is_never_told_of_an_older_state_after_a_newer_one(par
     follower.wake(acted.ask)
     follower.wake(ask)  # two commits of one batch, told of in another order
     assert await follower.changed() == acted.ask
+
+
+async def test_a_reminder_that_hangs_delays_no_deadline_of_its_ask_or_of_another(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reminding = asyncio.Event()
+
+    async def remind(_ask: Ask, _number: int) -> None:
+        reminding.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    async with running(parts) as (service, _):
+        own = await submit(service, to="web", remind_after=[10], expires_in=20)
+        other = await submit(service, to="web", expires_in=30)
+        await parts.clock.advance(11)
+        await reminding.wait()
+        await parts.clock.advance(10)
+        assert (await ended(service, own)).status is Status.EXPIRED
+        await parts.clock.advance(10)
+        assert (await ended(service, other)).status is Status.EXPIRED
+
+
+async def test_a_reminder_that_is_put_off_delays_no_deadline_of_its_ask(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = asyncio.Event()
+
+    async def remind(_ask: Ask, _number: int) -> None:
+        refused.set()
+        raise RateLimitedError("too many", retry_after=600)
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    async with running(parts, routes=ESCALATED) as (service, _):
+        ask = await submit(service, to="web", remind_after=[10], expires_in=20)
+        await parts.clock.advance(11)
+        await refused.wait()
+        await parts.clock.advance(10)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_an_inquiry_that_hangs_does_not_outlive_its_ask(parts: Parts) -> None:
+    rules, call = inquired()
+    backend = Hanging()
+    async with running(parts, rules, backend) as (service, _):
+        ask = (await service.submit(ask_user().model_copy(update=call | {"expires_in": 20.0}))).ask
+        await backend.asked.wait()
+        await parts.clock.advance(21)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_a_deadline_that_comes_while_upkeep_is_awake_is_not_slept_over(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, came = list[Ask](), asyncio.Event()
+    next_due = parts.store.next_due
+
+    async with running(parts) as (service, _):
+
+        async def with_one_more(now: float) -> float | None:
+            found = await next_due(now)
+            if first.expires_at is not None and now >= first.expires_at and not late:
+                late.append(await submit(service, to="web", expires_in=5))
+                came.set()
+            return found
+
+        monkeypatch.setattr(parts.store, "next_due", with_one_more)
+        first = await submit(service, to="web", expires_in=30)
+        await parts.clock.advance(31)
+        await ended(service, first)
+        async with asyncio.timeout(WAIT):
+            await came.wait()
+        await parts.clock.advance(6)
+        assert (await ended(service, late[0])).status is Status.EXPIRED
+
+
+async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    await submit(service, to="web", remind_after=[10])
+    tried: list[int] = []
+
+    async def remind(_ask: Ask, number: int) -> None:
+        tried.append(number)
+        raise KeyError("unforeseen")
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    await parts.clock.advance(11)
+    assert await upkeep.once()
+    await upkeep.idle()
+    assert "unforeseen" in caplog.text
+    assert not await upkeep.once(), "not before half a minute is over"
+    await parts.clock.advance(31)
+    assert await upkeep.once()
+    await upkeep.idle()
+    assert tried == [0, 0]

@@ -111,10 +111,11 @@ async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: 
 
 
 async def test_an_ask_that_ended_before_it_was_posted_is_never_posted(parts: Parts) -> None:
-    parts.chat.failures += [UnavailableError("down")]
+    parts.chat.failures += [UnavailableError("down")] * 1_000
     async with running(parts) as (service, shower):
         ask = await submit(service)
         await service.withdraw(ask.id)
+        parts.chat.failures.clear()
         await shower.idle()
     assert parts.chat.posts == 0
     assert await parts.store.behind(10) == []
