@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 from urllib.parse import unquote
 
 import jsonschema_rs
@@ -24,6 +24,8 @@ MAX_VALUE_DEPTH: Final = 64
 MAX_VISITS: Final = 20_000
 """Subschemas that may apply along one path through a value; a doubling ``allOf`` reaches it at 14 levels."""
 _MAX_VIOLATIONS: Final = 20
+_PATTERN_BYTES: Final = 16 * 1024 * 1024
+"""What all patterns of a schema may take together once they are compiled; compiling them takes a tenth of a second."""
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _SAME_VALUE: Final = frozenset(
@@ -105,7 +107,10 @@ def require_usable(schema: JsonValue) -> None:
 def _why_unusable(error: ValueError) -> str:
     reason = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
     if reason.endswith('is not a "regex"'):
-        return f"{reason}, or has look-around or back-references, which no engine matches in linear time"
+        return (
+            f"{reason}, has look-around or back-references, which no engine matches in linear time, "
+            "or repeats too much (all patterns together may take 16 MiB compiled)"
+        )
     return reason or "it cannot be compiled"
 
 
@@ -175,15 +180,30 @@ def _never_fetch(uri: str) -> NoReturn:
     raise ValueError(f"{uri} would have to be fetched, and nothing is fetched")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _validator(key: str) -> jsonschema_rs.Validator:
+    schema = json.loads(key)
+    room = _PATTERN_BYTES // max(1, _patterns(schema))
     return jsonschema_rs.validator_for(
-        json.loads(key),
+        schema,
         validate_formats=True,
         ignore_unknown_formats=True,
         retriever=_never_fetch,
-        pattern_options=jsonschema_rs.RegexOptions(),
+        pattern_options=jsonschema_rs.RegexOptions(size_limit=room),
     )
+
+
+def _patterns(schema: JsonValue) -> int:
+    """How many patterns a schema has, at the most."""
+    count, stack = 0, [cast("object", schema)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            by_name = node.get("patternProperties")
+            count += isinstance(node.get("pattern"), str)
+            count += len(by_name) if isinstance(by_name, Mapping) else 0
+        stack.extend(_children(node))
+    return count
 
 
 @lru_cache(maxsize=1024)

@@ -183,7 +183,7 @@ class Service:
 
     async def expire(self, ask_id: str) -> Acted | Rejected:
         """Nobody answered in time: the defaults are taken where that was asked for and all are there."""
-        return await self._commits.change(ask_id, _expired)
+        return await self._commits.change(ask_id, self._expired)
 
     async def answer_by_inquiry(self, ask_id: str, value: JsonValue) -> Acted | Rejected:
         """The inquiry backend answered the open question; an answer that does not fit fails the ask."""
@@ -282,20 +282,19 @@ class Service:
         self.hooks.deliver()
         return again
 
-
-def _expired(ask: Ask, at: float) -> Change:
-    """The end of an ask whose time is up."""
-    change = Change(ask, ())
-    if ask.request.on_expiry == "defaults":
-        while change.ask.open:
-            question = change.ask.question
-            if question is not None and not question.has_default:
-                break
-            action: Action = Submit() if question is None else Answer(value=question.default)
-            following = asks.acted(change.ask, action, at=at, by=None, source=Source.DEFAULT)
-            if isinstance(following, Refused):
-                break
-            change = Change(following.ask, (*change.entries, *following.entries))
-        if not change.ask.open:
-            return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
-    return asks.ended(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)
+    def _expired(self, ask: Ask, at: float) -> Change:
+        """The end of an ask whose time is up: what the configuration answers stays its to answer."""
+        change = Change(ask, ())
+        if ask.request.on_expiry == "defaults":
+            while (change := self._commits.routed(change, at)).ask.open:
+                question = change.ask.question
+                if question is not None and not question.has_default:
+                    break
+                action: Action = Submit() if question is None else Answer(value=question.default)
+                following = asks.acted(change.ask, action, at=at, by=None, source=Source.DEFAULT)
+                if isinstance(following, Refused):
+                    break
+                change = Change(following.ask, (*change.entries, *following.entries))
+            if not change.ask.open:
+                return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
+        return asks.ended(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)

@@ -27,6 +27,9 @@ _JSON_NAMES: Final = {
     type(None): "null",
 }
 
+_MOST_UNKNOWN: Final = 100
+"""Unknown fields of one object that are named, each with what is known; of more the number is told."""
+
 
 @dataclass(slots=True)
 class Problems:
@@ -37,16 +40,19 @@ class Problems:
 
     def in_document_order(self) -> tuple[Problem, ...]:
         """All of them, in the order in which a reader of the arguments comes upon them."""
-        return tuple(sorted(self.found, key=lambda problem: self._place(problem.pointer)))
+        places: dict[int, dict[str, int]] = {}
+        return tuple(sorted(self.found, key=lambda found: self._place(found.pointer, places)))
 
-    def _place(self, pointer: str) -> tuple[int, ...]:
+    def _place(self, pointer: str, places: dict[int, dict[str, int]]) -> tuple[int, ...]:
         """The position of each part of a pointer in its object or array; a missing key comes last."""
         place = []
         node = self.arguments
         for part in pointer.split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
             if isinstance(node, dict):
-                place.append(list(node).index(key) if key in node else len(node))
+                if id(node) not in places:
+                    places[id(node)] = {name: i for i, name in enumerate(node)}
+                place.append(places[id(node)].get(key, len(node)))
                 node = node.get(key)
             elif isinstance(node, list):
                 place.append(int(key))
@@ -91,6 +97,7 @@ class Node:
         if not isinstance(self.value, dict):
             self.wrong_type("an object")
             return False
+        unknown = 0
         for key in self.value:
             if not schemas.is_text(key):
                 self.fail(
@@ -98,9 +105,14 @@ class Node:
                     f"{self.name} has a key with half a surrogate pair, which is no text.",
                 )
             elif known is not None and key not in known:
-                allowed = ", ".join(sorted(known))
-                message = f'{self._owner}has no field "{key[:100]}"; it may have: {allowed}.'
-                self.fail("unknown_value", message, key)
+                unknown += 1
+                if unknown <= _MOST_UNKNOWN:
+                    allowed = ", ".join(sorted(known))
+                    message = f'{self._owner}has no field "{key[:100]}"; it may have: {allowed}.'
+                    self.fail("unknown_value", message, key)
+        if unknown > _MOST_UNKNOWN:
+            more = f"{self._owner}has {unknown - _MOST_UNKNOWN} more fields that it may not have."
+            self.fail("unknown_value", more)
         return True
 
     def wrong_type(self, wanted: str) -> None:

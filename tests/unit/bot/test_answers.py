@@ -152,6 +152,11 @@ def test_an_independent_judge_comes_to_the_same_verdict(schema: Any, value: Any)
         ({"$schema": "http://127.0.0.1:1/meta"}, "meta"),
         ({"pattern": "("}, "regex"),
         ({"pattern": "(?=(a+)+$)a*b"}, "look-around"),
+        (
+            {"properties": {f"p{n}": {"pattern": f"\\p{{L}}{{90}}{n}"} for n in range(150)}},
+            "16 MiB",
+        ),
+        ({"patternProperties": {f"\\p{{L}}{{90}}{n}": True for n in range(150)}}, "16 MiB"),
         ({"title": "\ud800"}, "surrogate"),
         ({"description": "x" * 70_000}, "bytes"),
     ],
@@ -160,6 +165,13 @@ def test_an_unusable_schema_is_refused_with_the_reason(schema: Any, words: str) 
     with pytest.raises(InvalidSchemaError) as refused:
         schemas.require_usable(schema)
     assert words in str(refused.value)
+
+
+def test_many_ordinary_patterns_have_room_in_one_schema() -> None:
+    patterns = (r"^[a-z0-9-]{1,63}$", r"^\d{4}-\d{2}-\d{2}$", r"^[^@\s]+@[^@\s]+\.[^@\s]+$")
+    named = {f"p{n}": {"pattern": patterns[n % 3]} for n in range(300)}
+    schemas.require_usable({"properties": named})
+    schemas.require_usable({"pattern": r"^\p{L}{1,50}$"})
 
 
 def test_a_schema_nested_past_the_bound_is_refused() -> None:

@@ -39,3 +39,12 @@ def test_mistakes_are_told_in_the_order_of_the_document_also_below_what_is_no_ob
         call.fail("required", "", *below)
     told = [problem.pointer for problem in call.problems.in_document_order()]
     assert told == ["/first/part", "/list/0", "/list/1/x", "/list/7", "/missing"]
+
+
+def test_of_many_unknown_fields_some_are_named_and_the_rest_are_counted() -> None:
+    arguments: JsonValue = {"question": "Q?"} | {f"key{n}": n for n in range(20_000)}
+    call = node(arguments)
+    assert call.is_object({"question"})
+    told = call.problems.in_document_order()
+    assert [problem.pointer for problem in told] == ["", *[f"/key{n}" for n in range(100)]]
+    assert told[0].message == "The call has 19900 more fields that it may not have."

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from bot.ask import Status
 from bot.ports import Acted, Rejected, Why
+from bot.routing import Rules
 from bot.service import Service
 from bot.signals import Signals
-from bot.walker import Answer, Submit
+from bot.walker import Answer, Source, Submit
 from tests.contract.store_examples import new_ask
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
@@ -105,3 +108,20 @@ async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with
         signals.notify(new_ask())
         assert await follower.changed() is None
         assert await follower.changed() is None
+
+
+@pytest.mark.parametrize("default", [{"default": "production"}, {}])
+async def test_at_expiry_a_fixed_answer_stays_the_configurations_to_give(
+    parts: Parts, default: dict[str, Any]
+) -> None:
+    fixed = {"tools": {"ask_user": {"questions": {"env": {"answer": "staging"}}}}}
+    service = parts.service(Rules.model_validate(fixed))
+    env: dict[str, Any] = {"id": "env", "text": "Where?", "answer_type": "select"}
+    env |= {"options": ["staging", "production"], **default}
+    body = ask_user(boolean("go", default=True), env, on_expiry="defaults", to="chat:C1")
+    ask = (await service.submit(body)).ask
+    told = await service.expire(ask.id)
+    assert isinstance(told, Acted)
+    assert told.ask.status is Status.ANSWERED
+    assert [given.value for given in told.ask.walk.answers] == [True, "staging"]
+    assert [given.source for given in told.ask.walk.answers] == [Source.DEFAULT, Source.CONFIG]
