@@ -288,6 +288,9 @@ class Store(Protocol):
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """Stores a new ask, or finds the one that this idempotency key stored before."""
 
+    async def created(self, idempotency: Idempotency) -> Existing | None:
+        """What this idempotency key stored before, or None."""
+
     async def change(
         self,
         ask_id: str,
@@ -377,7 +380,10 @@ class Store(Protocol):
         """32 random bytes of this name, made once and kept."""
 
     async def prune(self, before: float) -> int:
-        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
+        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many.
+
+        The key of an open ask is kept: a late repeat must not ask people a second time.
+        """
 
     async def counts(self) -> Mapping[str, int]:
         """How many asks there are by status, from counters, and deliveries by state."""

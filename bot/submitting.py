@@ -16,7 +16,7 @@ from bot.dialects import registry
 from bot.errors import InvalidCallError, Problem, ProblemError
 from bot.form import Form
 from bot.ports import Shown, Write
-from bot.stored import Created, Existing, Idempotency
+from bot.stored import Existing, Idempotency
 from bot.submission import Agent, Plan, Routes, Submission, plan
 from bot.view import can_remember
 from bot.walker import Answer, Source, start
@@ -69,30 +69,26 @@ class Submitting:
             InvalidCallError: with every mistake in the call and around it; the record notes the refusal.
             ProblemError: the idempotency key was used for another body.
         """
-        try:
-            dialect, form, planned = self._read(body, agent)
-        except InvalidCallError as error:
-            await self._note_refusal(error, agent)
-            raise
-        ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
-        write = await self._opened(ask)
         key = (
             None
             if idempotency_key is None
             else Idempotency(agent.name if agent else _NO_AGENT, idempotency_key, digest)
         )
+        try:
+            dialect, form, planned = self._read(body, agent)
+        except InvalidCallError as error:
+            # What was right when it was submitted may be wrong by now: a route was renamed.
+            if key is not None and (first := await self._commits.store.created(key)):
+                return _repeated(first)
+            await self._note_refusal(error, agent)
+            raise
+        ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
+        write = await self._opened(ask)
         stored = await self._commits.store.create(write, key)
-        match stored:
-            case Existing(ask=first, same_body=True):
-                return Submitted(first, created=False)
-            case Existing():
-                title = "This Idempotency-Key was used for another body"
-                raise ProblemError(
-                    422, title, "Send the same body again, or use a new key for a new ask."
-                )
-            case Created(ask=ask):
-                self._commits.committed(write)
-                return Submitted(ask, created=True)
+        if isinstance(stored, Existing):
+            return _repeated(stored)
+        self._commits.committed(write)
+        return Submitted(stored.ask, created=True)
 
     def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
         """The call's form and where it leads, or every mistake of both."""
@@ -221,6 +217,13 @@ class Submitting:
         await self._commits.store.note(
             None, Entry(at=self._commits.clock.now(), kind="note", body=body)
         )
+
+
+def _repeated(first: Existing) -> Submitted:
+    if not first.same_body:
+        title = "This Idempotency-Key was used for another body"
+        raise ProblemError(422, title, "Send the same body again, or use a new key for a new ask.")
+    return Submitted(first.ask, created=False)
 
 
 async def _save_nothing(_shown: object) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from bot.ask import Ask, Entry
 from bot.ports import Shown
-from bot.stored import Page, StoredEntry
+from bot.stored import Existing, Idempotency, Page, StoredEntry
 from storage import rows
 
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
@@ -51,6 +51,26 @@ def insert(db: sqlite3.Connection, new: Ask) -> None:
     ).lastrowid
     named = (seq, new.id, new.created_at, request.conversation, request.agent)
     db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new)))
+
+
+def existing(
+    db: sqlite3.Connection, cache: rows.RequestCache, idempotency: Idempotency
+) -> Existing | None:
+    """What an idempotency key stored before, as it stands."""
+    found = db.execute(
+        "SELECT ask_id, digest FROM idempotency WHERE agent = ? AND key = ?",
+        (idempotency.agent, idempotency.key),
+    ).fetchone()
+    first = None if found is None else load(db, cache, found[0])
+    return None if first is None else Existing(first, found[1] == idempotency.digest)
+
+
+def note_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None:
+    """Notes the idempotency key that a new ask was submitted with."""
+    db.execute(
+        "INSERT INTO idempotency (agent, key, digest, ask_id, at) VALUES (?, ?, ?, ?, ?)",
+        (idempotency.agent, idempotency.key, idempotency.digest, new.id, new.created_at),
+    )
 
 
 def update(db: sqlite3.Connection, old: Ask, new: Ask) -> None:

@@ -99,18 +99,9 @@ class SqliteStore:
         def run(db: sqlite3.Connection) -> Created | Existing:
             if idempotency is not None:
                 # What it finds may be of this very transaction, and must not be remembered.
-                uncommitted = rows.RequestCache()
-                key = (idempotency.agent, idempotency.key)
-                found = db.execute(
-                    "SELECT ask_id, digest FROM idempotency WHERE agent = ? AND key = ?", key
-                ).fetchone()
-                if found is not None and (ask := asks.load(db, uncommitted, found[0])):
-                    return Existing(ask, found[1] == idempotency.digest)
-                db.execute(
-                    "INSERT INTO idempotency (agent, key, digest, ask_id, at)"
-                    " VALUES (?, ?, ?, ?, ?)",
-                    (*key, idempotency.digest, write.ask.id, write.ask.created_at),
-                )
+                if existing := asks.existing(db, rows.RequestCache(), idempotency):
+                    return existing
+                asks.note_key(db, idempotency, write.ask)
             asks.insert(db, write.ask)
             insert_beside(db, write)
             return Created(write.ask)
@@ -120,6 +111,10 @@ class SqliteStore:
             return await self._write(run)
         finally:
             self._timed(time.perf_counter() - began)
+
+    async def created(self, idempotency: Idempotency) -> Existing | None:
+        """What this idempotency key stored before, or None."""
+        return await self._read(lambda db: asks.existing(db, self._requests, idempotency))
 
     async def change(
         self,
@@ -283,9 +278,9 @@ class SqliteStore:
     async def prune(self, before: float) -> int:
         """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
         forgotten = 0
-        for table, key in _PRUNED.items():
+        for table, key, still in _PRUNED:
             statement = f"""DELETE FROM {table} WHERE ({key}) IN
-                (SELECT {key} FROM {table} WHERE at < ? ORDER BY at LIMIT {_PRUNE_STEP})"""
+                (SELECT {key} FROM {table} WHERE at < ? {still} ORDER BY at LIMIT {_PRUNE_STEP})"""
             step = _PRUNE_STEP
             while step == _PRUNE_STEP:
                 step = await self._write(_execute(statement, before))
@@ -300,12 +295,18 @@ class SqliteStore:
 
 
 _NOT_OPEN: Final = "The store is not open."
-_PRUNED: Final = {
-    "seen": "id",
-    "idempotency": "agent, key",
-    "remembered": "conversation, turn, tool, question_id",
-    "drafts": "key",
-}
+_PRUNED: Final = (
+    ("seen", "id", ""),
+    # The key of an open ask is kept: a late repeat must not ask people a second time.
+    (
+        "idempotency",
+        "agent, key",
+        "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
+    ),
+    ("remembered", "conversation, turn, tool, question_id", ""),
+    ("drafts", "key", ""),
+)
+"""What is forgotten: the table, its key, and what is kept all the same."""
 
 
 def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:

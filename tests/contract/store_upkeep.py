@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from bot.ask import Ask, Destination, Entry, Status
 from bot.errors import StoreError
 from bot.ports import DeliveryState, Memory, Store, Write
-from bot.stored import Created, Idempotency
+from bot.stored import Created, Existing, Idempotency
 from tests.contract.store_examples import (
     answering,
     ending,
@@ -79,7 +79,7 @@ class UpkeepContract:
             memory = Memory("conv", f"turn{number}", "bash", "q", value=True)
             key = Idempotency("coder", f"k{number}", "d")
             await store.create(Write(new_ask(number, at=at), memory=memory), key)
-            await store.change(f"ask_{number}", answering(at=at), delivery=f"Ev{number}")
+            await store.change(f"ask_{number}", ending(at=at), delivery=f"Ev{number}")
             await store.save_draft(f"d{number}", True, at)
         assert await store.prune(20.0) == 4
         assert await store.prune(20.0) == 0
@@ -91,7 +91,18 @@ class UpkeepContract:
         assert (await store.change("ask_2", looking, delivery="Ev2"))[1]
         key = Idempotency("coder", "k1", "d")
         assert isinstance(await store.create(Write(new_ask(3)), key), Created)
-        assert (await store.counts())["open"] == 3
+        assert (await store.counts())["open"] == 1
+
+    async def test_pruning_keeps_the_key_of_an_ask_that_is_still_open(self, store: Store) -> None:
+        key = Idempotency("coder", "k", "d")
+        await store.create(Write(new_ask(at=10.0)), key)
+        assert await store.created(key) == Existing(new_ask(at=10.0), same_body=True)
+        await store.prune(20.0)
+        again = await store.create(Write(new_ask(2, at=30.0)), key)
+        assert again == Existing(new_ask(at=10.0), same_body=True)
+        await store.change("ask_1", ending())
+        assert await store.prune(20.0) == 1
+        assert await store.created(key) is None
 
     async def test_pruning_forgets_more_than_one_step_of_it(self, store: Store) -> None:
         await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))

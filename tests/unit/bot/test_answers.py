@@ -169,7 +169,7 @@ def test_an_unusable_schema_is_refused_with_the_reason(schema: Any, words: str) 
 
 def test_many_ordinary_patterns_have_room_in_one_schema() -> None:
     patterns = (r"^[a-z0-9-]{1,63}$", r"^\d{4}-\d{2}-\d{2}$", r"^[^@\s]+@[^@\s]+\.[^@\s]+$")
-    named = {f"p{n}": {"pattern": patterns[n % 3]} for n in range(300)}
+    named: Any = {f"p{n}": {"pattern": patterns[n % 3]} for n in range(300)}
     schemas.require_usable({"properties": named})
     schemas.require_usable({"pattern": r"^\p{L}{1,50}$"})
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from bot.ask import Status
+from bot.errors import InvalidCallError, ProblemError
 from bot.ports import Acted, Rejected, Why
 from bot.routing import Rules
 from bot.service import Service
 from bot.signals import Signals
+from bot.submission import Route, Routes
 from bot.walker import Answer, Source, Submit
 from tests.contract.store_examples import new_ask
 from tests.service_parts import actor, ask_user, boolean
@@ -125,3 +127,18 @@ async def test_at_expiry_a_fixed_answer_stays_the_configurations_to_give(
     assert told.ask.status is Status.ANSWERED
     assert [given.value for given in told.ask.walk.answers] == [True, "staging"]
     assert [given.source for given in told.ask.walk.answers] == [Source.DEFAULT, Source.CONFIG]
+
+
+async def test_a_repeated_key_finds_its_ask_though_the_call_would_be_refused_by_now(
+    parts: Parts,
+) -> None:
+    routes = Routes("web", {"ops": Route(to="chat:C1", responders=("U1",))})
+    body = ask_user(boolean(), to="ops", responders=None)
+    first = await parts.service(routes=routes).submit(body, idempotency_key="k", digest="d")
+    without = parts.service()
+    again = await without.submit(body, idempotency_key="k", digest="d")
+    assert (again.ask.id, again.created) == (first.ask.id, False)
+    with pytest.raises(ProblemError, match="Send the same body"):
+        await without.submit(body, idempotency_key="k", digest="other")
+    with pytest.raises(InvalidCallError):
+        await without.submit(body, idempotency_key="new", digest="d")
