@@ -142,10 +142,17 @@ class AsyncClient:
         Raises:
             InvalidCallError: the call is wrong, in words for the model.
             StillOpenError: the time is over; the ask stays open.
-            UnreachableError: nothing has answered for longer than the client's patience.
+            UnreachableError: nothing has answered within the time, or the client's patience.
         """
         began = time.monotonic()
-        ask = await self.submit(name, arguments, key=key, **envelope)
+        try:
+            async with asyncio.timeout(timeout):
+                ask = await self.submit(name, arguments, key=key, **envelope)
+        except TimeoutError as error:
+            raise UnreachableError(
+                f"Nothing at {self.url} took the call within {timeout:g} seconds. Is `answerback "
+                "serve` running there? With the same key it can be asked again without asking twice."
+            ) from error
         left = None if timeout is None else timeout - (time.monotonic() - began)
         return await self.wait(ask.id, timeout=left)
 

@@ -112,7 +112,7 @@ class ClaudeHook:
             return _deny(refusal(error).content)
         except ProblemError as error:
             return _deny(f"{error.title}. {error.detail or ''}")
-        return _decided(ask, event, query)
+        return _deny(self._unanswered(ask, query)) if ask.open else _decided(ask, event)
 
     async def _elicitation(self, event: Elicitation, query: HookQuery, agent: Agent | None) -> Json:
         call: Json = {
@@ -133,7 +133,7 @@ class ClaudeHook:
                 {"action": "cancel"}, f"Not asked: {error.title}. {error.detail or ''}"
             )
         if ask.open:
-            return _elicited({"action": "cancel"}, _unanswered(ask, query))
+            return _elicited({"action": "cancel"}, self._unanswered(ask, query))
         if ask.status is Status.TURN_ENDED:
             return _stopped(ask) | _elicited({"action": "cancel"})
         result = result_of(ask)
@@ -150,10 +150,18 @@ class ClaudeHook:
             await self._attend(ask, unattended=False)
         if ask.open:
             ask = await self.service.wait(ask.id, query.wait) or ask
-        nobody_waits = ask.open and not self.service.stopping
-        if nobody_waits:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
+        if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
             await self._attend(ask, unattended=True)
         return ask
+
+    def _unanswered(self, ask: Ask, query: HookQuery) -> str:
+        stopping = "Answerback stopped before anybody answered"
+        late = f"Nobody answered within {query.wait:g} seconds"
+        where = f" at {ask.thread.url}" if ask.thread and ask.thread.url else ""
+        return (
+            f"{stopping if self.service.stopping else late}. The question stays open{where} ({ask.id}). Do not "
+            "assume an answer: go on with what does not depend on it, or stop and say what you wait for."
+        )
 
     async def _attend(self, ask: Ask, *, unattended: bool) -> None:
         def decide(latest: Ask, _at: float) -> Change | None:
@@ -195,10 +203,8 @@ def _metadata(event: _Event) -> Json:
     return metadata | ({"cwd": event.cwd} if event.cwd else {})
 
 
-def _decided(ask: Ask, event: PreToolUse, query: HookQuery) -> Json:
-    """The decision about an AskUserQuestion call, by how its ask stands."""
-    if ask.open:
-        return _deny(_unanswered(ask, query))
+def _decided(ask: Ask, event: PreToolUse) -> Json:
+    """The decision about an AskUserQuestion call, by how its ask ended."""
     if ask.status is Status.TURN_ENDED:
         return _stopped(ask) | _deny("The user ended the turn.")
     result = result_of(ask)
@@ -221,14 +227,6 @@ def _decided(ask: Ask, event: PreToolUse, query: HookQuery) -> Json:
 
 
 _ENDED: Final = {Status.EXPIRED: "not answered in time", Status.WITHDRAWN: "withdrawn"}
-
-
-def _unanswered(ask: Ask, query: HookQuery) -> str:
-    where = f" at {ask.thread.url}" if ask.thread and ask.thread.url else ""
-    return (
-        f"Nobody answered within {query.wait:g} seconds. The question stays open{where} ({ask.id}). Do not "
-        "assume an answer: go on with what does not depend on it, or stop and say what you wait for."
-    )
 
 
 def _stopped(ask: Ask) -> Json:

@@ -185,7 +185,7 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
         path = [
             p
             for p in item["loc"]
-            if p not in {"str", "To", "tuple[str, ...]"} and "[" not in str(p)
+            if p not in {"str", "constrained-str", "To"} and "[" not in str(p)
         ]
         where = schemas.pointer(path)
         code = _CODES.get(item["type"], "wrong_type")
@@ -194,7 +194,9 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
         words = several or _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
         message = f"{name} {words}."
         found.setdefault(where, Problem(pointer=where, code=code, message=message))
-    return tuple(found.values())
+    # Of a field that may be of several types, what is wrong within one says all.
+    inner = {f"/{name}" for name in _CHOICES if any(w.startswith(f"/{name}/") for w in found)}
+    return tuple(problem for where, problem in found.items() if where not in inner)
 
 
 def plan(

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from bot import schemas
 from bot.api.bodies import read_json
 from bot.api.calls import Call, ask_response, json_response
 from bot.api.prefer import applied, wait_of
@@ -147,9 +148,11 @@ async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web
 
 def _idempotency_key(request: web.Request) -> str | None:
     key = request.headers.get("Idempotency-Key")
-    if key is not None and not 0 < len(key) <= MAX_KEY:
+    if key is not None and not (0 < len(key) <= MAX_KEY and schemas.is_text(key)):
         raise ProblemError(
-            400, "Bad Idempotency-Key", f"An idempotency key has 1 to {MAX_KEY} characters."
+            400,
+            "Bad Idempotency-Key",
+            f"An idempotency key has 1 to {MAX_KEY} characters of UTF-8.",
         )
     return key
 

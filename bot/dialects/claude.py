@@ -10,7 +10,7 @@ from bot.answers import show
 from bot.ask import Ask, Status, ToolResult
 from bot.dialects import questions, results
 from bot.dialects.reading import Node
-from bot.form import AnswerType, Form, Question
+from bot.form import MAX_LABEL, AnswerType, Form, Question
 from bot.walker import Given
 
 _MAX_QUESTIONS: Final = 4
@@ -30,7 +30,7 @@ def parse(call: Node) -> Form | None:
         if text in texts:
             message = f"{node.name}.question {show(text)} is there already; the texts are the keys of the answers."
             node.fail("duplicate_question", message, "question")
-        header = node.label("header")
+        header = (node.text("header") or "")[:MAX_LABEL]
         multiple = node.flag("multiSelect", default=False)
         options = questions.read_label_options(
             node, least=_MIN_OPTIONS, most=_MAX_OPTIONS, described=True

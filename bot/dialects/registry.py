@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from pydantic import JsonValue
 
+from bot import schemas
 from bot.ask import Ask, Status, ToolResult
 from bot.dialects import (
     ask_user,
@@ -72,6 +73,10 @@ def parse_call(
         )
     problems = Problems(arguments)
     form = DIALECTS[dialect].parse(Node(arguments, problems))
+    if form is not None and not schemas.all_text(arguments):  # in a field that nobody reads
+        message = "The call holds half a surrogate pair, which is no text."
+        problems.found.append(Problem(pointer="", code="wrong_type", message=message))
+        form = None
     if form is None:
         raise InvalidCallError(name[:100], problems.in_document_order(), dialect)
     return dialect, form
@@ -86,11 +91,15 @@ def result_of(ask: Ask) -> ToolResult | None:
 
 def refusal(error: InvalidCallError) -> ToolResult:
     """What the model gets for a call that was refused: every mistake in words, so that it can mend the call."""
-    if error.dialect == "question" and error.problems[0].pointer == "/questions":
+    first = error.problems[0]
+    if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
         return question.NO_QUESTIONS
     content = "\n".join(problem.message for problem in error.problems)
     errors: list[JsonValue] = [problem.model_dump() for problem in error.problems]
     return ToolResult(content=content, structured={"errors": errors}, is_error=True)
+
+
+_NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few", "wrong_type")}
 
 
 def _dialect(name: str, arguments: dict[str, JsonValue]) -> str:

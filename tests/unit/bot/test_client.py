@@ -82,7 +82,7 @@ async def test_a_wait_that_is_over_leaves_an_open_ask_that_can_be_waited_for_aga
     service: Served, client: AsyncClient
 ) -> None:
     with pytest.raises(StillOpenError) as over:
-        await client.ask("ask_user", GO, timeout=0.05)
+        await client.ask("ask_user", GO, timeout=0.5)
     ask = over.value.ask
     assert ask.open
     assert ask.prompt is not None
@@ -228,7 +228,7 @@ async def test_the_blocking_client_does_the_same_from_a_thread_and_beside_a_runn
     def work() -> tuple[Ask, Ask, Ask]:
         with Client(service.url, patience=1.0) as client:
             with pytest.raises(StillOpenError) as over:
-                client.ask("ask_user", GO, timeout=0.05)
+                client.ask("ask_user", GO, timeout=0.5)
             ask = client.get(over.value.ask.id)
             gave_up.set()
             done = client.wait(ask.id, timeout=WAIT)
@@ -244,6 +244,12 @@ async def test_the_blocking_client_does_the_same_from_a_thread_and_beside_a_runn
     assert first.open
     assert (done.id, done.status) == (ask.id, "answered")
     assert withdrawn.status == "withdrawn"
+
+
+async def test_a_call_that_nobody_takes_is_given_up_when_its_time_is_over() -> None:
+    async with AsyncClient("http://127.0.0.1:9", patience=3_600) as client, asyncio.timeout(WAIT):
+        with pytest.raises(UnreachableError, match=r"within 0\.2 seconds.*answerback"):
+            await client.ask("ask_user", GO, timeout=0.2)
 
 
 def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:

@@ -21,6 +21,20 @@ def test_elicitation_starts_from_its_defaults() -> None:
     assert (question.default, question.has_default) == ({"n": 2}, True)
 
 
+def test_a_long_header_is_shortened_and_not_refused() -> None:
+    questions: list[Any] = [{"question": "a?", "header": "h" * 5_000, "options": OPTIONS}]
+    _, form = registry.parse_call("AskUserQuestion", {"questions": questions})
+    assert form.questions[0].header == "h" * 1_000
+
+
+def test_too_many_questions_are_told_as_that_in_the_dialect_with_words_for_none() -> None:
+    each = {"id": "a", "prompt": "?", "options": [{"value": "x", "label": "X"}]}
+    questions: list[Any] = [each | {"id": f"q{n}"} for n in range(101)]
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("question", {"questions": questions})
+    assert "at most 100" in registry.refusal(refused.value).content
+
+
 def test_null_for_an_optional_field_is_not_given() -> None:
     question = {
         "id": "a",
@@ -77,6 +91,14 @@ def test_null_for_an_optional_field_is_not_given() -> None:
             "AskUserQuestion",
             {"questions": [{"header": "h", "options": OPTIONS}]},
             [("/questions/0/question", "required")],
+        ),
+        (
+            "AskUserQuestion",
+            {
+                "questions": [{"question": "a?", "header": "h", "options": OPTIONS}],
+                "beside": {"x": ["half \ud800"]},
+            },
+            [("", "wrong_type")],
         ),
         ("elicitation/create", {"message": "a"}, [("/requestedSchema", "schema_required")]),
         (

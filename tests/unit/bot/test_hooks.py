@@ -319,14 +319,16 @@ async def test_an_elicitation_whose_id_stands_for_another_one_is_cancelled_in_wo
     assert (await first)["hookSpecificOutput"]["action"] == "accept"
 
 
-async def test_a_hook_that_waits_when_the_service_stops_does_not_call_the_ask_unattended(
+async def test_a_hook_that_waits_when_the_service_stops_says_so_and_so_does_the_prompt(
     service: Served,
 ) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     ask = await service.newest()
     await service.waited_for(ask)
     service.running.service.stop_waiting()
-    assert decision(await waiting)[0] == "deny"
+    told, why = decision(await waiting)
+    assert told == "deny"
+    assert why.startswith("Answerback stopped before anybody answered. The question stays open")
     now = await service.running.service.get(ask.id)
     assert now is not None
-    assert (now.open, now.unattended) == (True, False)
+    assert (now.open, now.unattended) == (True, True)

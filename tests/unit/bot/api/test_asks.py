@@ -215,6 +215,20 @@ async def test_an_ask_that_does_not_exist_is_404(api: Served, path: str) -> None
     assert (status, body["detail"]) == (404, "There is no ask ask_none.")
 
 
+async def test_a_key_that_is_no_text_is_refused_in_words(api: Served) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.http._base_url.port)  # type: ignore[union-attr]  # set by the fixture
+    body = json.dumps(CALL).encode()
+    head = (
+        b"POST /v1/asks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Idempotency-Key: caf\xe9\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+    )
+    writer.write(head % len(body) + body)
+    told = await reader.read()
+    writer.close()
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert b"Bad Idempotency-Key" in told
+
+
 async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", api.http._base_url.port)  # type: ignore[union-attr]  # set by the fixture
     body = json.dumps(CALL).encode()
