@@ -124,5 +124,10 @@ def _memory(ask: Ask, action: Action) -> Memory | None:
     if question is None or request.conversation is None or request.turn is None:
         raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
     return Memory(
-        request.conversation, request.turn, ask.form.tool or "", question.id, action.value
+        request.agent or "",
+        request.conversation,
+        request.turn,
+        ask.form.tool or "",
+        question.id,
+        action.value,
     )

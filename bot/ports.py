@@ -248,8 +248,9 @@ class StoredDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """An answer to be reused in the same turn."""
+    """An answer to be reused in the same turn, for the same agent (empty: there are no tokens)."""
 
+    agent: str
     conversation: str
     turn: str
     tool: str
@@ -347,7 +348,7 @@ class Store(Protocol):
         """When, later than ``after``, the clock has something to do next (seconds since the epoch), or None."""
 
     async def remembered(
-        self, conversation: str, turn: str, tool: str, question_id: str
+        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
 

@@ -205,7 +205,11 @@ class Submitting:
         ):
             return None
         return await self._commits.store.remembered(
-            request.conversation, request.turn, ask.form.tool or "", question.id
+            request.agent or _NO_AGENT,
+            request.conversation,
+            request.turn,
+            ask.form.tool or "",
+            question.id,
         )
 
     async def _note_refusal(self, error: InvalidCallError, agent: Agent | None) -> None:

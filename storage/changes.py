@@ -177,10 +177,10 @@ def insert_beside(db: sqlite3.Connection, write: Write) -> None:
         outbox.insert(db, write.deliveries)
     if (memory := write.memory) is not None:
         db.execute(
-            "INSERT OR REPLACE INTO remembered (conversation, turn, tool, question_id, value, at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO remembered"
+            " (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                *(memory.conversation, memory.turn, memory.tool, memory.question_id),
+                *(memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id),
                 *(rows.dump(memory.value), write.ask.updated_at),
             ),
         )

@@ -143,3 +143,22 @@ def asks_record_and_outbox(db: Database) -> None:
     """Everything of the first release."""
     for statement in _FIRST:
         db.execute(statement)
+
+
+@migrations()
+def remembered_by_agent(db: Database) -> None:
+    """An agent's answers are remembered for that agent; those of the turns under way are asked for again."""
+    db.execute("DROP TABLE remembered")
+    db.execute(
+        """CREATE TABLE remembered (
+            agent TEXT NOT NULL,
+            conversation TEXT NOT NULL,
+            turn TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            question_id TEXT NOT NULL,
+            value TEXT NOT NULL,
+            at REAL NOT NULL,
+            PRIMARY KEY (agent, conversation, turn, tool, question_id)
+        ) STRICT, WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX remembered_by_time ON remembered (at)")

@@ -198,14 +198,14 @@ class SqliteStore:
         return await self._read(lambda db: asks.next_due(db, after))
 
     async def remembered(
-        self, conversation: str, turn: str, tool: str, question_id: str
+        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
-        key = (conversation, turn, tool, question_id)
+        key = (agent, conversation, turn, tool, question_id)
         found = await self._read(
             lambda db: db.execute(
                 "SELECT value FROM remembered"
-                " WHERE conversation = ? AND turn = ? AND tool = ? AND question_id = ?",
+                " WHERE agent = ? AND conversation = ? AND turn = ? AND tool = ? AND question_id = ?",
                 key,
             ).fetchone()
         )
@@ -303,7 +303,7 @@ _PRUNED: Final = (
         "agent, key",
         "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
     ),
-    ("remembered", "conversation, turn, tool, question_id", ""),
+    ("remembered", "agent, conversation, turn, tool, question_id", ""),
     ("drafts", "key", ""),
 )
 """What is forgotten: the table, its key, and what is kept all the same."""

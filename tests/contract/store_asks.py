@@ -57,7 +57,7 @@ class AsksContract:
         def decide(ask: Ask | None) -> Decision[Ask]:
             write = answering()(ask).write
             assert write is not None
-            memory = Memory("conv", "turn", "bash", "apply", True)
+            memory = Memory("coder", "conv", "turn", "bash", "apply", True)
             return Decision(write._replace(deliveries=(new_delivery(),), memory=memory), write.ask)
 
         moved, repeated = await store.change("ask_1", decide)
@@ -67,7 +67,7 @@ class AsksContract:
         kinds = [line.entry.kind for line in await store.record("ask_1")]
         assert kinds == ["request", "answered", "request"]
         assert [d.delivery for d in await store.due_deliveries(1_000.0, 9)] == [new_delivery()]
-        assert await store.remembered("conv", "turn", "bash", "apply") == (True,)
+        assert await store.remembered("coder", "conv", "turn", "bash", "apply") == (True,)
 
     async def test_a_decision_not_to_write_changes_nothing(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)

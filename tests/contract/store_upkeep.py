@@ -55,10 +55,11 @@ class UpkeepContract:
         self, store: Store
     ) -> None:
         for number, value in enumerate((True, None, False)):
-            memory = Memory("conv", "turn", "bash", "q", value)
+            memory = Memory("coder", "conv", "turn", "bash", "q", value)
             await store.create(Write(new_ask(number), memory=memory), None)
-        assert await store.remembered("conv", "turn", "bash", "q") == (False,)
-        assert await store.remembered("conv", "turn2", "bash", "q") is None
+        assert await store.remembered("coder", "conv", "turn", "bash", "q") == (False,)
+        assert await store.remembered("coder", "conv", "turn2", "bash", "q") is None
+        assert await store.remembered("other", "conv", "turn", "bash", "q") is None
 
     async def test_a_draft_is_kept_replaced_and_dropped(self, store: Store) -> None:
         assert await store.draft("k") is None
@@ -76,15 +77,15 @@ class UpkeepContract:
 
     async def test_pruning_forgets_what_is_old_and_only_that(self, store: Store) -> None:
         for number, at in ((1, 10.0), (2, 20.0)):
-            memory = Memory("conv", f"turn{number}", "bash", "q", value=True)
+            memory = Memory("coder", "conv", f"turn{number}", "bash", "q", value=True)
             key = Idempotency("coder", f"k{number}", "d")
             await store.create(Write(new_ask(number, at=at), memory=memory), key)
             await store.change(f"ask_{number}", ending(at=at), delivery=f"Ev{number}")
             await store.save_draft(f"d{number}", True, at)
         assert await store.prune(20.0) == 4
         assert await store.prune(20.0) == 0
-        assert await store.remembered("conv", "turn1", "bash", "q") is None
-        assert await store.remembered("conv", "turn2", "bash", "q") == (True,)
+        assert await store.remembered("coder", "conv", "turn1", "bash", "q") is None
+        assert await store.remembered("coder", "conv", "turn2", "bash", "q") == (True,)
         assert await store.draft("d1") is None
         assert await store.draft("d2") is True
         assert not (await store.change("ask_1", looking, delivery="Ev1"))[1]

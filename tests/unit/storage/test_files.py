@@ -265,7 +265,7 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     await store.next_delivery()
     await store.counts()
     await store.prune(1.0)
-    await store.remembered("c", "t", "bash", "q")
+    await store.remembered("a", "c", "t", "bash", "q")
     await store.draft("k")
     await store.delivery("msg_1")
     await store.close()
