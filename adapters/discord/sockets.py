@@ -1,7 +1,7 @@
 """The connection to Discord's gateway, by discord.py: kept up, resumed, sharded; events handed on raw.
 
-No view, message or member is kept: what discord.py would parse and cache of interactions and
-messages is handed on as the JSON that came.
+Nothing is parsed or cached by discord.py: interactions and messages are handed on as the JSON that
+came, and events that mean nothing here are passed over unread.
 https://docs.discord.com/developers/events/gateway
 """
 
@@ -65,8 +65,11 @@ class Gateway:
         self._task: asyncio.Task[None] | None = None
         self._client: discord.Client | None = None
         self._first = asyncio.Event()
-        self._lost_at: float | None = time.monotonic() - GRACE
-        self._trouble = "the gateway is not connected yet"
+        self._of = 1
+        self._down: dict[int, float] = {0: time.monotonic() - GRACE}
+        """The shards without a connection, and since when."""
+        self._failure: str | None = "the gateway is not connected yet"
+        """Why there is no connection at all."""
 
     async def start(self) -> None:
         """Begins to connect, and waits for it a little."""
@@ -77,7 +80,7 @@ class Gateway:
         except TimeoutError:
             logger.warning(
                 "The gateway is not connected yet: %s",
-                self._trouble,
+                self.trouble(),
                 extra={"action": "gateway_slow"},
             )
 
@@ -88,31 +91,39 @@ class Gateway:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def trouble(self) -> str | None:
-        """None while connected, or for so short a time not connected that nobody need know."""
-        if self._lost_at is None or time.monotonic() - self._lost_at < GRACE:
-            return None
-        return self._trouble
+        """None while all shards are connected, or for so short a time not connected that nobody need know."""
+        now = time.monotonic()
+        out = sorted(shard for shard, since in self._down.items() if now - since >= GRACE)
+        if not out or self._failure is not None:
+            return self._failure if out else None
+        which = f" (shard {', '.join(map(str, out))} of {self._of})" if self._of > 1 else ""
+        return f"the connection to Discord's gateway is lost and being made again{which}"
 
-    def connected(self) -> None:
-        """The connection stands."""
-        self._lost_at = None
-        self._first.set()
+    def connected(self, shard: int, of: int) -> None:
+        """One of so many shards is connected."""
+        if of != self._of:
+            since = min(self._down.values(), default=time.monotonic())
+            self._of, self._down = of, dict.fromkeys(range(of), since)
+        self._down.pop(shard, None)
+        self._failure = None
+        if not self._down:
+            self._first.set()
 
-    def lost(self) -> None:
-        """The connection is gone; discord.py makes it again."""
-        if self._lost_at is None:
-            self._lost_at = time.monotonic()
-            self._trouble = "the connection to Discord's gateway is lost and being made again"
+    def lost(self, shard: int) -> None:
+        """A shard's connection is gone; discord.py makes it again."""
+        self._down.setdefault(shard, time.monotonic())
 
     # --- connecting ------------------------------------------------------------------------------
 
     async def _run(self) -> None:
         pause = _FIRST_PAUSE
         while True:
+            since = time.monotonic()
             wait = await self._connect_once()
-            if self._lost_at is None:
+            for shard in range(self._of):
+                self.lost(shard)
+            if time.monotonic() - since > _LONGEST_PAUSE:
                 pause = _FIRST_PAUSE
-            self.lost()
             await asyncio.sleep(pause if wait is None else wait)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
@@ -138,12 +149,15 @@ class Gateway:
                 f"Discord closed the gateway with {closed.code}: see `answerback doctor`"
             )
         except (PlatformError, discord.DiscordException, aiohttp.ClientError, OSError) as error:
-            self._trouble = f"the gateway cannot be reached: {error}"
+            self._failure = f"the gateway cannot be reached: {error}"
             logger.warning("The gateway failed: %s", error, extra={"action": "gateway_failed"})
+        except Exception as error:
+            self._failure = f"the gateway failed: {error!r}"
+            logger.exception("The gateway failed", extra={"action": "gateway_failed"})
         return None
 
     def _fatal(self, trouble: str) -> float:
-        self._trouble = trouble
+        self._failure = trouble
         self._first.set()
         logger.error(
             "Discord refuses the gateway: %s", trouble, extra={"action": "gateway_refused"}
@@ -160,24 +174,32 @@ class Gateway:
     def _make(self) -> discord.Client:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)
         intents.message_content = self._content
-        options: dict[str, object] = {
-            "intents": intents,
-            "max_messages": None,
-            "member_cache_flags": discord.MemberCacheFlags.none(),
-            "chunk_guilds_at_startup": False,
-            "guild_ready_timeout": 0.0,  # nothing here waits for the servers' caches to be full
-            "allowed_mentions": discord.AllowedMentions.none(),
-        }
         client: discord.Client
         if self._shards == 1:
-            client = _Single(self, **options)
+            client = _Single(self, intents)
         else:
-            client = _Sharded(
-                self, shard_count=None if self._shards == "auto" else self._shards, **options
-            )
-        # discord.py keeps the handlers of raw events in this table, for every shard the same one.
-        client._connection.parsers.update({name: self._raw(name) for name in self._handlers})
+            client = _Sharded(self, intents, None if self._shards == "auto" else self._shards)
+        # What discord.py would do with each event, for every shard: a parser of it that meets an odd
+        # event ends the connection, and none is needed.
+        client._connection.parsers = {
+            "READY": self._ready,
+            "RESUMED": self._resumed,
+            **{name: self._raw(name) for name in self._handlers},
+        }
         return client
+
+    def _ready(self, data: Json) -> None:
+        """A new session stands."""
+        match data.get("shard"):
+            case [int(shard), int(of)]:
+                self.connected(shard, of)
+            case _:
+                self.connected(0, 1)
+
+    def _resumed(self, data: Json) -> None:
+        """A session goes on; discord.py notes whose."""
+        shard = data.get("__shard_id__")
+        self.connected(shard if isinstance(shard, int) else 0, self._of)
 
     def _raw(self, name: str) -> Callable[[JsonValue], None]:
         handler = self._handlers[name]
@@ -192,38 +214,22 @@ class Gateway:
 class _Single(discord.Client):
     """One connection."""
 
-    def __init__(self, gateway: Gateway, **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]  # options of one table for both kinds of client
+    def __init__(self, gateway: Gateway, intents: discord.Intents) -> None:
+        super().__init__(intents=intents)
         self._gateway = gateway
-
-    async def on_ready(self) -> None:
-        """A new session stands."""
-        self._gateway.connected()
-
-    async def on_resumed(self) -> None:
-        """The session goes on."""
-        self._gateway.connected()
 
     async def on_disconnect(self) -> None:
         """The connection is gone."""
-        self._gateway.lost()
+        self._gateway.lost(0)
 
 
 class _Sharded(discord.AutoShardedClient):
     """Several connections, each with its part of the servers."""
 
-    def __init__(self, gateway: Gateway, **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]  # options of one table for both kinds of client
+    def __init__(self, gateway: Gateway, intents: discord.Intents, count: int | None) -> None:
+        super().__init__(intents=intents, shard_count=count)
         self._gateway = gateway
 
-    async def on_ready(self) -> None:
-        """All shards stand."""
-        self._gateway.connected()
-
-    async def on_shard_resumed(self, _shard_id: int) -> None:
-        """One shard's session goes on."""
-        self._gateway.connected()
-
-    async def on_shard_disconnect(self, _shard_id: int) -> None:
+    async def on_shard_disconnect(self, shard: int) -> None:
         """One shard's connection is gone."""
-        self._gateway.lost()
+        self._gateway.lost(shard)

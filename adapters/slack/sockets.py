@@ -42,6 +42,8 @@ _SHORT_SECONDS: Final = 10.0
 """A connection that lives no longer than this is not made again without a pause."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
+_FORESEEN: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
+"""How a connection fails that Slack, or the way there, does not give."""
 
 Heard = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 
@@ -117,7 +119,9 @@ class Sockets:
         while True:
             try:
                 client = await self._connected()
-            except (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            except Exception as error:
+                if not isinstance(error, _FORESEEN):
+                    logger.exception("Socket Mode failed", extra={"action": "socket_failed"})
                 self._failed(error)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)

@@ -32,6 +32,8 @@ LOOP_TOPS = (
     "adapters/slack/listeners.py",
     "adapters/slack/notes.py",
     # what goes on in the background
+    "adapters/discord/sockets.py",
+    "adapters/slack/sockets.py",
     "bot/showing.py",
     "bot/supervision.py",
     "bot/upkeep.py",

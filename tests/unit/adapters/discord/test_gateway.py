@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.discord import sockets
 from bot.ask import Ask
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
@@ -206,6 +207,54 @@ async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
         await marked(up, up.ann.types(own_thread(up, first), "in one"))
         await marked(up, bob.types(own_thread(up, other), "in the other"))
         assert (await up.shown(first)).status == (await up.shown(other)).status == "answered"
+
+
+async def test_an_odd_event_that_means_nothing_here_is_passed_over(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    odd = {"guild_id": str(up.guild.id), "role": {"id": "1"}}
+    assert up.discord.gateway.dispatch("GUILD_ROLE_CREATE", odd, 0, up.guild.id) == 1
+    assert (await up.ann.click("Yes")).answered
+    assert (await up.shown(ask)).revision == ask.revision + 1
+    assert len(up.discord.gateway.identifies) == 1
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+async def test_a_connection_that_fails_unforeseen_is_logged_and_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    monkeypatch.setattr(sockets, "_FIRST_PAUSE", 0.01)
+    async with rig(tmp_path, shards=shards) as up:
+        ask = await up.shown(await up.submit(TWO))
+        no_data: Any = None
+        up.discord.gateway.dispatch("RESUMED", no_data, 0, up.guild.id)
+        identifies = up.discord.gateway.identifies
+        await up.ann.until(lambda: len(identifies) == 2 * shards, timeout=20)
+        await up.discord.gateway.connected(shards)
+        assert (await up.ann.click("Yes")).answered
+        assert (await up.shown(ask)).revision == ask.revision + 1
+        [record] = [each for each in caplog.records if each.message == "The gateway failed"]
+        assert record.exc_info is not None
+
+
+def test_a_shard_that_is_down_is_named_whichever_others_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: Any = None
+    heard: list[Any] = []
+    gateway = sockets.Gateway(
+        calls, "", content=True, shards="auto", on_interaction=heard.append, on_message=heard.append
+    )
+    assert gateway.trouble() == "the gateway is not connected yet"
+    gateway.connected(0, 3)
+    assert "shard 1, 2 of 3" in (gateway.trouble() or "")
+    gateway.connected(1, 3)
+    gateway.connected(2, 3)
+    monkeypatch.setattr(sockets, "GRACE", 0.0)
+    assert gateway.trouble() is None
+    for shard in (0, 1):
+        gateway.lost(shard)
+    gateway.connected(0, 3)
+    assert "shard 1 of 3" in (gateway.trouble() or "")
 
 
 async def test_the_answer_to_a_click_does_not_wait_for_limits_or_the_edit(up: Rig) -> None:

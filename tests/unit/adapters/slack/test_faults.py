@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
-from adapters.slack import calls
+from adapters.slack import calls, sockets
 from bot.ask import Destination, Status
 from bot.errors import GoneError, RateLimitedError, UnavailableError
 from tests.fakes.slack.delivery import Ack
@@ -200,6 +201,26 @@ async def test_one_connection_renewed_loses_no_click(up: Rig) -> None:
     ack: Ack | None = await up.ada.click(up.live(ask), LABELS.yes)
     assert ack is not None
     assert ack.ok
+
+
+async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue, calls = SocketModeClient.issue_new_wss_url, []
+
+    async def odd_at_first(client: Any) -> str:
+        calls.append(client)
+        if len(calls) <= sockets.CONNECTIONS:
+            raise AttributeError("'list' object has no attribute 'get'")
+        return await issue(client)
+
+    monkeypatch.setattr(SocketModeClient, "issue_new_wss_url", odd_at_first)
+    async with rig(tmp_path) as up:
+        await up.slack.socket.connected(sockets.CONNECTIONS)
+        assert up.app.surface.ready() is None
+    failed = [each for each in caplog.records if each.message == "Socket Mode failed"]
+    assert all(each.exc_info is not None for each in failed)
+    assert len(failed) == sockets.CONNECTIONS
 
 
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
