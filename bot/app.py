@@ -70,15 +70,14 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await store.open()
         stack.push_async_callback(store.close)
         stack.enter_context(sole_use(settings.storage.sqlite_path))
-        http = await stack.enter_async_context(aiohttp.ClientSession())
         page = await _page(settings, store, sockets)
-        chats = chats_of(settings, http)
+        chats = chats_of(settings, await stack.enter_async_context(chat_session()))
         service = _service(settings, store, (page, *chats), routes, callbacks, metrics)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
         deliverer = await _deliverer(service, callbacks, stack)
-        shower = await _background(settings, service, http, deliverer, stack)
+        shower = await _background(settings, service, deliverer, stack)
         api = Api(
             service=service,
             store=store,
@@ -189,13 +188,13 @@ async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitSta
 async def _background(
     settings: Settings,
     service: Service,
-    http: aiohttp.ClientSession,
     deliverer: Deliverer,
     stack: AsyncExitStack,
 ) -> Shower:
     """Starts what goes on in the background; it ends with the stack."""
     inquiry = None
     if settings.inquiry.url is not None:
+        http = await stack.enter_async_context(aiohttp.ClientSession())
         inquiry = HttpInquiry(http, settings.inquiry.url, settings.inquiry.timeout)
     shower = Shower(service)
     stack.push_async_callback(shower.stop)
@@ -218,6 +217,11 @@ async def _background(
 
     stack.push_async_callback(stop)
     return shower
+
+
+def chat_session() -> aiohttp.ClientSession:
+    """What chat surfaces call their platforms with: however many calls hang, a click is answered at once."""
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
 
 def chats_of(

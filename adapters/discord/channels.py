@@ -56,7 +56,9 @@ class Channels:
             PlatformError: it cannot be found out.
         """
         known = self._known.get(channel_id)
-        if known is None:
+        if known is not None:
+            self._known.move_to_end(channel_id)
+        else:
             found = await self._calls.get(f"/channels/{channel_id}")
             known = self.learn(found) if isinstance(found, dict) else None
         if known is None:
@@ -98,8 +100,9 @@ class Channels:
             guild if isinstance(guild, str) else None,
         )
         self._known[channel_id] = place
+        self._known.move_to_end(channel_id)
         while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+            self._known.popitem(last=False)  # the one that nobody has asked for the longest
         return place
 
     async def unarchive(self, thread_id: str) -> None:

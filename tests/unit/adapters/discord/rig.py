@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import aiohttp
 from aiohttp import web
 
 from adapters.discord.adapter import DiscordSurface
+from bot.app import chat_session
 from bot.ask import Ask
 from bot.clock import SystemClock
 from bot.labels import Labels
@@ -70,7 +70,7 @@ async def surface_in_front_of(
         store = SqliteStore(database)
         await store.open()
         stack.push_async_callback(store.close)
-        http = await stack.enter_async_context(aiohttp.ClientSession())
+        http = await stack.enter_async_context(chat_session())
         surface = DiscordSurface(
             bot_token=options.pop("bot_token", discord.application.token),
             http=http,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import aiohttp
 from aiohttp import web
 
 from adapters.slack.adapter import SlackSurface
+from bot.app import chat_session
 from bot.ask import Ask
 from bot.clock import SystemClock
 from bot.labels import Labels
@@ -96,7 +96,7 @@ async def app_in_front_of(slack: FakeSlack, database: Path, mode: Mode) -> Async
         store = SqliteStore(database)
         await store.open()
         stack.push_async_callback(store.close)
-        http = await stack.enter_async_context(aiohttp.ClientSession())
+        http = await stack.enter_async_context(chat_session())
         surface = SlackSurface(
             bot_token=slack.bot_token,
             app_token=slack.app_token if mode == "socket" else None,

@@ -1,0 +1,24 @@
+"""What is remembered of channels and threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.discord import channels
+from adapters.discord.calls import Calls
+from bot.app import chat_session
+from tests.fakes.discord.server import FakeDiscord
+
+
+async def test_the_place_that_nobody_has_asked_for_the_longest_is_forgotten_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channels, "_REMEMBERED", 2)
+    async with FakeDiscord() as discord, chat_session() as http:
+        known = channels.Channels(Calls(http, discord.application.token, discord.api_url))
+        guild = discord.add_guild()
+        often, once, then = (discord.add_channel(guild, name) for name in ("often", "once", "then"))
+        for channel in (often, once, often, then, often, once):
+            assert (await known.place(str(channel.id))).guild == str(guild.id)
+        counts = [discord.faults.count(f"GET /channels/{each.id}") for each in (often, once, then)]
+        assert counts == [1, 2, 1]

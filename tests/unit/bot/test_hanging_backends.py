@@ -1,0 +1,88 @@
+"""Whatever else hangs that Answerback calls, clicks are answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from pydantic import SecretStr
+
+from adapters.discord import calls
+from bot.config import Discord, Inquiry
+from bot.routing import ToolRule
+from bot.submission import Submission
+from tests.fakes.discord.server import FakeDiscord
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import served
+
+MANY = 60
+"""With as many for the other backend: more than the connections that a session has of its own accord."""
+INQUIRED = {"target": "assistant"}
+GO = {"id": "go", "text": "Go on?", "answer_type": "boolean"}
+CHECK = {"id": "check", "text": "Is it done?", "answer_type": "boolean"}
+
+
+async def test_a_click_is_answered_while_discord_and_the_inquiry_backend_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "PER_SECOND", 10 * MANY)
+    async with FakeDiscord() as discord, hanging_backend() as (address, asked):
+        guild = discord.add_guild()
+        channel, ann = discord.add_channel(guild), discord.person("ann", guild)
+        tables: dict[str, Any] = {
+            "discord": Discord(
+                bot_token=SecretStr(discord.application.token), api_url=discord.api_url
+            ),
+            "inquiry": Inquiry(url=address),
+            "tools": {"git": ToolRule.model_validate({"questions": {"check": INQUIRED}})},
+        }
+        async with served(tmp_path, **tables) as service:
+            asks = service.running.service
+            check = {"tool": "git", "question": CHECK}
+            to = {"to": f"discord:{channel.id}", "responders": [str(ann.id)]}
+            ask = (await asks.submit(submission("ask_user", {"questions": [GO]}, **to))).ask
+            await ann.until(lambda: bool(ann.visible(channel)))
+            for _ in range(MANY):
+                await asks.submit(submission("tool_question", check, to="web"))
+                async with asyncio.timeout(WAIT):
+                    await asked.acquire()
+            discord.faults.hang("GET /channels/*", times=MANY)
+            for _ in range(MANY):
+                ann.types(discord.add_channel(guild), "of something else")
+            await ann.until(lambda: discord.faults.count("GET /channels/*") >= MANY)
+            assert (await ann.click("Yes", channel=channel)).answered
+            stored = await asks.get(ask.id)
+            assert stored is not None
+            assert stored.status == "answered"
+            discord.faults.clear()
+
+
+def submission(name: str, arguments: dict[str, Any], **fields: Any) -> Submission:
+    return Submission.model_validate({"name": name, "arguments": arguments, **fields})
+
+
+@asynccontextmanager
+async def hanging_backend() -> AsyncIterator[tuple[str, asyncio.Semaphore]]:
+    """An inquiry backend that answers nothing, and what is released at every question."""
+    asked = asyncio.Semaphore(0)
+
+    async def hang(_request: web.Request) -> web.Response:
+        asked.release()
+        await asyncio.Event().wait()
+        return web.Response()
+
+    backend = web.Application()
+    backend.router.add_post("/", hang)
+    runner = web.AppRunner(backend, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}/", asked
+    finally:
+        await runner.cleanup()
