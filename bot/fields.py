@@ -55,6 +55,7 @@ class Field:
 
     name: str
     title: str
+    """What people read, never blank: a field with no words has its number."""
     description: str | None
     required: bool
     kind: Kind
@@ -136,17 +137,19 @@ def fields_of(schema: JsonValue) -> tuple[Field, ...] | None:
     if not (isinstance(extra, bool) or extra == {}) or not set(required) <= properties.keys():
         return None
     try:
-        return tuple(_field(schema, n, p, n in required) for n, p in properties.items())
+        fields = [_field(schema, n, p, n in required) for n, p in properties.items()]
     except _NotFlatError:
         return None
+    numbered = enumerate(fields, 1)
+    return tuple(f if f.title.strip() else replace(f, title=f"#{n}") for n, f in numbered)
 
 
 def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: bool) -> Field:
     node, nullable = _resolved(root, node)
     made = Field(
         name=name,
-        title=_text(node.get("title")) or name,
-        description=_text(node.get("description")),
+        title=_words(node.get("title")) or name,
+        description=_words(node.get("description")),
         required=required,
         kind=Kind.TEXT,
         default=node.get("default"),
@@ -246,7 +249,10 @@ def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, .
     else:
         names = node.get("enumNames")
         titles = names if isinstance(names, list) and len(names) == len(found) else found
-        choices = [Choice(value, _title(title)) for value, title in zip(found, titles, strict=True)]
+        choices = [
+            Choice(value, _words(title) or _title(value))
+            for value, title in zip(found, titles, strict=True)
+        ]
     nullable = "type" not in node or _types(node)[1]
     fitting = [c for c in choices if _is_a(c.value, types) or (c.value is None and nullable)]
     if len({json.dumps(choice.value, sort_keys=True) for choice in fitting}) < len(fitting):
@@ -264,7 +270,8 @@ def _alternative(part: JsonValue) -> Choice:
     values = part["enum"] if "enum" in part else [part["const"]]
     if not isinstance(values, list) or len(values) != 1 or not _is_a(values[0], _types(part)[0]):
         raise _NotFlatError
-    return Choice(values[0], _text(part.get("title")) or _title(values[0]), _text(part.get("description")))  # fmt: skip
+    title = _words(part.get("title")) or _title(values[0])
+    return Choice(values[0], title, _words(part.get("description")))
 
 
 def _is_a(value: JsonValue, types: list[str]) -> bool:
@@ -280,7 +287,12 @@ def _is_a(value: JsonValue, types: list[str]) -> bool:
 
 
 def _title(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _words(value) or json.dumps(value, ensure_ascii=False)
+
+
+def _words(value: JsonValue) -> str | None:
+    """What people can read of a text that may be blank."""
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def _text(value: JsonValue) -> str | None:

@@ -212,7 +212,7 @@ def _choice_slot(place: int, field: Field, chosen: Sequence[int], needed: bool) 
     elif not several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
         look = Look.RADIO
     titles = [fit(choice.title, limits.OPTION_LABEL) for choice in field.choices]
-    if len(set(titles)) < count or any(not title for title in titles):
+    if len(set(titles)) < count:
         titles = [fit(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
     options = tuple(
         (title, fit(choice.description or "", limits.OPTION_DESCRIPTION))

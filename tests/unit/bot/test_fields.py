@@ -179,3 +179,20 @@ def test_the_pointer_of_a_field_is_escaped() -> None:
     found = fields_of({"properties": {"a/b~c": {"type": "string"}}})
     assert found is not None
     assert found[0].pointer == "/a~1b~0c"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u00a0\n"])
+def test_a_field_or_choice_with_blank_words_has_others(blank: str) -> None:
+    properties: JsonValue = {
+        "a": {"type": "string", "title": blank, "description": blank},
+        blank: {"type": "string"},
+        "b": {"enum": [blank, 1], "enumNames": [blank, blank], "title": "B"},
+        "c": {"oneOf": [{"const": "x", "title": blank, "description": blank}]},
+    }
+    fields = fields_of({"type": "object", "properties": properties}) or ()
+    assert [field.title for field in fields] == ["a", "#2", "B", "c"]
+    assert [field.name for field in fields] == ["a", blank, "b", "c"]
+    assert not any(field.description for field in fields)
+    assert fields[2].choices[1] == Choice(1, "1")
+    assert fields[2].choices[0].title.startswith('"')
+    assert fields[3].choices == (Choice("x", "x"),)

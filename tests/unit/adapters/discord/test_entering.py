@@ -147,3 +147,17 @@ async def test_what_was_entered_on_the_first_page_outlives_the_process(tmp_path:
             stored = await store.get(ask.id)
             assert stored is not None
             assert stored.status == "answered"
+
+
+async def test_fields_and_choices_without_words_can_be_filled_in(up: Rig) -> None:
+    properties = {" ": {"type": "string", "minLength": 2}, "b": {"enum": ["", "x"], "title": " "}}
+    schema = {"type": "object", "properties": properties, "required": [" "]}
+    ask = await up.submit([{"id": "s", "text": "Odd", "answer_type": "schema", "schema": schema}])
+    await up.shown(ask)
+    for typed, told in (("a", "#1 needs"), ("ab", "Answered")):
+        assert (await up.ann.click("Fill in", channel=up.channel)).answered
+        up.ann.fill("#1", typed)
+        up.ann.fill("b", '""')
+        assert (await up.ann.submit()).answered
+        assert told in up.ann.notes()[0].text
+    assert (await up.shown(ask)).walk.answers[0].value == {" ": "ab", "b": ""}

@@ -50,6 +50,7 @@ CASES: list[tuple[dict[str, JsonValue], JsonValue]] = [
     (object_of(b={"type": "boolean"}), {"b": False}),
     (object_of(c={"enum": [f"value {n}" for n in range(250)]}), {"c": "value 249"}),
     (object_of(c={"enum": ["x" * 90, "y" * 90]}), {"c": "y" * 90}),
+    (object_of(**{" ": {"enum": ["", " "], "title": " "}}), {" ": " "}),
     (
         object_of(c={"type": "array", "items": {"enum": list("abcdefghijklm")}, "maxItems": 3}),
         {"c": ["a", "m"]},
