@@ -22,6 +22,16 @@ _SCHEMA_VALUES: tuple[tuple[JsonValue, ...], ...] = (
 )
 
 
+UNSEEN = st.lists(
+    st.tuples(
+        st.sampled_from("a* \n`1.\u0301\u0489\u200b\u3164\u00ad\ufe0f\u200d😀\U0001f3fd"),
+        st.sampled_from([1, 2, 40, 1_000, 5_000]),
+    ),
+    max_size=6,
+).map(lambda runs: "".join(char * times for char, times in runs))
+"""Combining marks, characters without width, and halves of emoji, in runs longer than any limit."""
+
+
 def texts(most: int = 40) -> st.SearchStrategy[str]:
     """Texts that are not blank, in any script."""
     return st.text(_ALPHABET, min_size=1, max_size=most).filter(lambda text: bool(text.strip()))

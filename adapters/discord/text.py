@@ -18,6 +18,7 @@ from adapters.plain import one_line, visible
 
 # `:` begins a scheme or an emoji's name only before a slash or a word; `@` and `<` begin every mention.
 _MARKS: Final = re.compile(r"[\\*_~|`<@\[\]]|:(?=[/\w+-])")
+_TWO_BACKTICKS: Final = re.compile("`(?=`)")
 _LINE_STARTS: Final = re.compile(r"^([ \t]*(?:\d+(?=[.)]))?)([#>+.)-])", re.MULTILINE)
 _SHORT: Final = 200
 """Characters up to which a text's rendering is remembered: about a megabyte of them at the most."""
@@ -49,16 +50,26 @@ def fits(text: str, most: int) -> bool:
 
 def inert(text: str) -> str:
     """A text as markdown that shows every character as it is: no mention, link, list, heading or code."""
-    return _inert_short(text) if len(text) <= _SHORT else _inert(text)
+    return _inert_short(text) if len(text) <= _SHORT else _escape(visible(text))
 
 
 @lru_cache(maxsize=2_048)
 def _inert_short(text: str) -> str:
-    return _inert(text)
+    return _escape(visible(text))
 
 
-def _inert(text: str) -> str:
-    escaped = _MARKS.sub(r"\\\g<0>", visible(text))
+def _escaped(shown: str) -> str:
+    """`inert`, of a text that is visible already: what was cut from one may show nothing, and is to stay short."""
+    return _escaped_short(shown) if len(shown) <= _SHORT else _escape(shown)
+
+
+@lru_cache(maxsize=2_048)
+def _escaped_short(shown: str) -> str:
+    return _escape(shown)
+
+
+def _escape(shown: str) -> str:
+    escaped = _MARKS.sub(r"\\\g<0>", shown)
     return _LINE_STARTS.sub(_escape_start, escaped)
 
 
@@ -71,12 +82,12 @@ def _escape_start(found: re.Match[str]) -> str:
 
 def whole(text: str) -> str:
     """A text as `inert` markdown in full, without the blanks around it."""
-    return _whole_short(text) if len(text) <= _SHORT else _inert(visible(text).strip())
+    return _whole_short(text) if len(text) <= _SHORT else _escape(visible(text).strip())
 
 
 @lru_cache(maxsize=2_048)
 def _whole_short(text: str) -> str:
-    return _inert(visible(text).strip())
+    return _escape(visible(text).strip())
 
 
 def in_a_line(text: str, most: int) -> tuple[str, bool]:
@@ -93,7 +104,7 @@ def shorten(text: str, most: int) -> tuple[str, bool]:
     """A text as `inert` markdown in at most ``most`` units, and whether something was left out."""
     stripped = visible(text).strip()
     kept = texts.shorten(stripped, most)
-    escaped = inert(kept)
+    escaped = _escaped(kept)
     if texts.units(escaped) <= most:
         return escaped, kept != stripped
     before = texts.shorten(escaped, most).removesuffix(texts.ELLIPSIS)
@@ -105,7 +116,7 @@ def shorten(text: str, most: int) -> tuple[str, bool]:
 def code_block(text: str, most: int) -> tuple[str, bool]:
     """A text as a block of code in at most ``most`` units, and whether something was left out."""
     fence = "```"
-    body = visible(text).replace(fence, "`\u200b`\u200b`")
+    body = _TWO_BACKTICKS.sub("`\u200b", visible(text))  # so that no run of them ends the block
     kept = texts.shorten(body, most - 2 * len(fence) - 2)
     return f"{fence}\n{kept}\n{fence}", kept != body
 
@@ -113,7 +124,7 @@ def code_block(text: str, most: int) -> tuple[str, bool]:
 def pieces(text: str) -> list[str]:
     """A text of any length as `inert` pieces that a page each holds; nothing but blanks at the cuts is lost."""
     parts = texts.chunks(visible(text), _PIECE)
-    return [inert(part.strip()) for part in parts if part.strip()]
+    return [_escape(part.strip()) for part in parts if part.strip()]
 
 
 def share(wanted: Sequence[int], total: int) -> list[int]:

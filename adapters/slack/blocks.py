@@ -19,8 +19,12 @@ Block = dict[str, object]
 
 def plain(text: str, limit: int = limits.SECTION_TEXT) -> Block:
     """A text object that shows exactly these characters, shortened to the limit; never empty, as Slack refuses that."""
-    shown = texts.shorten(visible(text), limit)
-    return {"type": "plain_text", "text": shown if shown.strip() else "–", "emoji": False}
+    return _plain(visible(text), limit)
+
+
+def _plain(shown: str, limit: int = limits.SECTION_TEXT) -> Block:
+    kept = texts.shorten(shown, limit)
+    return {"type": "plain_text", "text": kept if kept.strip() else "–", "emoji": False}
 
 
 def mrkdwn(text: str) -> Block:
@@ -35,14 +39,19 @@ def escape(text: str) -> str:
 
 def section(text: str, accessory: Block | None = None) -> Block:
     """A paragraph."""
-    block: Block = {"type": "section", "text": plain(text), "expand": True}
+    block = paragraph(visible(text))
     return block if accessory is None else block | {"accessory": accessory}
 
 
 def sections(text: str) -> list[Block]:
     """A text of any length, in as many paragraphs as it takes."""
     pieces = texts.chunks(visible(text), limits.SECTION_TEXT)
-    return [section(piece) for piece in pieces if piece.strip()]
+    return [paragraph(piece) for piece in pieces if piece.strip()]
+
+
+def paragraph(shown: str) -> Block:
+    """A piece of a text that is visible already: by itself it may show nothing, and is not to grow for that."""
+    return {"type": "section", "text": _plain(shown), "expand": True}
 
 
 def headline(text: str) -> list[Block]:

@@ -11,7 +11,7 @@ from adapters import texts, words
 from adapters.controls import Control, Verb
 from adapters.plain import visible
 from adapters.slack import choices, limits
-from adapters.slack.blocks import Block, actions, button, modal, section, size, small
+from adapters.slack.blocks import Block, actions, button, modal, paragraph, sections, size, small
 from bot.form import AnswerType, Question
 from bot.labels import Labels
 from bot.view import View, as_json, texts_of
@@ -24,7 +24,7 @@ def full(view: View, labels: Labels, page: int, metadata: str) -> Block:
     """One page of everything there is to read about an ask as it stands; a page too far is the last one."""
     found = pages(full_text(view, labels))
     page = min(page, len(found) - 1)
-    blocks: list[Block] = [section(piece) for piece in found[page]]
+    blocks: list[Block] = [paragraph(piece) for piece in found[page]]
     if len(found) > 1:
         blocks.append(small(labels.page_of.format(page=page + 1, pages=len(found))))
         blocks.append(_turn(view, labels, page, len(found)))
@@ -38,11 +38,8 @@ def preview(view: View, labels: Labels, index: int, metadata: str) -> Block | No
     text = options[index].preview if index < len(options) else None
     if not text:
         return None
-    pieces = texts.chunks(
-        f"{visible(options[index].label)}\n\n{visible(text)}", limits.SECTION_TEXT
-    )
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
-    blocks = [section(piece) for piece in pieces if piece.strip()]
+    blocks = sections(f"{visible(options[index].label)}\n\n{visible(text)}")
     return modal(labels.preview, callback, metadata, blocks, close=labels.close)
 
 

@@ -12,14 +12,15 @@ from adapters.discord import forms, modals, reading, render
 from adapters.discord.blocks import Json
 from adapters.discord.choices import Look
 from bot.ask import Ask
-from bot.form import AnswerType
+from bot.form import AnswerType, Form
 from bot.labels import Labels
 from bot.view import View, texts_of, view_of
 from bot.walker import Answer
 from tests import strategies
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
+from tests.strategies import UNSEEN
 from tests.unit.adapters.discord import sight
-from tests.unit.adapters.discord.examples import large_forms, walked
+from tests.unit.adapters.discord.examples import ask_of, large_forms, question, walked
 
 LABELS = Labels()
 ASKS = walked(st.one_of(strategies.forms(), large_forms()))
@@ -61,6 +62,14 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
     shown = sight.squeezed("".join(seen))
     for words in said(view):
         assert sight.squeezed(words) in shown, words
+
+
+@MANY
+@given(UNSEEN.filter(lambda text: bool(text.strip())))
+def test_texts_that_cannot_be_seen_are_within_discords_rules_too(text: str) -> None:
+    view = view_of(ask_of(Form(questions=(question(AnswerType.TEXT, text=text[:20_000]),))))
+    assert check_message(render.message(view, LABELS)) == []
+    assert sight.squeezed(text[:20_000]) in sight.squeezed("".join(full_text(view, Verb.FULL)))
 
 
 @MANY

@@ -12,6 +12,7 @@ from adapters.discord.text import code_block, fit, inert, pieces, share, shorten
 from adapters.plain import visible
 from adapters.texts import units
 from tests.fakes.discord.markdown import to_html
+from tests.strategies import UNSEEN
 from tests.unit.adapters.discord.sight import unescaped
 
 ANY = st.text(max_size=80)
@@ -57,10 +58,28 @@ def test_pieces_together_are_the_text(text: str) -> None:
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text * 30))
 
 
-def test_a_code_block_cannot_be_left() -> None:
-    shown, left_out = code_block("a ``` b", 100)
+@given(UNSEEN)
+def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) -> None:
+    made = pieces(text)
+    assert all(units(piece) <= 2_000 for piece in made)
+    together = "".join(unescaped(piece) for piece in made)
+    assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text))
+
+
+@pytest.mark.parametrize("run", ["`" * count for count in range(1, 10)])
+@pytest.mark.parametrize(
+    "text", ["{} [x](https://evil.example)", "[x](https://evil.example) {}", "a{}b"]
+)
+def test_a_code_block_cannot_be_left(text: str, run: str) -> None:
+    text = text.format(run)
+    shown, left_out = code_block(text, 100)
     assert shown.count("```") == 2
+    assert "href" not in to_html(shown)
+    assert shown[4:-4].replace("\u200b", "") == text
     assert not left_out
+
+
+def test_a_code_block_is_shortened_to_its_room() -> None:
     assert code_block("x" * 200, 100)[1]
     assert len(code_block("x" * 200, 100)[0]) <= 100
 

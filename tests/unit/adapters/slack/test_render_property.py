@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from adapters.controls import Control, Verb, decode
 from adapters.plain import visible
 from adapters.slack import modals, reading
-from adapters.slack.blocks import Block
+from adapters.slack.blocks import Block, sections
 from adapters.slack.render import render
 from bot.ask import Ask
 from bot.labels import Labels
@@ -18,6 +18,7 @@ from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import Problem
 from tests.fakes.slack.sight import look
 from tests.fakes.slack.workspace import Message, Snapshot
+from tests.strategies import UNSEEN
 from tests.unit.adapters.slack.asks import big_asks
 
 LABELS = Labels()
@@ -107,6 +108,12 @@ def squeezed(text: str) -> str:
 
 
 @settings(max_examples=settings().max_examples // 2)
+@given(UNSEEN)
+def test_what_cannot_be_seen_is_shown_in_full_like_any_other_text(text: str) -> None:
+    shown = "".join(str(each["text"]["text"]) for each in json.loads(json.dumps(sections(text))))
+    assert "".join(shown.split()) == "".join(visible(text).split())
+
+
 @given(big_asks())
 def test_nothing_in_a_message_reaches_or_misleads_anybody(ask: Ask) -> None:
     message = render(view_of(ask), LABELS)
