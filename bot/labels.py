@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Iterable
+from string import Formatter
+
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 
 class Labels(BaseModel):
-    """The words of controls, headings and notes. ``{…}`` in a word is filled in where it is used."""
+    """The words of controls, headings and notes. ``{…}`` in a word is filled in where it is used.
+
+    No label is blank, and none has a place to be filled in that its English words do not have:
+    where it is shown, at an ask, would be too late to say so.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -120,3 +127,35 @@ class Labels(BaseModel):
     try_again: str = "Answerback could not save that just now. Nothing was lost: please try again."
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has been handed on to {where}."
+
+    @field_validator("*")
+    @classmethod
+    def _can_be_shown(cls, words: str, info: ValidationInfo) -> str:
+        if not words.strip():
+            raise ValueError("no label may be blank: give it words, or leave it out")
+        known = _places(cls.model_fields[info.field_name or ""].default)
+        try:
+            strange = sorted(_places(words) - known)
+        except ValueError:
+            if not known:
+                return words  # nothing is filled in: a brace is a brace
+            raise ValueError(
+                "it has a brace without its other one; write {{ or }} for a brace itself"
+            ) from None
+        if strange:
+            may = f"only {_listed(known)} can stand in it" if known else "nothing is filled in here"
+            raise ValueError(f"it holds {_listed(strange)}, and {may}")
+        return words
+
+
+def _places(words: str) -> set[str]:
+    """What stands in the braces of a word; raises ValueError where they do not match."""
+    return {
+        name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+        for _, name, spec, conversion in Formatter().parse(words)
+        if name is not None
+    }
+
+
+def _listed(places: Iterable[str]) -> str:
+    return " and ".join(f"{{{place}}}" for place in sorted(places))

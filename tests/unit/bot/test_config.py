@@ -10,6 +10,7 @@ from bot.config import Settings, is_loopback
 from bot.config_file import CUSTOMARY, keys, load
 from bot.configured import routes_of
 from bot.errors import ConfigError
+from bot.labels import Labels
 
 HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8
@@ -212,6 +213,13 @@ def revealed(settings: Settings, table: str, key: str) -> str:
         ("[routes.a]\nto = 'web'\nresponder = 'U1'", "did you mean routes.a.responders?"),
         ("[agents.a]\ntokenhash = 'x'", "did you mean agents.a.token_hash?"),
         ("[labels]\nbck = 'x'", "did you mean labels.back?"),
+        ("[labels]\nreply = ' '", "labels.reply: no label may be blank"),
+        ("[labels]\nasks = '{who} asks'", "labels.asks: it holds {who}, and only {label} can"),
+        ("[labels]\nasks = '{} asks'", "labels.asks: it holds {}, and only {label} can"),
+        ("[labels]\nasks = '{label:d} asks'", "it holds {label:d}, and only {label} can"),
+        ("[labels]\nasks = '{label asks'", "labels.asks: it has a brace without its other one"),
+        ("[labels]\nback = '{label}'", "labels.back: it holds {label}, and nothing is filled in"),
+        ("[labels]\npage_of = '{n}/{page}'", "holds {n}, and only {page} and {pages} can stand"),
         ("[tools.x.questions.y]\nanswr = 1", "did you mean tools.x.questions.y.answer?"),
         ("[agents.a]\nrole = 'agent'", "agents.a.token_hash is missing"),
         ("[server]\nport = 70000", "server.port: "),
@@ -234,6 +242,12 @@ def revealed(settings: Settings, table: str, key: str) -> str:
 )
 def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path, text: str, words: str) -> None:
     assert words in refused(tmp_path, text)
+
+
+def test_a_label_may_leave_out_what_would_be_filled_in_or_hold_braces_of_its_own() -> None:
+    labels = Labels(asks="Asks", page_of="{{{pages}}}", back=":-{", by="{name}")
+    assert labels.page_of.format(page=1, pages=2) == "{2}"
+    assert labels.back == ":-{"
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
