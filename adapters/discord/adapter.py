@@ -18,7 +18,7 @@ from adapters.discord import notes
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels
-from adapters.discord.errors import Code
+from adapters.discord.errors import TOKEN_REFUSED, Code
 from adapters.discord.front import PATH, Front
 from adapters.discord.inbound import Inbound, Reply, private
 from adapters.discord.parse import SURFACE
@@ -26,7 +26,7 @@ from adapters.discord.posting import Posting, Save
 from adapters.discord.sockets import Gateway, Shards
 from adapters.discord.typed import Listener
 from bot.ask import Ask, Destination
-from bot.errors import PlatformError, UnauthorizedError
+from bot.errors import PlatformError
 from bot.labels import Labels
 from bot.ports import Asks, Later, Shown
 from bot.walker import Person
@@ -219,12 +219,13 @@ class DiscordSurface:
         """Learns who we are, by which the token is tried as well."""
         try:
             me = await self.calls.get("/users/@me")
-        except UnauthorizedError as error:
-            self._refused = str(error)
-            logger.warning(
-                "Discord refuses the token: %s", error, extra={"action": "token_refused"}
-            )
         except PlatformError as error:
+            if error.code == TOKEN_REFUSED:
+                self._refused = str(error)
+                logger.warning(
+                    "Discord refuses the token: %s", error, extra={"action": "token_refused"}
+                )
+                return
             logger.warning("Discord did not answer: %s", error, extra={"action": "start_late"})
             self._introducing = asyncio.create_task(self._introduce_later())
         else:

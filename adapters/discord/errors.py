@@ -51,6 +51,8 @@ class Code(IntEnum):
     LINK_FILTERED = 240000
 
 
+TOKEN_REFUSED: Final = "401"
+"""The code of an error that says that the bot token is not valid."""
 LIMIT_PAUSE: Final = 5.0
 """Seconds to wait where Discord limits us and does not say for how long."""
 _LIMITS: Final = frozenset(
@@ -87,7 +89,18 @@ _ADVICE: Final[dict[int, tuple[type[PlatformError], str]]] = {
         RefusedError,
         "the server's AutoMod blocked the text: let the app's role pass its rules",
     ),
-    Code.LINK_FILTERED: (RefusedError, "Discord's link filter blocked the text"),
+    Code.LINK_FILTERED: (
+        RefusedError,
+        "Discord's filter of harmful links blocked the text: ask again without its links",
+    ),
+    Code.THREAD_ARCHIVED: (
+        RefusedError,
+        "the thread is archived, and opening it did not last: open it in Discord, or ask elsewhere",
+    ),
+    Code.TOO_MANY_THREADS: (
+        RefusedError,
+        "the server has as many active threads as it may: close some, or ask in a channel that is no forum",
+    ),
     Code.BAD_USER_AGENT: (UnauthorizedError, "Discord does not take our User-Agent"),
 }
 
@@ -118,7 +131,10 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
         words = (
             "the bot token is not valid: set discord.bot_token to the one of the portal's Bot page"
         )
-        return UnauthorizedError(f"Discord refused {what}: {words}.", code=name)
+        return UnauthorizedError(f"Discord refused {what}: {words}.", code=TOKEN_REFUSED)
+    if status == 403 and not answer:
+        words = "something on the way there, such as a proxy or Cloudflare, refused it"
+        return UnavailableError(f"Discord did not answer {what}: {words}.", code=name)
     if status >= 500 or number == Code.OVERLOADED:
         return UnavailableError(f"Discord is out of order: {what} got {said}.", code=name)
     kinds: dict[int, type[PlatformError]] = {403: UnauthorizedError, 404: GoneError}

@@ -14,12 +14,13 @@ from tests.unit.adapters.discord.rig import surface_in_front_of
 ME = "GET /users/@me"
 
 
+@pytest.mark.parametrize("status", [403, 500])
 async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(adapter, "_INTRODUCE_AGAIN", 0.01)
     async with FakeDiscord() as discord:
-        discord.faults.server_error(ME, times=1_000)
+        discord.faults.server_error(ME, status=status, times=1_000)
         up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):
             before = discord.faults.count(ME)
