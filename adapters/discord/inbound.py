@@ -23,6 +23,7 @@ from adapters.discord.choices import Look
 from adapters.discord.forms import Sheet
 from adapters.discord.parse import Interaction, Kind
 from adapters.discord.text import inert
+from adapters.discord.ticks import Ticks
 from bot.ask import Ask
 from bot.errors import Problem, StoreError
 from bot.form import AnswerType
@@ -34,6 +35,8 @@ from bot.walker import Action, Answer, Back, Edit, EndTurn, Submit
 logger = logging.getLogger(__name__)
 
 _OPENS: Final = frozenset({Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.SEARCH})
+_TICKING: Final = frozenset({Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH})
+"""What reads or changes ticks, where there are any."""
 _IMPOSSIBLE: Final = Edit(question_id="")
 """An action that no walk takes: what a control of another revision stands for."""
 
@@ -69,10 +72,11 @@ class Inbound:
     def __init__(self, asks: Asks, labels: Labels) -> None:
         self._asks = asks
         self._labels = labels
+        self._ticks = Ticks(asks)
 
     async def ticks(self, ask: Ask) -> tuple[int, ...] | None:
         """What is ticked in the menu of an ask's multi-select now; None: what its prefill has ticked."""
-        chosen, _ = await _ticked(self._asks, ask)
+        chosen, _ = await self._ticks.of(ask)
         return chosen
 
     async def answer(self, body: Mapping[str, JsonValue]) -> Reply:
@@ -94,10 +98,10 @@ class Inbound:
                     delivery=used.delivery,
                 )
                 return acted(told, used, self._labels)
-            ask = await self._asks.get(used.control.ask_id)
-            if ask is None:
-                return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
-            return await _Click(self._asks, self._labels, used, used.control, ask).answered()
+            if used.control.verb in _TICKING:
+                async with self._ticks.turn(used.control.ask_id):
+                    return await self._answered(used, used.control)
+            return await self._answered(used, used.control)
         except StoreError as error:
             extra = {"action": "click_unsaved", "ask_id": _ask_id(used)}
             logger.warning("A click could not be saved: %s", error, extra=extra)
@@ -105,6 +109,12 @@ class Inbound:
             extra = {"action": "interaction_failed", "ask_id": _ask_id(used)}
             logger.exception("An interaction failed", extra=extra)
         return private(self._unsaved(used))
+
+    async def _answered(self, used: Interaction, control: Control) -> Reply:
+        ask = await self._asks.get(control.ask_id)
+        if ask is None:
+            return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
+        return await _Click(self._asks, self._ticks, self._labels, used, control, ask).answered()
 
     def _unsaved(self, used: Interaction | None) -> Json:
         again = typed = ""
@@ -125,9 +135,16 @@ class _Click:
     """One interaction with the ask it is about."""
 
     def __init__(
-        self, asks: Asks, labels: Labels, used: Interaction, control: Control, ask: Ask
+        self,
+        asks: Asks,
+        ticks: Ticks,
+        labels: Labels,
+        used: Interaction,
+        control: Control,
+        ask: Ask,
     ) -> None:
         self._asks = asks
+        self._ticks = ticks
         self._labels = labels
         self._used = used
         self._control = control
@@ -305,14 +322,13 @@ class _Click:
         prompt = self._view.prompt
         if prompt is None:
             return self._refused(Why.NOT_FOUND)
-        before, _ = await _ticked(self._asks, self._ask)
+        before, _ = await self._ticks.of(self._ask)
         offered = {int(v) for v in self._used.offered if v.isascii() and v.isdigit()}
         picked = {int(v) for v in self._used.values if v.isascii() and v.isdigit()}
         kept = set(choices.ticked(prompt, Look(chosen=before))) - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in kept | picked)
-        by = self._used.actor.person.user_id
-        await self._asks.save_draft(_ticks_key(self._ask), {"chosen": [*chosen], "by": by})
+        await self._ticks.keep(self._ask, chosen, self._used.actor.person.user_id)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
         return self._turned(Look(self._number() or 0, chosen, found))
 
@@ -320,7 +336,7 @@ class _Click:
         prompt = self._view.prompt
         if prompt is None:
             return self._refused(Why.NOT_FOUND)
-        chosen, by = await _ticked(self._asks, self._ask)
+        chosen, by = await self._ticks.of(self._ask)
         ticked = choices.ticked(prompt, Look(chosen=chosen))
         seen = self._control.argument == choices.digest(ticked)
         if not seen and by != self._used.actor.person.user_id:
@@ -328,7 +344,7 @@ class _Click:
         return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
 
     async def _look(self, look: Look) -> Reply:
-        chosen, _ = await _ticked(self._asks, self._ask) if self._is_several() else (None, "")
+        chosen, _ = await self._ticks.of(self._ask) if self._is_several() else (None, "")
         return self._turned(Look(look.page, chosen, look.found))
 
     async def _search(self, words: str) -> Reply:
@@ -376,16 +392,3 @@ def _told(message: Json, used: Interaction) -> Reply:
 
 def _update(message: Json, shown: Ask | None = None) -> Reply:
     return Reply({"type": int(Callback.UPDATE), "data": message}, shown)
-
-
-def _ticks_key(ask: Ask) -> str:
-    return f"{ask.id}:{ask.revision}:ticks"
-
-
-async def _ticked(asks: Asks, ask: Ask) -> tuple[tuple[int, ...] | None, str]:
-    """What is ticked and by whom, as far as anybody has changed it."""
-    kept = await asks.draft(_ticks_key(ask))
-    chosen = kept.get("chosen") if isinstance(kept, dict) else None
-    if not isinstance(kept, dict) or not isinstance(chosen, list):
-        return None, ""
-    return tuple(i for i in chosen if isinstance(i, int)), str(kept.get("by"))

@@ -139,6 +139,17 @@ async def test_ticks_are_kept_over_pages_and_search_and_handed_in_as_seen(up: Ri
     assert stored.walk.answers[0].value == ["number 3", "number 30", "number 31", "number 59"]
 
 
+async def test_submit_pressed_right_after_ticking_hands_in_the_new_ticks(up: Rig) -> None:
+    ask = await posted(up, [{**MANY[0], "options": ["a", "b", "c"]}, QUESTIONS[1]])
+    seen = up.ann.copy(up.ann.latest(up.channel).message)
+    ticking = await up.ann.choose(None, ["a", "b"], on=seen, wait=False)
+    submitting = await up.ann.click("Submit", on=seen, wait=False)
+    await asyncio.gather(up.ann.ended(ticking), up.ann.ended(submitting))
+    assert ticking.answered
+    assert submitting.answered
+    assert [given.value for given in (await up.shown(ask)).walk.answers] == [["a", "b"]]
+
+
 async def test_submit_never_hands_in_what_somebody_else_ticked_unseen(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, MANY, responders="anyone")
