@@ -123,7 +123,7 @@ class Labels(BaseModel):
     not_found: str = "Answerback does not know this question any more. Nothing was changed."
     choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
     press_again: str = "That could not be opened just now: please press it again."
-    which_one: str = "Several questions are open here. Reply in the thread of the one you mean."
+    which_one: str = "Several questions are open here. Reply to the one you mean."
     try_again: str = "Answerback could not save that just now. Nothing was lost: please try again."
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has been handed on to {where}."

@@ -97,7 +97,7 @@ class DiscordSurface:
         """See `bot.ports.Surface.start`."""
         self._asks = asks
         self._inbound = Inbound(asks, self._labels)
-        self._listener = Listener(asks, self.calls, self._channels)
+        self._listener = Listener(asks, self.calls, self._channels, self._labels)
         await self._introduce()
         if self._gateway is not None and self._refused is None:
             await self._gateway.start()

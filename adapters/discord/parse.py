@@ -6,6 +6,7 @@ https://docs.discord.com/developers/resources/message#message-object
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -65,6 +66,17 @@ class Interaction(NamedTuple):
         return f"discord:interaction:{self.id}"
 
 
+class Replied(NamedTuple):
+    """The message of the bot's that somebody replied to, or the one that it points at, as a reminder does."""
+
+    channel_id: str
+    id: str
+    shown: bool = False
+    """Whether Discord showed us that message, so that ``ask_id`` is known."""
+    ask_id: str | None = None
+    """The ask whose controls it has."""
+
+
 class Typed(NamedTuple):
     """A message that somebody wrote."""
 
@@ -73,8 +85,11 @@ class Typed(NamedTuple):
     guild_id: str | None
     actor: Actor
     text: str
-    reply_to: str | None
+    replied: Replied | None
+    """None where it is no reply, or one to what somebody else wrote."""
     mentioned: frozenset[str]
+    in_thread: bool
+    """Whether it is known to stand in a thread."""
 
     @property
     def delivery(self) -> str:
@@ -110,6 +125,7 @@ class _Click(TypedDict, total=False):
     data: dict[Literal["custom_id", "component_type", "id"], Any]
 
 
+_LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d{1,20})$", re.ASCII)
 _CLICK: Final = TypeAdapter(_Click).validator
 """What `interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
 
@@ -176,9 +192,27 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
         guild_id=_text(body.get("guild_id")),
         actor=actor,
         text=text.strip(),
-        reply_to=_text(_object(body.get("message_reference")).get("message_id")),
+        replied=_replied(body, str(body["channel_id"]), bot_id),
         mentioned=frozenset(str(_object(each).get("id")) for each in listed),
+        in_thread="position" in body,
     )
+
+
+def shown_in(message: Mapping[str, JsonValue]) -> str | None:
+    """The id of the ask whose live message this is, by its controls."""
+    found = (decode(part.get("custom_id")) for part in c.walk(message.get("components")))
+    return next((control.ask_id for control in found if control is not None), None)
+
+
+def _replied(body: Mapping[str, JsonValue], channel_id: str, bot_id: str) -> Replied | None:
+    number = _text(_object(body.get("message_reference")).get("message_id"))
+    message = _object(body.get("referenced_message"))
+    if number is None or _object(message.get("author")).get("id") not in {None, bot_id}:
+        return None
+    link = _LINK.search(str(message.get("content") or ""))
+    if link is not None:
+        return Replied(link[1], link[2])
+    return Replied(channel_id, number, bool(message), shown_in(message))
 
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:

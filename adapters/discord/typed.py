@@ -1,42 +1,48 @@
 """Typed messages: which of them are meant for an ask, and what becomes of them.
 
-Any message in a thread that the ask's own prompt started or in a direct message is; elsewhere only
-one that mentions the bot or replies to the prompt. Everything else is left alone.
+A reply to a live message or to a reminder is, and any message in a thread that the ask's own prompt
+started or in a direct message; elsewhere only one that mentions the bot. Everything else is left alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
-
-from pydantic import JsonValue
 
 from adapters.discord import parse
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind
-from adapters.discord.parse import SURFACE, Typed
+from adapters.discord.parse import SURFACE, Replied, Typed
+from adapters.discord.text import inert
 from bot.ask import Ask
-from bot.errors import PlatformError, StoreError
+from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
+from bot.labels import Labels
 from bot.ports import Acted, Asks, Rejected, Why
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 TAKEN: Final = "✅"
 UNFIT: Final = "❌"
+_PAUSES: Final = (0.25, 1.0, 3.0)
+"""Seconds before each further try of what failed and may not fail again."""
+_LONGEST_PAUSE: Final = 10.0
 
 
 class Listener:
     """Takes in messages as the gateway brings them."""
 
-    def __init__(self, asks: Asks, calls: Calls, channels: Channels) -> None:
+    def __init__(self, asks: Asks, calls: Calls, channels: Channels, labels: Labels) -> None:
         self._asks = asks
         self._calls = calls
         self._channels = channels
+        self._labels = labels
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def heard(self, body: Json, bot_id: str) -> None:
@@ -52,52 +58,83 @@ class Listener:
 
     async def _take(self, typed: Typed, bot_id: str) -> str | None:
         try:
-            ask = await self._meant(typed, bot_id)
-            if ask is None:
-                return None
-            told = await self._asks.typed(ask.id, typed.text, typed.actor, delivery=typed.delivery)
+            return await _insisting(lambda: self._taken(typed, bot_id))
         except (PlatformError, StoreError) as error:
             extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
             logger.warning("A typed message could not be taken: %s", error, extra=extra)
+        addressed = typed.guild_id is None or typed.replied or bot_id in typed.mentioned
+        return UNFIT if addressed or typed.in_thread else None
+
+    async def _taken(self, typed: Typed, bot_id: str) -> str | None:
+        meant = await self._meant(typed, bot_id)
+        if len(meant) > 1:
+            await self._ask_which(typed)
             return None
+        if not meant:
+            # Who replies to the app alone with it means the app, and learns that it was in vain.
+            return UNFIT if typed.replied and typed.guild_id is None else None
+        told = await self._asks.typed(meant[0].id, typed.text, typed.actor, delivery=typed.delivery)
         if isinstance(told, Acted):
             return TAKEN
         return UNFIT if isinstance(told, Rejected) and told.why is Why.INVALID else None
 
-    async def _meant(self, typed: Typed, bot_id: str) -> Ask | None:
+    async def _meant(self, typed: Typed, bot_id: str) -> Sequence[Ask]:
+        """The asks that a message may be meant for: it is taken where there is one alone."""
+        if typed.replied is not None:
+            ask = await self._shown_at(typed.replied)
+            return [ask] if ask else []
         if typed.guild_id is None:
-            found = await self._asks.open_in(SURFACE, typed.channel_id, None)
-            return _replied_to(found, typed) or (found[0] if found else None)
+            return await self._asks.open_in(SURFACE, typed.channel_id, None)
+        called = bot_id in typed.mentioned
         place = await self._channels.place(typed.channel_id)
         if place.kind is Kind.THREAD:
             found = await self._asks.open_in(SURFACE, place.parent or "", typed.channel_id)
-        elif typed.reply_to is not None or bot_id in typed.mentioned:
-            found = await self._asks.open_in(SURFACE, typed.channel_id, None)
-        else:
-            return None
-        if (replied := _replied_to(found, typed)) is not None:
-            return replied
-        for ask in found:
-            own = _message_id(ask) == typed.channel_id
-            here = place.kind is Kind.THREAD or (ask.thread is not None and ask.thread.id is None)
-            if own or (bot_id in typed.mentioned and here):
-                return ask
-        return None
+            return [ask for ask in found if called or _message_id(ask) == typed.channel_id]
+        if not called:
+            return []
+        found = await self._asks.open_in(SURFACE, typed.channel_id, None)
+        return [ask for ask in found if ask.thread is not None and ask.thread.id is None]
+
+    async def _shown_at(self, replied: Replied) -> Ask | None:
+        """The open ask whose live message somebody replied to, however many are open there."""
+        ask_id = replied.ask_id
+        if not replied.shown:
+            path = f"/channels/{replied.channel_id}/messages/{replied.id}"
+            message = await self._calls.get(path)
+            ask_id = parse.shown_in(message) if isinstance(message, dict) else None
+        ask = await self._asks.get(ask_id) if ask_id else None
+        return ask if ask and ask.open and _message_id(ask) == replied.id else None
+
+    async def _ask_which(self, typed: Typed) -> None:
+        body: Json = {
+            "content": inert(self._labels.which_one),
+            "message_reference": {"message_id": typed.id, "fail_if_not_exists": False},
+            "allowed_mentions": {"parse": []},
+            "nonce": typed.id,
+            "enforce_nonce": True,
+        }
+        await self._calls.request("POST", f"/channels/{typed.channel_id}/messages", body)
 
     async def _mark(self, typed: Typed, emoji: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
         try:
-            await self._calls.request("PUT", path)
+            await _insisting(lambda: self._calls.request("PUT", path))
         except PlatformError as error:
             extra = {"action": "mark_missing", "code": error.code}
-            logger.info("A message that was taken could not be marked: %s", error, extra=extra)
+            logger.info("A message could not be marked: %s", error, extra=extra)
 
 
-def _replied_to(found: Sequence[Ask], typed: Typed) -> Ask | None:
-    if typed.reply_to is None:
-        return None
-    return next((ask for ask in found if _message_id(ask) == typed.reply_to), None)
+async def _insisting(work: Callable[[], Awaitable[T]]) -> T:
+    """What ``work`` gives, tried again a few times while Discord or the database cannot be had."""
+    for pause in _PAUSES:
+        try:
+            return await work()
+        except RateLimitedError as error:
+            await asyncio.sleep(max(pause, min(error.retry_after, _LONGEST_PAUSE)))
+        except (UnavailableError, StoreError):
+            await asyncio.sleep(pause)
+    return await work()
 
 
-def _message_id(ask: Ask) -> JsonValue:
+def _message_id(ask: Ask) -> object:
     return (ask.message or {}).get("id")

@@ -228,6 +228,8 @@ def message_json(world: World, message: Message, *, nested: bool = False) -> Pay
         "pinned": False,
         "tts": False,
     }
+    if channel.is_thread:
+        body["position"] = len(channel.messages)
     if message.nonce is not None:
         body["nonce"] = message.nonce
     if message.reactions:
