@@ -20,6 +20,7 @@ from pydantic_core import to_json
 from adapters.discord.blocks import Json
 from adapters.discord.inbound import Callback
 from adapters.discord.parse import Kind, read
+from adapters.unreadable import unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,10 @@ class Front:
 
     async def handle(self, request: web.Request) -> web.Response:
         """One POST: 401 unless Discord signed it just now."""
-        raw = await request.read()  # as much as the listener takes, else a 413
+        try:
+            raw = await request.read()  # as much as the listener takes, else a 413
+        except web.RequestPayloadError:
+            return unreadable(request)
         headers = request.headers
         if not self._is_signed(headers.get(_SIGNATURE, ""), headers.get(_TIMESTAMP, ""), raw):
             return web.Response(status=401, text="invalid request signature")

@@ -19,6 +19,7 @@ from slack_bolt import BoltResponse
 from yarl import URL
 
 from adapters.slack import limits
+from adapters.unreadable import unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +46,12 @@ class Front:
         """POST /slack/events: events and interactivity alike."""
         if (request.content_length or 0) > MAX_BODY:
             return web.Response(status=413, text="the body is too large")
-        body = await request.content.read(MAX_BODY + 1)
-        while len(body) <= MAX_BODY and not request.content.at_eof():
-            body += await request.content.read(MAX_BODY + 1 - len(body))
+        try:
+            body = await request.content.read(MAX_BODY + 1)
+            while len(body) <= MAX_BODY and not request.content.at_eof():
+                body += await request.content.read(MAX_BODY + 1 - len(body))
+        except web.RequestPayloadError:
+            return unreadable(request)
         if len(body) > MAX_BODY:
             return web.Response(status=413, text="the body is too large")
         signature = request.headers.get("X-Slack-Signature", "")
