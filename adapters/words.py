@@ -70,6 +70,8 @@ def note(rejected: Rejected, view: View | None, labels: Labels, who: str) -> str
             return labels.not_found
         case Why.NOT_ALLOWED:
             return labels.not_allowed.format(who=who)
+        case Why.UNCHECKED:
+            return labels.unchecked
         case Why.ENDED:
             how = ending(view, labels) if view else ""
             by = view.outcome.ended_by if view and view.outcome else None

@@ -10,7 +10,7 @@ from functools import partial
 from bot import ask as asks
 from bot.ask import ANYONE, Ask
 from bot.commits import Commits
-from bot.errors import PlatformError, Problem
+from bot.errors import PlatformError, Problem, RateLimitedError, UnavailableError
 from bot.ports import Acted, Actor, Decision, Memory, Rejected, Why, Write
 from bot.view import can_remember
 from bot.walker import Action, Answer, Refused
@@ -54,7 +54,10 @@ class Acting:
                 return Acted(told.ask)
             if not isinstance(told, _NeedsGroups):
                 return told
-            actor = await self._with_groups(told.ask, actor, told.groups)
+            known = await self._with_groups(told.ask, actor, told.groups)
+            if known is None:
+                return Rejected(Why.UNCHECKED, told.ask)
+            actor = known
 
     def _decide(
         self,
@@ -102,8 +105,11 @@ class Acting:
             return None
         return frozenset() if actor.all_groups else groups - actor.groups_known
 
-    async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor:
-        """The actor with what the surface knows of these groups; a surface that cannot tell says no."""
+    async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
+        """The actor with what the surface knows of these groups; None where it will tell later.
+
+        A surface that is not there, or that may not tell, says no.
+        """
         surface = self._commits.surfaces.get(ask.destination.surface)
         found: frozenset[str] = frozenset()
         if surface is not None:
@@ -114,6 +120,8 @@ class Acting:
                 logger.warning(
                     "Whether somebody is in a group could not be found out: %s", error, extra=extra
                 )
+                if isinstance(error, (RateLimitedError, UnavailableError)):
+                    return None
         return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
 
 

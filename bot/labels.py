@@ -120,6 +120,10 @@ class Labels(BaseModel):
     )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
+    unchecked: str = (
+        "Answerback could not find out just now whether you may answer here. Nothing was changed:"
+        " please try again."
+    )
     not_found: str = "Answerback does not know this question any more. Nothing was changed."
     choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
     press_again: str = "That could not be opened just now: please press it again."

@@ -50,6 +50,8 @@ class Why(StrEnum):
 
     NOT_FOUND = "not_found"
     NOT_ALLOWED = "not_allowed"
+    UNCHECKED = "unchecked"
+    """Whether this person may act could not be found out now."""
     STALE = "stale"
     ENDED = "ended"
     INVALID = "invalid"

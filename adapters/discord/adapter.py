@@ -18,8 +18,9 @@ from adapters.discord import notes
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels
-from adapters.discord.errors import TOKEN_REFUSED, Code
+from adapters.discord.errors import TOKEN_REFUSED
 from adapters.discord.front import PATH, Front
+from adapters.discord.groups import Groups
 from adapters.discord.inbound import Inbound, Reply, private
 from adapters.discord.parse import SURFACE
 from adapters.discord.posting import Posting, Save
@@ -35,7 +36,6 @@ logger = logging.getLogger(__name__)
 
 _STOP_WITHIN: Final = 5.0
 _INTRODUCE_AGAIN: Final = 2.0
-_NO_MEMBER: Final = frozenset({str(int(Code.UNKNOWN_MEMBER)), str(int(Code.UNKNOWN_USER))})
 
 
 class DiscordSurface:
@@ -74,6 +74,7 @@ class DiscordSurface:
         self._labels = labels
         self._responders = responders
         self._channels = Channels(self.calls)
+        self._groups = Groups(self.calls)
         self._posting = Posting(self.calls, self._channels, labels, self._ticks, confirm_after)
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
@@ -112,6 +113,7 @@ class DiscordSurface:
             await asyncio.wait(self._tasks, timeout=_STOP_WITHIN)
         for task in self._tasks:
             task.cancel()
+        await self._groups.stop()
 
     def ready(self) -> str | None:
         """See `bot.ports.Surface.ready`."""
@@ -140,21 +142,8 @@ class DiscordSurface:
         await self._posting.moved(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """Asks every server for the person's roles; Discord tells them itself wherever somebody acts in one."""
-        found: set[str] = set()
-        guilds = await self.calls.get("/users/@me/guilds")
-        for guild in guilds if isinstance(guilds, list) else []:
-            number = guild.get("id") if isinstance(guild, dict) else None
-            try:
-                member = await self.calls.get(f"/guilds/{number}/members/{person.user_id}")
-            except PlatformError as error:
-                if error.code not in _NO_MEMBER:
-                    raise
-                continue
-            roles = member.get("roles") if isinstance(member, dict) else None
-            found |= {str(role) for role in roles} if isinstance(roles, list) else set()
-            found |= {str(number)}
-        return groups & found
+        """See `bot.ports.Surface.groups_of`."""
+        return await self._groups.of(person.user_id, groups)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `bot.ports.Surface.default_responders`."""

@@ -76,7 +76,8 @@ class Listener:
         told = await self._asks.typed(meant[0].id, typed.text, typed.actor, delivery=typed.delivery)
         if isinstance(told, Acted):
             return TAKEN
-        return UNFIT if isinstance(told, Rejected) and told.why is Why.INVALID else None
+        unfit = isinstance(told, Rejected) and told.why in {Why.INVALID, Why.UNCHECKED}
+        return UNFIT if unfit else None
 
     async def _meant(self, typed: Typed, bot_id: str) -> Sequence[Ask]:
         """The asks that a message may be meant for: it is taken where there is one alone."""

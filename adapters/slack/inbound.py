@@ -7,6 +7,7 @@ notes are told after it.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,11 +20,13 @@ from adapters.slack.notes import Later, Notes
 from adapters.slack.parse import Click, Submission, Where, Words, chosen, parse
 from adapters.slack.posting import Ref, mention
 from bot.ask import Ask
-from bot.errors import PlatformError, StoreError
+from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from bot.labels import Labels
 from bot.ports import Acted, Actor, Asks, Rejected, Surface, Why
 from bot.view import View, view_of
 from bot.walker import Action, Answer, Back, Edit, EndTurn, Person, Submit
+
+logger = logging.getLogger(__name__)
 
 _OPENING: Final = frozenset(
     {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.CHOOSE, Verb.FULL, Verb.PREVIEW}
@@ -145,8 +148,14 @@ class Inbound:
             return None
         if not ask.open:
             return Rejected(Why.ENDED, ask)
-        if control.verb not in _READING and await self._is_stranger(ask, click.person):
-            return Rejected(Why.NOT_ALLOWED, ask)
+        try:
+            if control.verb not in _READING and await self._is_stranger(ask, click.person):
+                return Rejected(Why.NOT_ALLOWED, ask)
+        except PlatformError as error:
+            extra = {"action": "groups_unknown", "ask_id": ask.id, "code": error.code}
+            logger.warning("Who is in a user group is not known: %s", error, extra=extra)
+            later = isinstance(error, (RateLimitedError, UnavailableError))
+            return Rejected(Why.UNCHECKED if later else Why.NOT_ALLOWED, ask)
         return None if ask.revision == control.revision else Rejected(Why.STALE, ask)
 
     async def _is_stranger(self, ask: Ask, person: Person) -> bool:

@@ -28,6 +28,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 _STATUS: Final = {
     Why.NOT_FOUND: 404,
     Why.NOT_ALLOWED: 403,
+    Why.UNCHECKED: 503,
     Why.STALE: 409,
     Why.ENDED: 410,
     Why.INVALID: 422,

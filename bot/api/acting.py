@@ -89,6 +89,9 @@ def _refused(done: Rejected, revision: int | None) -> web.Response:
             return ended(done.ask)
         case Why.NOT_ALLOWED:
             return problem(403, "Not a responder", "This person may not act on this ask.")
+        case Why.UNCHECKED:
+            words = "Whether this person may act could not be found out just now: try again."
+            return problem(503, "Not known now", words)
         case Why.INVALID | Why.NOT_FOUND:
             errors: list[JsonValue] = [one.model_dump() for one in done.problems]
             return problem(422, "Not an answer to this question", more={"errors": errors})

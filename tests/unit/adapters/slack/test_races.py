@@ -104,6 +104,18 @@ async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
     assert up.slack.count("usergroups.users.list") == 1
 
 
+async def test_while_a_group_cannot_be_looked_up_its_people_are_told_to_try_again(up: Rig) -> None:
+    up.slack.workspace.add_group("S0OPS", up.bob.id)
+    up.slack.faults.add("usergroups.users.list", status=500, times=None)
+    ask = await up.submit(NOTE, responders=["@S0OPS"])
+    await up.bob.click(up.live(ask), LABELS.end_turn)
+    await up.bob.click(up.live(ask), LABELS.answer)
+    assert await up.told(up.bob, 2) == [LABELS.unchecked] * 2
+    up.slack.faults.clear()
+    await up.bob.click(up.live(ask), LABELS.answer)
+    await up.bob.sees_modal()
+
+
 async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
     guest = up.slack.person("U0EVE", "eve", team="T0ELSE")
     up.slack.workspace.channels[CHANNEL].members.add(guest.id)

@@ -1,0 +1,76 @@
+"""Roles of people who act in direct messages, where Discord does not tell them with the click."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.discord import groups
+from bot.ask import Ask
+from bot.labels import Labels
+from tests.fakes.discord.person import Person
+from tests.unit.adapters.discord.rig import Rig, rig
+
+ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
+GUILDS, MEMBERS = "GET /users/@me/guilds", "GET /guilds/*/members/*"
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
+        yield made
+
+
+async def asked(up: Rig) -> tuple[Ask, Person]:
+    """An ask in the direct messages of somebody who may answer by a role of hers."""
+    role = up.discord.add_role(up.guild, "ops")
+    dora = up.discord.person("dora", up.guild, roles=(role,))
+    ask = await up.submit(ONE, to=f"discord:@{dora.id}", responders=[f"@{role.id}"])
+    return await up.shown(ask), dora
+
+
+async def test_the_servers_are_asked_together(up: Rig) -> None:
+    for _ in range(3):
+        up.discord.add_guild()
+    ask, dora = await asked(up)
+    held = up.discord.faults.hang(MEMBERS, times=4)
+    click = await dora.click("Yes", wait=False)
+    await dora.until(lambda: held.hits == 4)
+    held.release()
+    assert (await dora.ended(click)).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_who_cannot_be_looked_up_in_time_is_told_to_try_again_and_then_may(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "_WITHIN", 0.05)
+    ask, dora = await asked(up)
+    held = up.discord.faults.hang(GUILDS)
+    assert (await dora.click("Yes")).answered
+    assert dora.notes()[0].text == Labels().unchecked
+    held.release()
+    await up.discord.faults.called(MEMBERS)
+    assert (await dora.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+    assert up.discord.faults.count(GUILDS) == 1
+
+
+async def test_a_failure_is_no_refusal_and_is_not_remembered(up: Rig) -> None:
+    ask, dora = await asked(up)
+    up.discord.faults.server_error(MEMBERS)
+    assert (await dora.click("Yes")).answered
+    assert dora.notes()[0].text == Labels().unchecked
+    assert (await dora.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_who_has_no_such_role_may_not(up: Rig) -> None:
+    ask, dora = await asked(up)
+    up.guild.members[dora.id].clear()
+    assert (await dora.click("Yes")).answered
+    assert "may answer here" in dora.notes()[0].text
+    assert (await up.shown(ask)).open
