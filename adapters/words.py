@@ -58,12 +58,15 @@ def source_note(source: Source, labels: Labels) -> str | None:
     }.get(source)
 
 
-def note(rejected: Rejected, view: View | None, labels: Labels, who: str) -> str:
+def note(
+    rejected: Rejected, view: View | None, labels: Labels, who: str, reader: str | None = None
+) -> str:
     """What a person is privately told whose action changed nothing.
 
     Args:
         view: the view of ``rejected.ask``; None when there is none.
         who: the responders, as this surface names them.
+        reader: the id of the person who reads it: nobody is faster than themselves.
     """
     match rejected.why:
         case Why.NOT_FOUND:
@@ -79,8 +82,9 @@ def note(rejected: Rejected, view: View | None, labels: Labels, who: str) -> str
                 how=f"{how} {labels.by.format(name=name_of(by))}" if by else how
             )
         case Why.STALE:
-            if rejected.ask is not None and rejected.ask.acted_by is not None:
-                return labels.too_late.format(name=name_of(rejected.ask.acted_by))
+            by = rejected.ask.acted_by if rejected.ask else None
+            if by is not None and by.user_id != reader:
+                return labels.too_late.format(name=name_of(by))
             return labels.too_late_unknown
         case Why.INVALID:
             return "\n".join(problem.message for problem in rejected.problems)

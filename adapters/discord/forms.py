@@ -140,10 +140,14 @@ def read(
     return Answer(value=text)
 
 
-def words_of(sheet: Sheet, values: Values) -> str:
-    """What a person typed, to be given back where it could not be taken."""
-    texts = [value for slot in sheet.slots if isinstance(value := values.get(slot.name), str)]
-    return "\n".join(text for text in texts if text.strip())
+def words_of(values: Values) -> str:
+    """What a person typed, to be given back where it could not be taken; the parts of a divided text together."""
+    typed: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, str):
+            field = name.partition(".")[0]
+            typed[field] = typed.get(field, "") + value
+    return "\n".join(text for text in typed.values() if text.strip())
 
 
 def needs_full(prompt: Prompt) -> bool:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from adapters import people
 from adapters.controls import Control, Verb, encode
-from adapters.discord import choices, forms, limits, modals, notes, parse, reading, render
+from adapters.discord import actions, choices, forms, limits, modals, notes, parse, reading, render
 from adapters.discord.blocks import Json
 from adapters.discord.choices import Look
 from adapters.discord.forms import Sheet
@@ -26,7 +26,6 @@ from adapters.discord.text import inert
 from adapters.discord.ticks import Ticks
 from bot.ask import Ask
 from bot.errors import Problem, StoreError
-from bot.form import AnswerType
 from bot.labels import Labels
 from bot.ports import Acted, Actor, Asks, Rejected, Why
 from bot.view import view_of
@@ -123,7 +122,7 @@ class Inbound:
             picked = used.values[0] if len(used.values) == 1 else ""
             if verb is Verb.CHOOSE and picked.isascii() and picked.isdigit():
                 again = encode(ask_id, revision, Verb.ANSWER, picked)
-            typed = "\n".join(v for v in used.inputs.values() if isinstance(v, str))
+            typed = forms.words_of(used.inputs)
         return notes.retry(self._labels.try_again, again, self._labels, typed)
 
 
@@ -156,88 +155,59 @@ class _Click:
         """What this interaction leads to."""
         verb = self._control.verb
         if verb in {Verb.FULL, Verb.PREVIEW}:
-            number = self._number()
-            return self._private(reading.page(self._view, verb, number or 0, self._labels))
-        action = self._action()
+            return await self._read()
+        action = actions.action_of(self._used, self._control, self._ask, self._view)
         if action is not None:
             return await self._act(action)
-        typed = self._typed()
         if self._ask.open and people.is_stranger(self._ask, self._actor):
-            return self._refused(Why.NOT_ALLOWED, typed)
+            return await self._refused(Why.NOT_ALLOWED)
         if not self._ask.open or self._control.revision != self._ask.revision:
-            return await self._act(
-                _IMPOSSIBLE, typed
-            )  # the service says why, or that it was a repeat
+            return await self._act(_IMPOSSIBLE)  # the service says why, or that it was a repeat
         if self._used.kind == Kind.MODAL_SUBMIT:
             return await self._entered()
         if verb in _OPENS:
-            return await self._open(self._number() or 0)
+            return await self._open(actions.number(self._control) or 0)
         return await self._turned_or_taken()
+
+    async def _read(self) -> Reply:
+        """A page of what a message of ours has not shown, or of what this person had entered."""
+        entry, _, page = self._control.argument.partition(".")
+        if entry not in _OPENS:
+            number = actions.number(self._control) or 0
+            return self._private(reading.page(self._view, self._control.verb, number, self._labels))
+        of = self._control._replace(verb=Verb(entry))
+        entered = notes.Entered(forms.words_of(await self._draft(of.verb)), of)
+        return self._private(notes.given_back(entered, actions.digits(page) or 0, self._labels))
 
     async def _turned_or_taken(self) -> Reply:
         match self._control.verb:
-            case Verb.CHOOSE if self._is_several():
+            case Verb.CHOOSE if actions.is_several(self._view):
                 return await self._tick()
-            case Verb.TAKE if self._is_several():
+            case Verb.TAKE if actions.is_several(self._view):
                 return await self._take()
             case Verb.PAGE:
-                return await self._look(Look(page=self._number() or 0))
+                return await self._look(Look(page=actions.number(self._control) or 0))
             case Verb.END_TURN:
                 return self._private(notes.confirm_end_turn(self._view, self._labels))
             case _:
-                return self._refused(Why.NOT_FOUND)
-
-    def _action(self) -> Action | None:
-        """The action that the control stands for at the ask's revision; None: it opens something, or is old."""
-        verb = self._control.verb
-        if self._control.revision != self._ask.revision or not self._ask.open:
-            return None
-        if verb is Verb.ANSWER:
-            return self._option(self._number())
-        if verb is Verb.CHOOSE and not self._is_several():
-            return self._option(self._picked())
-        if verb is Verb.EDIT:
-            return self._edit()
-        return None
-
-    def _number(self) -> int | None:
-        head = self._control.argument.partition(".")[0]
-        return int(head) if head.isascii() and head.isdigit() else None
-
-    def _picked(self) -> int | None:
-        value = self._used.values[0] if self._used.values else ""
-        return int(value) if value.isascii() and value.isdigit() else None
-
-    def _option(self, index: int | None) -> Action | None:
-        options = self._view.prompt.question.options if self._view.prompt else ()
-        return (
-            Answer(value=options[index].value)
-            if index is not None and index < len(options)
-            else None
-        )
-
-    def _edit(self) -> Action | None:
-        index = self._picked() if self._used.values else self._number()
-        lines = self._view.lines
-        if index is None or index >= len(lines):
-            return None
-        return Edit(question_id=lines[index].question.id)
-
-    def _is_several(self) -> bool:
-        prompt = self._view.prompt
-        return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
+                return await self._refused(Why.NOT_FOUND)
 
     # --- acting ----------------------------------------------------------------------------------
 
-    async def _act(self, action: Action, typed: str = "") -> Reply:
-        told = await self._asks.act(
+    async def _act(self, action: Action) -> Reply:
+        told = await self._said(action)
+        if isinstance(told, Rejected):
+            return await self._rejected(told)
+        return acted(told, self._used, self._labels)
+
+    async def _said(self, action: Action) -> Acted | Rejected:
+        return await self._asks.act(
             self._ask.id,
             action,
             self._actor,
             revision=self._control.revision,
             delivery=self._used.delivery,
         )
-        return acted(told, self._used, self._labels, typed)
 
     def _mistakes(self, problems: Sequence[Problem], sheet: Sheet) -> Reply:
         page = sheet.page_with(problems[0].pointer.removeprefix("/value"))
@@ -246,27 +216,38 @@ class _Click:
         reopen = (self._control.verb, page)
         return self._private(notes.mistakes(self._view, problems, reopen, label, self._labels))
 
-    def _refused(self, why: Why, typed: str = "") -> Reply:
-        return self._private(notes.rejected(Rejected(why, self._ask), self._labels, typed))
+    async def _refused(self, why: Why) -> Reply:
+        return await self._rejected(Rejected(why, self._ask))
+
+    async def _rejected(self, told: Rejected) -> Reply:
+        """Why nothing was changed, and whatever was entered in vain, on the pages before this one too."""
+        entered = None
+        if self._used.private or self._used.kind == Kind.MODAL_SUBMIT:
+            values = {**(await self._draft()), **self._used.inputs}
+            entered = notes.Entered(forms.words_of(values), self._control)
+            if self._used.inputs and len(entered.pages()) > 1:
+                await self._asks.save_draft(self._draft_key(), values)
+        reader = self._actor.person.user_id
+        return self._private(notes.rejected(told, self._labels, reader, entered))
 
     def _private(self, message: Json) -> Reply:
         return _told(message, self._used)
 
     # --- entering --------------------------------------------------------------------------------
 
-    def _draft_key(self) -> str:
-        who = self._used.actor.person.user_id
-        return f"{self._ask.id}:{self._ask.revision}:{self._control.verb}:{who}"
+    def _draft_key(self, verb: Verb | None = None) -> str:
+        who = self._actor.person.user_id
+        return f"{self._ask.id}:{self._control.revision}:{verb or self._control.verb}:{who}"
 
-    async def _draft(self) -> dict[str, JsonValue]:
-        kept = await self._asks.draft(self._draft_key())
+    async def _draft(self, verb: Verb | None = None) -> dict[str, JsonValue]:
+        kept = await self._asks.draft(self._draft_key(verb))
         return kept if isinstance(kept, dict) else {}
 
     async def _open(self, page: int) -> Reply:
         verb = self._control.verb
         sheet = forms.sheet_of(self._view, verb, self._labels)
         if sheet is None:
-            return self._refused(Why.NOT_FOUND)
+            return await self._refused(Why.NOT_FOUND)
         page = page if page < len(sheet.pages()) else 0
         values = await self._draft()
         nonce = secrets.token_hex(4)
@@ -274,12 +255,12 @@ class _Click:
         return Reply({"type": int(Callback.MODAL), "data": data})
 
     async def _entered(self) -> Reply:
-        verb, page = self._control.verb, self._number() or 0
+        verb, page = self._control.verb, actions.number(self._control) or 0
         sheet = forms.sheet_of(self._view, verb, self._labels)
         if sheet is None:
-            return self._refused(Why.NOT_FOUND, self._typed())
+            return await self._refused(Why.NOT_FOUND)
         if verb is Verb.SEARCH:
-            return await self._search(self._typed())
+            return await self._search(forms.words_of(self._used.inputs))
         several = len(sheet.pages()) > 1
         values = (
             {**(await self._draft()), **self._used.inputs} if several else dict(self._used.inputs)
@@ -297,13 +278,7 @@ class _Click:
         return await self._hand_in(found, sheet, values)
 
     async def _hand_in(self, action: Action, sheet: Sheet, values: dict[str, JsonValue]) -> Reply:
-        told = await self._asks.act(
-            self._ask.id,
-            action,
-            self._actor,
-            revision=self._control.revision,
-            delivery=self._used.delivery,
-        )
+        told = await self._said(action)
         if isinstance(told, Acted):
             if len(sheet.pages()) > 1:
                 await self._asks.save_draft(self._draft_key(), None)
@@ -311,17 +286,14 @@ class _Click:
         if told.why is Why.INVALID:
             await self._asks.save_draft(self._draft_key(), values)
             return self._mistakes(told.problems, sheet)
-        return self._private(notes.rejected(told, self._labels, forms.words_of(sheet, values)))
-
-    def _typed(self) -> str:
-        return "\n".join(v for v in self._used.inputs.values() if isinstance(v, str))
+        return await self._rejected(told)
 
     # --- looking through long lists --------------------------------------------------------------
 
     async def _tick(self) -> Reply:
         prompt = self._view.prompt
         if prompt is None:
-            return self._refused(Why.NOT_FOUND)
+            return await self._refused(Why.NOT_FOUND)
         before, _ = await self._ticks.of(self._ask)
         offered = {int(v) for v in self._used.offered if v.isascii() and v.isdigit()}
         picked = {int(v) for v in self._used.values if v.isascii() and v.isdigit()}
@@ -330,21 +302,23 @@ class _Click:
         chosen = tuple(i for i in every if i in kept | picked)
         await self._ticks.keep(self._ask, chosen, self._used.actor.person.user_id)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
-        return self._turned(Look(self._number() or 0, chosen, found))
+        return self._turned(Look(actions.number(self._control) or 0, chosen, found))
 
     async def _take(self) -> Reply:
         prompt = self._view.prompt
         if prompt is None:
-            return self._refused(Why.NOT_FOUND)
+            return await self._refused(Why.NOT_FOUND)
         chosen, by = await self._ticks.of(self._ask)
         ticked = choices.ticked(prompt, Look(chosen=chosen))
         seen = self._control.argument == choices.digest(ticked)
         if not seen and by != self._used.actor.person.user_id:
-            return self._refused(Why.STALE)  # somebody else has ticked something since
+            return await self._refused(Why.STALE)  # somebody else has ticked something since
         return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
 
     async def _look(self, look: Look) -> Reply:
-        chosen, _ = await self._ticks.of(self._ask) if self._is_several() else (None, "")
+        chosen, _ = (
+            await self._ticks.of(self._ask) if actions.is_several(self._view) else (None, "")
+        )
         return self._turned(Look(look.page, chosen, look.found))
 
     async def _search(self, words: str) -> Reply:
@@ -371,10 +345,10 @@ _SAID: Final[Mapping[tuple[Verb, str], Action]] = {
 """The actions that controls stand for whatever the ask is: the service alone decides on them."""
 
 
-def acted(told: Acted | Rejected, used: Interaction, labels: Labels, typed: str = "") -> Reply:
+def acted(told: Acted | Rejected, used: Interaction, labels: Labels) -> Reply:
     """The answer to what has been acted on: the message as it stands now, or why nothing changed."""
     if isinstance(told, Rejected):
-        return _told(notes.rejected(told, labels, typed), used)
+        return _told(notes.rejected(told, labels, used.actor.person.user_id), used)
     if used.private:
         return _told(notes.taken(told.ask, labels), used)
     live = told.ask.message or {}

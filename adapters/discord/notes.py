@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
 from adapters import texts, words
-from adapters.controls import Verb
+from adapters.controls import Control, Verb, encode
 from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json, Style
 from adapters.discord.choices import button
-from adapters.discord.text import fit, inert, shorten
+from adapters.discord.text import fit, fit_button, inert, paged, shorten
 from adapters.plain import visible
 from bot.ask import ANYONE, Ask
 from bot.errors import Problem
@@ -24,7 +24,8 @@ from bot.view import View, view_of
 CONFIRMED: Final = "yes"
 """The argument of the End Turn control that ends the turn indeed."""
 _ROOM: Final = limits.MESSAGE_TEXT - 100
-_WORDS_ROOM: Final = 2_400
+_SENTENCE_ROOM: Final = 900
+_WORDS_ROOM: Final = 2_800
 _MOST_NAMED: Final = 10
 _MOST_PROBLEMS: Final = 10
 _HOLE: Final = "\0"
@@ -36,25 +37,62 @@ def note(content: str, buttons: Sequence[Json] = ()) -> Json:
     return c.message([c.text(texts.shorten(content, _ROOM)), *c.rows(buttons)], private=True)
 
 
-def said(sentence: str, typed: str, labels: Labels) -> str:
-    """Markdown of ours, and below it what the person had typed, to be copied from there."""
-    if not typed.strip():
-        return sentence
-    kept, _ = shorten(typed, _WORDS_ROOM)
-    return f"{sentence}\n-# {inert(labels.entered)}\n>>> {kept}"
+class Entered(NamedTuple):
+    """What a person typed and nobody took, given back to be copied from there."""
+
+    words: str
+    entry: Control
+    """What it was handed in by: its pages are turned by it."""
+
+    def pages(self) -> list[str]:
+        """All of it as markdown; none where nothing was typed."""
+        return paged(self.words, _WORDS_ROOM)
 
 
-def rejected(why: Rejected, labels: Labels, typed: str = "") -> Json:
-    """Why an action changed nothing."""
-    sentence = words.note(why, view_of(why.ask) if why.ask else None, labels, _HOLE)
-    who = names(why.ask.responders) if why.ask else ""
-    return note(said(inert(sentence).replace(visible(_HOLE), who), typed, labels))
+def given_back(entered: Entered, number: int, labels: Labels, sentence: str = "") -> Json:
+    """A page of what was typed, below markdown of ours, with Previous and Next."""
+    pages = entered.pages()
+    if not pages:
+        return note(sentence or inert(labels.not_found))
+    number = number if 0 <= number < len(pages) else 0
+    above = f"{texts.shorten(sentence, _SENTENCE_ROOM)}\n" if sentence else ""
+    parts = [c.text(f"{above}-# {inert(labels.entered)}\n>>> {pages[number]}")]
+    if len(pages) > 1:
+        where = labels.page_of.format(page=number + 1, pages=len(pages))
+        parts.append(c.text(f"-# {inert(where)}"))
+    turns = {number - 1: labels.previous, number + 1: labels.next}
+    ask_id, revision, verb, _ = entered.entry
+    buttons = [
+        c.button(fit_button(label), encode(ask_id, revision, Verb.FULL, f"{verb}.{page}"))
+        for page, label in turns.items()
+        if 0 <= page < len(pages)
+    ]
+    return c.message([*parts, *c.rows(buttons)], private=True)
+
+
+def rejected(
+    why: Rejected, labels: Labels, reader: str | None = None, entered: Entered | None = None
+) -> Json:
+    """Why an action changed nothing.
+
+    Args:
+        reader: the id of the person who acted.
+        entered: what they had typed.
+    """
+    view = view_of(why.ask) if why.ask else None
+    sentence = inert(words.note(why, view, labels, _HOLE, reader))
+    sentence = sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
+    return given_back(entered, 0, labels, sentence) if entered else note(sentence)
+
+
+def _named(responders: Sequence[str]) -> str:
+    more = ", …" if len(responders) > _MOST_NAMED else ""
+    return names(responders[:_MOST_NAMED]) + more
 
 
 def names(responders: Sequence[str]) -> str:
-    """The responders as mentions, which a private message shows by name and which notify nobody."""
-    people = [who for who in responders if who != ANYONE][:_MOST_NAMED]
-    return ", ".join(mention(who) for who in people)
+    """The responders as mentions, which notify nobody where that is not asked for."""
+    return ", ".join(mention(who) for who in responders if who != ANYONE)
 
 
 def mention(who: str) -> str:
@@ -105,9 +143,16 @@ def taken(ask: Ask, labels: Labels) -> Json:
 
 
 def retry(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:
-    """Nothing could be saved; a menu keeps what was picked and would not send it again, so a button does."""
+    """Nothing could be saved; a menu keeps what was picked and would not send it again, so a button does.
+
+    What was typed is given back as far as one message holds it: further pages could not be kept.
+    """
     buttons = [c.button(fit(labels.answer, limits.BUTTON_LABEL), again)] if again else []
-    return note(said(inert(sentence), typed, labels), buttons)
+    content = inert(sentence)
+    if typed.strip():
+        above = f"{content}\n-# {inert(labels.entered)}\n>>> "
+        content = above + shorten(typed, _ROOM - texts.units(above))[0]
+    return note(content, buttons)
 
 
 def elsewhere(where: str, labels: Labels) -> Json:

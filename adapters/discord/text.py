@@ -127,6 +127,22 @@ def pieces(text: str) -> list[str]:
     return [_escape(part.strip()) for part in parts if part.strip()]
 
 
+def paged(text: str, most: int) -> list[str]:
+    """A text of any length as `inert` pages of at most ``most`` units; nothing but blanks at the cuts is lost."""
+    found, rest = [], visible(text).strip()
+    while rest:
+        room = most
+        while True:
+            piece = texts.chunks(rest[: most + 1], room)[0]
+            page = inert(piece.strip())
+            if (over := texts.units(page) - most) <= 0:
+                break
+            room -= max(over // 2, 1)
+        found.append(page)
+        rest = rest[len(piece) :].lstrip()
+    return found
+
+
 def share(wanted: Sequence[int], total: int) -> list[int]:
     """Divides ``total`` among texts of the lengths ``wanted``: short ones get all, long ones equal parts."""
     given = [0] * len(wanted)

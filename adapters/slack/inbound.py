@@ -304,13 +304,11 @@ class Inbound:
         return text.replace("{who}", _names(ask))
 
     def _sentence(self, rejected: Rejected, reader: Person, who: str | None = None) -> str:
-        ask, labels = rejected.ask, self._labels
-        by = ask.acted_by if ask else None
-        if rejected.why is Why.STALE and by is not None and by.user_id == reader.user_id:
-            return labels.too_late_unknown
+        ask = rejected.ask
         view: View | None = view_of(ask) if ask else None
-        responders = ", ".join(ask.responders) if ask else ""
-        return words.note(rejected, view, labels, responders if who is None else who)
+        if who is None:
+            who = ", ".join(ask.responders) if ask else ""
+        return words.note(rejected, view, self._labels, who, reader.user_id)
 
 
 def action_of(click: Click, ask: Ask) -> Action | None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot.ask import Ask
+from bot.labels import Labels
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -60,6 +61,14 @@ async def test_a_double_click_counts_once(up: Rig) -> None:
     await asyncio.gather(*map(up.ann.ended, clicks))
     assert all(click.answered for click in clicks)
     assert (await up.shown(ask)).revision == ask.revision + 1
+
+
+async def test_nobody_is_told_that_they_were_faster_than_themselves(up: Rig) -> None:
+    await posted(up, QUESTIONS)
+    seen = up.ann.copy(up.ann.latest(up.channel).message)
+    for _ in range(2):
+        assert (await up.ann.click_on(seen, "staging")).answered
+    assert [note.text for note in up.ann.notes()] == [Labels().too_late_unknown]
 
 
 async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) -> None:

@@ -161,3 +161,45 @@ async def test_fields_and_choices_without_words_can_be_filled_in(up: Rig) -> Non
         assert (await up.ann.submit()).answered
         assert told in up.ann.notes()[0].text
     assert (await up.shown(ask)).walk.answers[0].value == {" ": "ab", "b": ""}
+
+
+async def test_a_long_text_that_comes_too_late_is_given_back_whole(up: Rig) -> None:
+    text = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
+    ask = await up.shown(await up.submit(text))
+    await up.ann.click("Answer")
+    up.ann.fill("Your answer", " ".join(f"*{n}*" for n in range(650)))
+    await up.service.withdraw(ask.id)
+    await up.shown(ask)
+    assert (await up.ann.submit()).answered
+    note = up.ann.notes()[0]
+    assert "have ended" in note.text
+    assert words(note.text) == [f"*{n}*" for n in range(len(words(note.text)))]
+    pages = [words(note.text)]
+    while note.button("Next"):
+        assert (await up.ann.click("Next", on=note.message)).answered
+        note = up.ann.sees(note.message)
+        pages.append(words(note.text))
+    assert [each for page in pages for each in page] == [f"*{n}*" for n in range(650)]
+    assert (await up.ann.click("Previous", on=note.message)).answered
+    assert words(up.ann.sees(note.message).text) == pages[-2]
+
+
+async def test_a_form_that_comes_too_late_gives_back_all_its_pages(up: Rig) -> None:
+    ask = await up.shown(await up.submit(QUESTIONS))
+    await first_page(up)
+    copy = up.ann.copy(up.ann.notes()[0].message)
+    assert (await up.ann.click("Continue")).answered
+    up.ann.fill("born", "1815-12-10")
+    await up.service.withdraw(ask.id)
+    await up.shown(ask)
+    assert (await up.ann.submit()).answered
+    for typed in ("Ada", "36", "1815"):
+        assert typed in up.ann.notes()[0].text
+    assert (await up.ann.click_on(copy, "Continue")).answered
+    assert "have ended" in up.ann.notes()[0].text
+    assert "Ada" in up.ann.notes()[0].text
+
+
+def words(text: str) -> list[str]:
+    """The words of a note that were typed, without what takes the meaning from their marks."""
+    return [each for each in text.replace("\\", "").split() if each.startswith("*")]

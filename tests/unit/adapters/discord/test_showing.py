@@ -273,6 +273,13 @@ async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     assert posts(up, thread) == 2
 
 
+async def test_a_reminder_pings_fifteen_responders(up: Rig) -> None:
+    people = [up.discord.person(f"p{n}", up.guild) for n in range(15)]
+    ask = await up.shown(await up.submit(ONE, responders=[str(each.id) for each in people]))
+    await up.surface.remind(ask, 0)
+    assert [set(ping.whom) for ping in up.discord.pings] == [{f"user:{p.id}" for p in people}]
+
+
 async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
     other = up.discord.add_channel(up.guild, "other")

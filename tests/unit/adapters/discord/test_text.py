@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adapters.discord.text import code_block, fit, inert, pieces, share, shorten
+from adapters.discord.text import code_block, fit, inert, paged, pieces, share, shorten
 from adapters.plain import visible
 from adapters.texts import units
 from tests.fakes.discord.markdown import to_html
@@ -41,6 +41,14 @@ def test_markdown_is_shown_as_it_is_written(text: str) -> None:
 def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
     assert unescaped(inert(text)) == visible(text)
     assert not re.search(r"(?<!\\)(?:\\\\)*[*_~|`<@\[\]]", inert(text))
+
+
+@given(MARKS | ANY, st.integers(4, 60))
+def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
+    pages = paged(text, most)
+    assert all(0 < units(page) <= most for page in pages)
+    shown = "".join(unescaped(page) for page in pages)
+    assert "".join(shown.split()) == "".join(visible(text).split())
 
 
 @given(MARKS | ANY, st.integers(2, 60))
