@@ -120,7 +120,8 @@ class Inbound:
         if used is not None and used.control is not None:
             ask_id, revision, verb, _ = used.control
             picked = used.values[0] if len(used.values) == 1 else ""
-            if verb is Verb.CHOOSE and picked.isascii() and picked.isdigit():
+            alone = verb is Verb.CHOOSE and not used.several
+            if alone and picked.isascii() and picked.isdigit():
                 again = encode(ask_id, revision, Verb.ANSWER, picked)
             typed = forms.words_of(used.inputs)
         return notes.retry(self._labels.try_again, again, self._labels, typed)

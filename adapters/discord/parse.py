@@ -57,6 +57,8 @@ class Interaction(NamedTuple):
     """What was chosen in a menu."""
     offered: tuple[str, ...]
     """What that menu offered, as the person saw it."""
+    several: bool
+    """Whether that menu takes any number of ticks, and one of them is no answer by itself."""
     inputs: Mapping[str, JsonValue]
     """What a modal's inputs hold, by their custom_id."""
 
@@ -153,6 +155,7 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     message = _object(body.get("message"))
     flags = message.get("flags")
     custom_id = data.get("custom_id")
+    menu = _menu(message, custom_id) if "values" in data else {}
     return Interaction(
         id=number,
         token=token,
@@ -162,7 +165,8 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         message_id=_text(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
         values=_texts(data["values"]) if "values" in data else (),
-        offered=_offered(message, custom_id) if "values" in data else (),
+        offered=_offered(menu) if menu else (),
+        several=menu.get("min_values") == 0,
         inputs=_inputs(data["components"]) if "components" in data else {},
     )
 
@@ -233,13 +237,18 @@ def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) ->
     return Actor(person, groups, groups, all_groups=isinstance(member, dict))
 
 
-def _offered(message: Mapping[str, JsonValue], custom_id: JsonValue) -> tuple[str, ...]:
+def _menu(message: Mapping[str, JsonValue], custom_id: JsonValue) -> c.Json:
+    """The menu that was used, as the person saw it; empty where it was none."""
     for component in c.walk(message.get("components")):
         if component.get("type") == c.STRING_SELECT and component.get("custom_id") == custom_id:
-            options = component.get("options")
-            listed = options if isinstance(options, list) else []
-            return tuple(str(_object(option).get("value")) for option in listed)
-    return ()
+            return component
+    return {}
+
+
+def _offered(menu: c.Json) -> tuple[str, ...]:
+    options = menu.get("options")
+    listed = options if isinstance(options, list) else []
+    return tuple(str(_object(option).get("value")) for option in listed)
 
 
 def _inputs(components: JsonValue) -> dict[str, JsonValue]:

@@ -142,6 +142,20 @@ async def test_when_nothing_can_be_saved_the_person_is_told_and_can_try_again(
         assert (await up.shown(ask)).walk.answers[0].value == "o3"
 
 
+async def test_a_tick_that_cannot_be_saved_is_no_answer_to_be_sent_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await up.shown(await up.submit([ONE[0] | {"answer_type": "multi_select"}]))
+
+    async def broken(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Service, "save_draft", broken)
+    assert (await up.ann.choose(None, ["o3"])).answered
+    assert "please try again" in up.ann.notes()[0].text
+    assert up.ann.notes()[0].controls == []
+
+
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_no_payload_makes_the_parser_fail(body: dict[str, Any]) -> None:
