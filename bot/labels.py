@@ -58,7 +58,7 @@ class Labels(BaseModel):
     optional: str = "optional"
     prefilled: str = "Filled in: {text}"
     nothing_found: str = "Nothing matches “{words}”."
-    found: str = "{count} match “{words}”; the first {shown} are shown."
+    found: str = "{count} match “{words}”; the first {shown} are shown. More words find fewer."
     page_of: str = "Page {page} of {pages}"
 
     # how it ended

@@ -30,6 +30,8 @@ class Look:
     """Multi-select: the indexes ticked so far; None: as the question's prefill has it."""
     found: tuple[int, ...] | None = None
     """The indexes that a search found; None: all options are listed."""
+    words: str = ""
+    """What was searched for."""
 
 
 _UNTURNED: Final = Look()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -174,8 +175,9 @@ class _Click:
         """A page of what a message of ours has not shown, or of what this person had entered."""
         entry, _, page = self._control.argument.partition(".")
         if entry not in _OPENS:
-            number = actions.number(self._control) or 0
-            return self._private(reading.page(self._view, self._control.verb, number, self._labels))
+            verb, number = self._control.verb, actions.number(self._control) or 0
+            look = Look(chosen=await self._ticked())
+            return self._private(reading.page(self._view, verb, number, self._labels, look))
         of = self._control._replace(verb=Verb(entry))
         entered = notes.Entered(forms.words_of(await self._draft(of.verb)), of)
         return self._private(notes.given_back(entered, actions.digits(page) or 0, self._labels))
@@ -317,10 +319,13 @@ class _Click:
         return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
 
     async def _look(self, look: Look) -> Reply:
-        chosen, _ = (
-            await self._ticks.of(self._ask) if actions.is_several(self._view) else (None, "")
-        )
-        return self._turned(Look(look.page, chosen, look.found))
+        return self._turned(replace(look, chosen=await self._ticked()))
+
+    async def _ticked(self) -> tuple[int, ...] | None:
+        if not actions.is_several(self._view):
+            return None
+        chosen, _ = await self._ticks.of(self._ask)
+        return chosen
 
     async def _search(self, words: str) -> Reply:
         prompt = self._view.prompt
@@ -328,7 +333,7 @@ class _Click:
         if not found:
             sentence = self._labels.nothing_found.format(words=words[:100])
             return private(notes.note(inert(sentence)))
-        return await self._look(Look(found=found))
+        return await self._look(Look(found=found, words=words))
 
     def _turned(self, look: Look) -> Reply:
         return _update(render.message(self._view, self._labels, look))

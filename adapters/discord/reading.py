@@ -10,8 +10,8 @@ from adapters.controls import Verb
 from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json
-from adapters.discord.choices import turning
-from adapters.discord.render import answer_text, prefilled
+from adapters.discord.choices import Look, turning
+from adapters.discord.render import answer_text, prefilled, ticks
 from adapters.discord.text import inert, pieces
 from adapters.texts import units
 from bot.fields import fields_of
@@ -22,9 +22,10 @@ from bot.view import View
 ROOM = limits.MESSAGE_TEXT - 200
 
 
-def page(view: View, verb: Verb, number: int, labels: Labels) -> Json:
+def page(view: View, verb: Verb, number: int, labels: Labels, look: Look | None = None) -> Json:
     """One page of what `Verb.FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
-    pages = packed(_previews(view) if verb is Verb.PREVIEW else _everything(view, labels))
+    everything = _everything(view, labels, look or Look())
+    pages = packed(_previews(view) if verb is Verb.PREVIEW else everything)
     number = number if 0 <= number < len(pages) else 0
     parts = [c.text(pages[number])]
     if len(pages) > 1:
@@ -46,9 +47,11 @@ def packed(blocks: Iterator[str]) -> list[str]:
     return pages or [inert("…")]
 
 
-def _everything(view: View, labels: Labels) -> Iterator[str]:
+def _everything(view: View, labels: Labels, look: Look) -> Iterator[str]:
     yield from pieces(words.asks_line(view, labels))
     if view.prompt is not None:
+        if ticked := ticks(view.prompt, look):
+            yield from pieces(f"☑ {ticked}")
         yield from _question(view.prompt.question)
         yield from pieces(prefilled(view.prompt, labels))
     elif view.outcome is not None:

@@ -89,8 +89,10 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
             _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}")
             for i in spelt
         ]
-    if ticked := _ticks(prompt, look):
+    if ticked := ticks(prompt, look):
         blocks.append(_Block(ticked, 400, "-# ☑ {}"))
+    if found := _found(look, labels):
+        blocks.append(_Block(found, 300, "-# {}"))
     if filled := prefilled(prompt, labels):
         blocks.append(_Block(filled, 300, "-# {}"))
     if question.context:
@@ -327,7 +329,15 @@ def prefilled(prompt: Prompt, labels: Labels) -> str:
     return labels.prefilled.format(text=one_line(text))
 
 
-def _ticks(prompt: Prompt, look: Look) -> str:
+def _found(look: Look, labels: Labels) -> str:
+    """How much a search found, where the menu shows only some of it."""
+    if look.found is None or len(look.found) <= limits.SELECT_OPTIONS:
+        return ""
+    words = one_line(look.words[:100])
+    return labels.found.format(count=len(look.found), words=words, shown=limits.SELECT_OPTIONS)
+
+
+def ticks(prompt: Prompt, look: Look) -> str:
     """The ticked options, where the menu shows only some of them."""
     question = prompt.question
     if question.answer_type is not AnswerType.MULTI_SELECT or choices.pages(question) == 1:

@@ -179,3 +179,26 @@ async def test_a_search_that_finds_nothing_says_so(up: Rig) -> None:
     up.ann.fill("Search…", "nowhere")
     assert (await up.ann.submit()).answered
     assert "Nothing matches" in up.ann.notes()[0].text
+
+
+async def test_a_search_that_finds_more_than_a_menu_holds_says_so(up: Rig) -> None:
+    await posted(up, MANY)
+    for words, count in (("number", 60), ("number 5", 15)):
+        await up.ann.click("Search…")
+        up.ann.fill("Search…", words)
+        assert (await up.ann.submit()).answered
+        seen = up.ann.latest(up.channel)
+        assert (Labels().found.format(count=count, words=words, shown=25) in seen.text) is (
+            count > 25
+        )
+        assert len(seen.selects[0].options) == min(count, 25)
+
+
+async def test_ticks_that_are_cut_are_all_among_what_is_shown_in_full(up: Rig) -> None:
+    options = [f"option number {n} {'x' * 30}" for n in range(60)]
+    await posted(up, [MANY[0] | {"options": options}])
+    await up.ann.choose(None, options[:25])
+    assert options[24] not in up.ann.latest(up.channel).text
+    await up.ann.click("Show in full")
+    shown = " ".join(up.ann.notes()[0].text.partition("☑ ")[2].split())
+    assert shown.startswith(" · ".join(options[:25]))
