@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
@@ -19,20 +19,16 @@ from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind
 from adapters.discord.parse import SURFACE, Replied, Typed
 from adapters.discord.text import inert
+from adapters.insisting import insisting
 from bot.ask import Ask
-from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
+from bot.errors import PlatformError, StoreError
 from bot.labels import Labels
 from bot.ports import Acted, Asks, Rejected, Why
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 TAKEN: Final = "✅"
 UNFIT: Final = "❌"
-_PAUSES: Final = (0.25, 1.0, 3.0)
-"""Seconds before each further try of what failed and may not fail again."""
-_LONGEST_PAUSE: Final = 10.0
 
 
 class Listener:
@@ -58,7 +54,7 @@ class Listener:
 
     async def _take(self, typed: Typed, bot_id: str) -> str | None:
         try:
-            return await _insisting(lambda: self._taken(typed, bot_id))
+            return await insisting(lambda: self._taken(typed, bot_id))
         except (PlatformError, StoreError) as error:
             extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
             logger.warning("A typed message could not be taken: %s", error, extra=extra)
@@ -119,22 +115,10 @@ class Listener:
     async def _mark(self, typed: Typed, emoji: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
         try:
-            await _insisting(lambda: self._calls.request("PUT", path))
+            await insisting(lambda: self._calls.request("PUT", path))
         except PlatformError as error:
             extra = {"action": "mark_missing", "code": error.code}
             logger.info("A message could not be marked: %s", error, extra=extra)
-
-
-async def _insisting(work: Callable[[], Awaitable[T]]) -> T:
-    """What ``work`` gives, tried again a few times while Discord or the database cannot be had."""
-    for pause in _PAUSES:
-        try:
-            return await work()
-        except RateLimitedError as error:
-            await asyncio.sleep(max(pause, min(error.retry_after, _LONGEST_PAUSE)))
-        except (UnavailableError, StoreError):
-            await asyncio.sleep(pause)
-    return await work()
 
 
 def _message_id(ask: Ask) -> object:

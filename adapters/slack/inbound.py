@@ -8,11 +8,13 @@ notes are told after it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Final
 
 from adapters import people, words
 from adapters.controls import Control, Verb
+from adapters.insisting import insisting
 from adapters.slack import lines, modals, reading, typed
 from adapters.slack.blocks import Block, escape
 from adapters.slack.calls import Calls
@@ -258,15 +260,16 @@ class Inbound:
 
     def _mark(self, where: Where) -> None:
         client = self._calls.client
-        self._later.do(
-            "reaction",
-            self._calls.do(
+
+        def mark() -> Awaitable[object]:
+            return self._calls.do(
                 "reactions.add",
                 lambda: client.reactions_add(
                     channel=where.channel, timestamp=where.ts, name=_TAKEN
                 ),
-            ),
-        )
+            )
+
+        self._later.do("reaction", insisting(mark))
 
     # --- notes -----------------------------------------------------------------------------------
 

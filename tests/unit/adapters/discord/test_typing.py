@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import typed
+from adapters import insisting
 from bot.ask import Ask
 from bot.errors import StoreError
 from bot.labels import Labels
@@ -28,7 +28,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typed, "_PAUSES", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(insisting, "_PAUSES", (0.01, 0.01, 0.01))
 
 
 async def asked(up: Rig, *, directly: bool = False) -> Ask:

@@ -109,6 +109,18 @@ async def test_in_a_direct_message_any_message_counts_while_one_question_is_open
     assert (await up.shown(first)).open
 
 
+@pytest.mark.parametrize("status", [429, 500])
+async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
+    up: Rig, status: int
+) -> None:
+    ask = await up.submit(NOTE)
+    up.slack.faults.add("reactions.add", status=status)
+    said = await up.ada.type_in_thread(up.live(ask), "taken")
+    await up.slack.until(lambda: said.reactions)
+    assert up.slack.count("reactions.add") == 2
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
 async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
