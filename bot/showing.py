@@ -48,12 +48,18 @@ class Shower:
 
     def poke(self, ask_id: str) -> None:
         """Has an ask shown as it stands; does nothing more than note it when that is under way."""
-        if ask_id in self._tasks:
+        task = self._tasks.get(ask_id)
+        if task is not None and not task.done():
             self._again.add(ask_id)
             return
         task = asyncio.create_task(self._keep_showing(ask_id), name=f"show {ask_id}")
         self._tasks[ask_id] = task
-        task.add_done_callback(lambda _done: self._tasks.pop(ask_id, None))
+        task.add_done_callback(lambda done: self._forget(ask_id, done))
+
+    def _forget(self, ask_id: str, done: asyncio.Task[None]) -> None:
+        # Of a task that is done the loop tells a moment later: by then another may have begun.
+        if self._tasks.get(ask_id) is done:
+            del self._tasks[ask_id]
 
     async def idle(self) -> None:
         """Returns once nothing is being shown."""
