@@ -7,6 +7,7 @@ epoch, UTC).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple
@@ -143,11 +144,18 @@ class Ask(Exact):
     unattended: bool = False
     """Whether the agent has stopped waiting, and people are to know it; their answer counts all the same."""
     shown_revision: int = 0
+    seen: bool = False
+    """Whether the live message was there for people to see, where the ask is now."""
     message: dict[str, JsonValue] | None = None
     """The surface's own reference to the live message; None until it is posted."""
     thread: Thread | None = None
     left: Left | None = None
     """A message at a place that the ask has left and that is still to be turned into a note."""
+
+    @property
+    def appearance(self) -> tuple[int, bool]:
+        """What makes two states of the ask look different to people."""
+        return self.revision, self.unattended
 
     @property
     def status(self) -> Status:
@@ -287,6 +295,29 @@ def ended(
             ),
         )
     return Change(done, (*cancelled, _ended_entry(done, outcome)))
+
+
+def noted(
+    latest: Ask, of: Ask, *, revision: int, message: Mapping[str, JsonValue], thread: Thread
+) -> Ask | None:
+    """The latest ask with a note of the message that shows ``revision``; None where a newer one is noted.
+
+    ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
+    one that it left behind; if it looks otherwise at the same revision, or has left another message
+    behind that is not dealt with, it is to be shown again.
+    """
+    if latest.destination != of.destination:
+        return replace(latest, left=Left(destination=of.destination, message=dict(message)))
+    if revision < latest.shown_revision:
+        return None
+    due = latest.left is not None or latest.unattended != of.unattended
+    return replace(
+        latest,
+        shown_revision=min(revision, latest.revision - due),
+        seen=latest.seen or (revision == of.revision and bool(message)),
+        message=dict(message),
+        thread=thread,
+    )
 
 
 _STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)

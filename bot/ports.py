@@ -337,8 +337,11 @@ class Store(Protocol):
     async def note(self, ask_id: str | None, entry: Entry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
 
-    async def shown(self, ask_id: str, shown: Shown) -> None:
-        """Notes what the live message shows; an older revision than the one noted is ignored."""
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
+        """Notes what the live message shows, by `bot.ask.noted`.
+
+        ``of`` is the ask as it was when it was shown; without it, as it is now.
+        """
 
     async def behind(self, limit: int) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first."""

@@ -12,7 +12,7 @@ import logging
 import random
 from typing import Final
 
-from bot.ask import Ask, Reason, Thread
+from bot.ask import Ask, Change, Reason, Status, Thread, ended
 from bot.errors import (
     GoneError,
     PlatformError,
@@ -113,13 +113,13 @@ class Shower:
             return None
         if ask.message is None and (not ask.open or ask.inquiring):
             # Nobody was ever shown it, and nobody has to be.
-            await store.shown(ask_id, Shown(ask.revision, {}, ask.thread or Thread()))
+            await store.shown(ask_id, Shown(ask.revision, {}, ask.thread or Thread()), ask)
             return None
         return await self._show(ask, surface)
 
     async def _show(self, ask: Ask, surface: Surface) -> Later:
         async def save(shown: Shown) -> None:
-            await self._note(ask, shown, surface)
+            await self._service.store.shown(ask.id, shown, ask)
 
         try:
             async with self._room, asyncio.timeout(SHOW_TIMEOUT):
@@ -145,28 +145,26 @@ class Shower:
         await save(shown)
         return _AT_ONCE_AGAIN  # it may have moved on meanwhile
 
-    async def _note(self, ask: Ask, shown: Shown, surface: Surface) -> None:
-        """Stores what is shown; a message at a place that the ask has left meanwhile becomes a note."""
-        latest = await self._service.store.get(ask.id)
-        if latest is not None and latest.destination != ask.destination:
-            await surface.moved(latest, shown.message, latest.destination)
-        else:
-            await self._service.store.shown(ask.id, shown)
-
     async def _give_up(self, ask: Ask, error: PlatformError) -> None:
         """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
         extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
         logger.error("An ask cannot be shown: %s", error, extra=extra)
-        if ask.open:
-            message = (
-                f"{ask.request.name} could not be put to anybody on {ask.destination.surface}: {error} "
-                "Do not retry this tool call in this turn; continue without user input or explain what is missing."
-            )
-            await self._service.fail(ask.id, Reason.BACKEND_ERROR, message)
-            ask = await self._service.store.get(ask.id) or ask
-        await self._service.store.shown(
-            ask.id, Shown(ask.revision, ask.message or {}, ask.thread or Thread())
+        message = (
+            f"{ask.request.name} could not be put to anybody on {ask.destination.surface}: {error} "
+            "Do not retry this tool call in this turn; continue without user input or explain what is missing."
         )
+
+        def failed(latest: Ask, at: float) -> Change | None:
+            if latest.destination != ask.destination:
+                return None  # handed on meanwhile: people are asked elsewhere
+            reason = Reason.BACKEND_ERROR
+            return ended(latest, Status.FAILED, at=at, reason=reason, message=message)
+
+        await self._service.update(ask.id, failed)
+        latest = await self._service.store.get(ask.id) or ask
+        if latest.destination == ask.destination:
+            shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
+            await self._service.store.shown(ask.id, shown, latest)
 
     async def _leave(self, ask: Ask, surface: Surface) -> None:
         """Turns the message at a place that the ask has left into a note, as well as that can be done."""

@@ -235,6 +235,7 @@ def _escalated(ask: Ask, at: float) -> Change | None:
             message=None,
             thread=None,
             shown_revision=0,
+            seen=False,
             left=Left(destination=ask.destination, message=ask.message) if ask.message else None,
             responders=escalation.responders or _persons(escalation.to) or responders,
         )

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bot.ask import Ask, Entry
-from bot.ports import Shown
 from bot.stored import Existing, Idempotency, Page, StoredEntry
 from storage import rows
 
@@ -99,20 +98,6 @@ def record(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[
         (ask_id, after, limit),
     )
     return [StoredEntry(seq, rows.entry_of(entry)) for seq, entry in found]
-
-
-def shown(db: sqlite3.Connection, ask_id: str, now: Shown) -> None:
-    """Notes what the live message shows, and where it is; touches nothing that people decide."""
-    thread = now.thread
-    db.execute(
-        """UPDATE asks SET shown_revision = ?, message = ?, thread = ?,
-            channel = coalesce(?, channel), thread_id = CASE WHEN ? IS NULL THEN thread_id ELSE ? END
-            WHERE id = ? AND shown_revision <= ?""",
-        (
-            *(now.revision, rows.dump(dict(now.message)), rows.dump_thread(thread)),
-            *(thread.channel, thread.channel, thread.id, ask_id, now.revision),
-        ),
-    )
 
 
 def find(

@@ -146,10 +146,6 @@ class Batch:
         if self._kept.pop(ask.id, None) is not None and ask.open:
             self._kept[ask.id] = ask
 
-    def drop(self, ask_id: str) -> None:
-        """An ask's row is written by somebody else than a change."""
-        self._kept.pop(ask_id, None)
-
     def forget(self) -> None:
         """The transaction was not committed, or nobody knows whether it was."""
         self._kept.clear()

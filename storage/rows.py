@@ -1,7 +1,7 @@
 """Models as rows and rows as models; what a page's cursor looks like. Runs no statement.
 
 An ask is stored in three parts: what the agent sent (`Request`, written once), the columns that
-are searched or written by `shown`, and everything else as one JSON text, the state.
+are searched or say what is shown, and everything else as one JSON text, the state.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from bot.ask import Ask, Entry, Status
+from bot.ask import Ask, Entry, Status, noted
 from bot.errors import StoreError
 from bot.ports import Decision, DeliveryState, Shown, StoredDelivery, Write
 from bot.stored import Created, Existing, Idempotency, Page, StoredEntry
@@ -176,14 +176,22 @@ class SqliteStore:
         """Adds a line to the record that no change of an ask comes with."""
         await self._write(lambda db: asks.add_entries(db, [(ask_id, entry)]))
 
-    async def shown(self, ask_id: str, shown: Shown) -> None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
         """Notes what the live message shows; an older revision than the one noted is ignored."""
 
-        def run(db: sqlite3.Connection) -> None:
-            self._batch.drop(ask_id)
-            asks.shown(db, ask_id, shown)
+        def decide(latest: Ask | None) -> Decision[None]:
+            if latest is None:
+                return Decision(None, None)
+            now = noted(
+                latest,
+                of or latest,
+                revision=shown.revision,
+                message=shown.message,
+                thread=shown.thread,
+            )
+            return Decision(Write(now) if now else None, None)
 
-        await self._write(run)
+        await self._write(ChangeJob(self._batch, ask_id, decide, None))
 
     async def behind(self, limit: int) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first."""

@@ -69,10 +69,10 @@ class FakeSurface:
         return self.not_ready
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
-        self.shows += 1
+        async with self.changed:
+            self.shows += 1
+            self.changed.notify_all()
         if self.later:
-            async with self.changed:
-                self.changed.notify_all()
             return Later(self.later)
         if self.hold is not None:
             await self.hold.wait()

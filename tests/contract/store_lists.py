@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.ask import Ask, Destination, Entry, Status, Thread
+from bot.ask import Ask, Destination, Entry, Left, Status, Thread
 from bot.ports import (
     Decision,
     DeliveryState,
@@ -72,6 +72,45 @@ class ListsContract:
         stored = await store.get("ask_1")
         assert stored is not None
         assert (stored.revision, stored.shown_revision, stored.thread) == (3, 1, thread)
+
+    async def test_a_message_at_a_place_that_the_ask_has_left_is_left_behind(
+        self, store: Store
+    ) -> None:
+        def move(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            there = Destination(surface="slack", channel="C2")
+            left = Left(destination=ask.destination, message=ask.message) if ask.message else None
+            moved = replace(ask, destination=there, message=None, thread=None, left=left)
+            return Decision(Write(moved), None)
+
+        for number in range(2):
+            ask = new_ask(number)
+            await store.create(Write(ask), None)
+            shown = store.shown(ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask)
+            handed_on = store.change(ask.id, move)
+            await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
+            stored = await store.get(ask.id)
+            assert stored is not None
+            assert stored.left == Left(destination=ask.destination, message={"ts": "1.0"})
+            assert (stored.message, stored.destination.channel) == (None, "C2")
+            assert next(a.id for a in await store.find("slack", "C2", None, 10)) == ask.id
+
+    async def test_an_ask_that_looks_otherwise_at_the_revision_shown_is_behind(
+        self, store: Store
+    ) -> None:
+        ask = new_ask()
+        await store.create(Write(ask), None)
+
+        def unattended(latest: Ask | None) -> Decision[None]:
+            assert latest is not None
+            return Decision(Write(replace(latest, unattended=True)), None)
+
+        await store.change("ask_1", unattended)
+        await store.shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
+        stored = await store.get("ask_1")
+        assert stored is not None
+        assert (stored.shown_revision, stored.message, stored.seen) == (0, {"ts": "1.0"}, True)
+        assert await store.behind(10) == ["ask_1"]
 
     async def test_asks_whose_message_is_behind_come_oldest_change_first(
         self, store: Store

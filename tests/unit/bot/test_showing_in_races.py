@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from bot.ask import Ask
+from bot.ask import Ask, Change
+from bot.errors import GoneError
 from bot.showing import Shower
+from bot.submission import Route, Routes
 from tests.service_parts import WAIT
-from tests.unit.bot.background_parts import submit
+from tests.unit.bot.background_parts import running, shows, submit
 from tests.unit.bot.conftest import Parts
+
+ESCALATED = Routes(
+    "ops",
+    {
+        "ops": Route.model_validate(
+            {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "to": "chat:C2"}}
+        )
+    },
+)
 
 
 async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_again(
@@ -47,3 +59,42 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
     looks[1].set_result(None)
     await shower.idle()
     assert len(looks) == 2
+
+
+async def test_what_changes_its_looks_at_the_same_revision_while_it_is_shown_is_shown_again(
+    parts: Parts,
+) -> None:
+    parts.chat.hold = asyncio.Event()
+
+    def nobody_waits(ask: Ask, _at: float) -> Change | None:
+        return Change(replace(ask, unattended=True, shown_revision=ask.revision - 1), ())
+
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await parts.chat.until(lambda: parts.chat.shows == 1)
+        await service.update(ask.id, nobody_waits)
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+    assert parts.chat.messages[ask.id].unattended
+    assert await parts.store.behind(10) == []
+
+
+async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_handed_on_meanwhile(
+    parts: Parts,
+) -> None:
+    parts.chat.hold = asyncio.Event()
+    parts.chat.failures.append(GoneError("The channel is archived."))
+    async with running(parts, routes=ESCALATED) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        await parts.chat.until(lambda: parts.chat.shows == 1)
+        with service.follow(ask.id) as follower:
+            await parts.clock.advance(61)
+            async with asyncio.timeout(WAIT):
+                await follower.changed()
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.open, now.destination.channel, now.message is None) == (True, "C2", False)
