@@ -130,7 +130,7 @@ class Shower:
             return _AT_ONCE_AGAIN
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
-            if ask.message is not None:
+            if ask.seen:
                 raise  # the operator can mend the credentials; who sees the message waits for that
             await self._give_up(ask, error)
             return _AT_ONCE_AGAIN

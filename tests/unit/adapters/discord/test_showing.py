@@ -183,6 +183,16 @@ async def test_a_missing_permission_ends_the_ask_and_tells_the_operator(
     assert "permission" in caplog.text
 
 
+async def test_a_permission_that_is_missing_after_a_first_try_of_unknown_outcome_ends_the_ask(
+    up: Rig,
+) -> None:
+    up.discord.faults.server_error(POST)
+    up.discord.faults.code(POST, 50013, times=1_000)
+    stored = await converged(up, await up.submit(ONE))
+    assert stored.status == "failed"
+    assert posts(up) == 0
+
+
 @pytest.mark.parametrize("why", ["no permission", "too many"])
 async def test_where_no_thread_can_be_made_the_ask_stays_in_the_channel(up: Rig, why: str) -> None:
     if why == "too many":
