@@ -15,6 +15,7 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from adapters.discord import notes
+from adapters.discord.answers import Answers
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels
@@ -75,7 +76,8 @@ class DiscordSurface:
         self._responders = responders
         self._channels = Channels(self.calls)
         self._groups = Groups(self.calls)
-        self._posting = Posting(self.calls, self._channels, labels, self._ticks, confirm_after)
+        self._answers = Answers(confirm_after)
+        self._posting = Posting(self.calls, self._channels, labels, self._ticks, self._answers)
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
         if gateway:
@@ -173,7 +175,7 @@ class DiscordSurface:
             return self._not_started().callback
         reply = await self._inbound.answer(body)
         if reply.shown is not None:
-            self._posting.answered(reply.shown)
+            self._answers.answered(reply.shown)
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
@@ -181,14 +183,16 @@ class DiscordSurface:
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
             # Registered before anything is awaited: the show that the commit has set off finds it.
-            self._posting.answering(reply.shown, taken)
-        done = False
+            self._answers.answering(reply.shown, taken)
+        done: bool | None = None
         try:
             done = await self.calls.answer(
                 str(body.get("id")), str(body.get("token")), reply.callback
             )
         finally:
-            taken.set_result(done)
+            if done is None and reply.shown is not None:
+                self._answers.answered(reply.shown)  # it may still be taken
+            taken.set_result(bool(done))
 
     def _not_started(self) -> Reply:
         return private(notes.retry(self._labels.try_again, "", self._labels))

@@ -119,8 +119,12 @@ class Calls:
         self._close(key, error, answer, response.headers)
         raise error
 
-    async def answer(self, interaction_id: str, token: str, callback: Json) -> bool:
-        """Answers an interaction by its callback route, at once or not at all; whether Discord took it."""
+    async def answer(self, interaction_id: str, token: str, callback: Json) -> bool | None:
+        """Answers an interaction by its callback route, at once or not at all.
+
+        Returns:
+            Whether Discord took it; None where nobody knows, and it may do so a moment later.
+        """
         url = f"{self._url}/interactions/{interaction_id}/{token}/callback"
         what = f"the answer to interaction {interaction_id}"
         try:
@@ -130,9 +134,10 @@ class Calls:
             if has_code(error, Code.ALREADY_ACKNOWLEDGED):
                 return False  # another delivery of the same click was quicker: the person has an answer
             self._log_unanswered(what, error)
+            return None if isinstance(error, UnavailableError) else False
         except (aiohttp.ClientError, TimeoutError) as failure:
             self._log_unanswered(what, failure)
-        return False
+        return None
 
     async def _answer(self, url: str, callback: Json, what: str) -> bool:
         for last in (False, True):

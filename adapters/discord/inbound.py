@@ -305,7 +305,7 @@ class _Click:
         chosen = tuple(i for i in every if i in kept | picked)
         await self._ticks.keep(self._ask, chosen, self._used.actor.person.user_id)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
-        return self._turned(Look(actions.number(self._control) or 0, chosen, found))
+        return await self._turned(Look(actions.number(self._control) or 0, chosen, found))
 
     async def _take(self) -> Reply:
         prompt = self._view.prompt
@@ -319,7 +319,7 @@ class _Click:
         return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
 
     async def _look(self, look: Look) -> Reply:
-        return self._turned(replace(look, chosen=await self._ticked()))
+        return await self._turned(replace(look, chosen=await self._ticked()))
 
     async def _ticked(self) -> tuple[int, ...] | None:
         if not actions.is_several(self._view):
@@ -335,8 +335,12 @@ class _Click:
             return private(notes.note(inert(sentence)))
         return await self._look(Look(found=found, words=words))
 
-    def _turned(self, look: Look) -> Reply:
-        return _update(render.message(self._view, self._labels, look))
+    async def _turned(self, look: Look) -> Reply:
+        # The last that is awaited: what is committed later is shown after this answer.
+        latest = await self._asks.get(self._ask.id)
+        if latest is None or latest.revision != self._ask.revision:
+            return await self._act(_IMPOSSIBLE)
+        return _update(render.message(view_of(latest), self._labels, look), latest)
 
 
 _SAID: Final[Mapping[tuple[Verb, str], Action]] = {

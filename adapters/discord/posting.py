@@ -7,19 +7,18 @@ or a crash it looks there for its own message before it posts again.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import JsonValue
 
 from adapters.controls import decode
 from adapters.discord import blocks as c
 from adapters.discord import limits, notes, render
+from adapters.discord.answers import Answers
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind, Place
@@ -46,18 +45,6 @@ _WEEK: Final = 10_080
 """Minutes without a message after which Discord archives a thread, the longest there is."""
 _REMINDER_PAGES: Final = 5
 _MOST_MENTIONED: Final = 40
-_ANSWERS_KEPT: Final = 1_024
-
-
-class _Answer(NamedTuple):
-    """An answer to an interaction that brings a live message to a revision."""
-
-    revision: int
-    message_id: str
-    taken: asyncio.Future[bool] | None = None
-    """Whether Discord took it, where that will be known."""
-    until: float = 0.0
-    """Where it will not: until when Discord may take it (`time.monotonic`)."""
 
 
 class Posting:
@@ -65,7 +52,7 @@ class Posting:
 
     Args:
         ticks: what is ticked in the menu of an ask's multi-select now, where somebody changed it.
-        confirm_after: seconds for which an answer that is not known to be taken may still be.
+        answers: what else changes a live message.
     """
 
     def __init__(
@@ -74,64 +61,31 @@ class Posting:
         channels: Channels,
         labels: Labels,
         ticks: Ticks,
-        confirm_after: float,
+        answers: Answers,
     ) -> None:
         self._calls = calls
         self._channels = channels
         self._labels = labels
         self._ticks = ticks
-        self._confirm_after = confirm_after
-        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self._answers = answers
         self.bot_id: str | None = None
-
-    def answering(self, ask: Ask, taken: asyncio.Future[bool]) -> None:
-        """An interaction is being answered with the ask as it stands: if Discord takes that, it is shown."""
-        self._note(ask, _Answer(ask.revision, _message_id(ask), taken))
-
-    def answered(self, ask: Ask) -> None:
-        """An interaction is answered with the ask as it stands, and nobody will tell whether Discord took that."""
-        until = time.monotonic() + self._confirm_after
-        self._note(ask, _Answer(ask.revision, _message_id(ask), until=until))
-
-    def _note(self, ask: Ask, answer: _Answer) -> None:
-        if answer.message_id:
-            self._answers[ask.id] = answer
-            while len(self._answers) > _ANSWERS_KEPT:
-                self._answers.popitem(last=False)
 
     async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `bot.ports.Surface.show`."""
         message = dict(ask.message or {})
-        if (seconds := self._may_be_taken(ask)) > 0:
-            return Later(seconds)  # an edit made now would be undone by an answer that comes late
         if not isinstance(message.get("id"), str):
             message = await self._post(ask, message, save)
-        elif not await self._is_answered(ask) and not await self._edit(ask, message):
-            if not ask.open:
-                return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
-            message = await self._post(ask, {}, save)
+        else:
+            brought = await self._answers.brought(ask)
+            if (seconds := self._answers.may_come(ask)) > 0:
+                return Later(
+                    seconds
+                )  # an edit made now would be undone by an answer that comes late
+            if not brought and not await self._edit(ask, message):
+                if not ask.open:
+                    return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
+                message = await self._post(ask, {}, save)
         return _shown(ask, await self._with_thread(ask, message, save))
-
-    def _may_be_taken(self, ask: Ask) -> float:
-        """The seconds for which Discord may still take an answer that shows the ask, as it stands or stood."""
-        answer = self._answer_of(ask)
-        if answer is None or answer.taken is not None:
-            return 0.0
-        return answer.until - time.monotonic()
-
-    async def _is_answered(self, ask: Ask) -> bool:
-        """Whether an answer has brought the message to what the ask is now; waits for one under way."""
-        answer = self._answer_of(ask)
-        if answer is None:
-            return False
-        taken = answer.taken is not None and await answer.taken
-        if self._answers.get(ask.id) is answer:
-            del self._answers[ask.id]
-        return taken and answer.revision == ask.revision
-
-    def _answer_of(self, ask: Ask) -> _Answer | None:
-        answer = self._answers.get(ask.id)
-        return answer if answer and answer.message_id == _message_id(ask) else None
 
     async def _look(self, ask: Ask) -> Look | None:
         view = view_of(ask)
@@ -156,6 +110,8 @@ class Posting:
             if has_code(error, Code.UNKNOWN_MESSAGE):
                 return False
             raise
+        finally:
+            self._answers.edited(ask)
         return True
 
     async def _sent(
@@ -348,11 +304,6 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
         id=str(thread) if thread else None,
         url=notes.link(message) if "id" in message else None,
     )
-
-
-def _message_id(ask: Ask) -> str:
-    found = (ask.message or {}).get("id")
-    return found if isinstance(found, str) else ""
 
 
 def _shown(ask: Ask, message: Json) -> Shown:

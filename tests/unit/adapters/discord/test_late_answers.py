@@ -1,0 +1,193 @@
+"""Answers that Discord applies late: whatever comes last, the message ends up at the ask as it is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.discord import answers as answers_module
+from adapters.discord.answers import Answers
+from bot.ask import Ask
+from bot.ports import Actor
+from bot.walker import Answer, Person
+from tests.contract.store_examples import FORM
+from tests.unit.adapters.discord.examples import ask_of
+from tests.unit.adapters.discord.rig import Rig, rig
+
+CALLBACK, EDIT = "POST /interactions/*/*/callback", "PATCH /channels/*/messages/*"
+MANY: list[dict[str, Any]] = [
+    {
+        "id": "pick",
+        "text": "Pick one",
+        "answer_type": "select",
+        "options": [f"number {n}" for n in range(60)],
+    }
+]
+
+
+async def caught_up(up: Rig, ask: Ask) -> Ask:
+    async with asyncio.timeout(10):
+        while (stored := await up.shown(ask)).shown_revision < stored.revision:
+            up.shower.poke(ask.id)
+    return stored
+
+
+async def test_a_page_that_comes_after_the_end_does_not_take_the_records_place(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        bob = up.discord.person("bob", up.guild)
+        people = [str(up.ann.id), str(bob.id)]
+        ask = await up.shown(await up.submit(MANY, responders=people))
+        message = up.ann.latest(up.channel).message
+        late = up.discord.faults.hang(CALLBACK)
+        turned = await up.ann.click("Next", on=message, wait=False)
+        await up.discord.bell.until(lambda: late.hits == 1)
+        await bob.choose(None, ["number 3"], on=message)
+        late.release()
+        await up.ann.ended(turned)
+        assert (await caught_up(up, ask)).status == "answered"
+        assert up.ann.sees(message).controls == []
+        assert "number 3" in up.ann.sees(message).text
+
+
+async def test_an_answer_of_unknown_outcome_is_waited_for_before_the_message_is_edited(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "gateway", confirm_after=0.4) as up:
+        ask = await up.shown(await up.submit(MANY))
+        loop = asyncio.get_running_loop()
+        up.discord.faults.drop(CALLBACK, after=True, times=2)
+        clicked = loop.time()
+        await up.ann.click("Next", wait=False)
+        await up.discord.faults.called(CALLBACK, 2)
+        await _answered(up, ask)
+        await caught_up(up, ask)
+        assert loop.time() - clicked >= 0.4
+        assert up.discord.faults.count(EDIT) == 1
+        assert up.ann.latest(up.channel).controls == []
+
+
+async def test_a_page_answered_by_http_is_waited_for_before_the_message_is_edited(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "http", gateway=False, confirm_after=0.4) as up:
+        ask = await up.shown(await up.submit(MANY))
+        loop = asyncio.get_running_loop()
+        turned = loop.time()
+        await up.ann.click("Next")
+        await _answered(up, ask)
+        await caught_up(up, ask)
+        assert loop.time() - turned >= 0.4
+        assert up.ann.latest(up.channel).controls == []
+
+
+async def test_who_turns_a_page_while_somebody_answers_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = [{**MANY[0], "answer_type": "multi_select"}]
+    async with rig(tmp_path, "http", gateway=False) as up:
+        ask = await up.shown(await up.submit(several))
+        looked = up.service.draft
+
+        async def answered_meanwhile(key: str) -> Any:
+            await _answered(up, ask, Answer(value=["number 3"]))
+            return await looked(key)
+
+        monkeypatch.setattr(up.service, "draft", answered_meanwhile)
+        assert (await up.ann.click("Next")).answered
+        assert "have ended" in up.ann.notes()[0].text
+        await caught_up(up, ask)
+        assert up.ann.latest(up.channel).controls == []
+
+
+async def test_a_show_that_is_given_up_leaves_the_answer_that_it_waits_for_alone() -> None:
+    answers, ask, taken = Answers(0.0), _ask(2), _taken()
+    answers.answering(ask, taken)
+    waiting = asyncio.create_task(answers.brought(ask))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    taken.set_result(True)
+    assert await answers.brought(ask)
+
+
+async def test_only_answers_that_nothing_older_may_have_followed_spare_an_edit() -> None:
+    answers = Answers(0.0)
+    first, second = _taken(), _taken()
+    answers.answering(_ask(1), first)
+    answers.answering(_ask(2), second)
+    first.set_result(True)
+    second.set_result(True)
+    assert not await answers.brought(_ask(2)), "nobody knows which of the two was applied last"
+    for revision in (1, 2):
+        settled = _taken()
+        answers.answering(_ask(revision), settled)
+        settled.set_result(True)
+    assert await answers.brought(_ask(2)), "the first was applied before the second was sent"
+    answers.answering(_ask(2), refused := _taken())
+    refused.set_result(False)
+    assert not await answers.brought(_ask(2))
+
+
+async def test_an_answer_that_was_on_its_way_during_an_edit_does_not_spare_the_next() -> None:
+    answers, done, under_way = Answers(0.0), _taken(), _taken()
+    answers.answering(_ask(2), done)
+    done.set_result(True)
+    answers.edited(_ask(2))
+    assert not await answers.brought(_ask(2))
+    answers.answering(_ask(3), under_way)
+    answers.edited(_ask(2))
+    under_way.set_result(True)
+    assert not await answers.brought(_ask(3))
+
+
+async def test_an_answer_beside_one_that_may_come_late_does_not_spare_an_edit() -> None:
+    answers, taken = Answers(60.0), _taken()
+    answers.answered(_ask(2))
+    answers.answering(_ask(3), taken)
+    taken.set_result(True)
+    assert not await answers.brought(_ask(3))
+
+
+async def test_what_looks_otherwise_at_the_same_revision_is_not_brought() -> None:
+    answers, taken = Answers(0.0), _taken()
+    answers.answering(_ask(2), taken)
+    taken.set_result(True)
+    assert not await answers.brought(replace(_ask(2), unattended=True))
+
+
+async def test_answers_are_kept_for_so_many_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers_module, "_KEPT", 2)
+    answers = Answers(60.0)
+    for number in range(3):
+        ask = replace(_ask(2), id=f"ask_{number}")
+        answers.answered(ask)
+    gone, kept = replace(_ask(2), id="ask_0"), replace(_ask(2), id="ask_1")
+    elsewhere = replace(kept, message={"id": "6"})
+    assert [answers.may_come(ask) > 0 for ask in (gone, kept, elsewhere)] == [False, True, False]
+    for number in range(3):
+        taken = _taken()
+        answers.answering(replace(_ask(2), id=f"other_{number}"), taken)
+        taken.set_result(True)
+    gone, kept = replace(_ask(2), id="other_0"), replace(_ask(2), id="other_1")
+    elsewhere = replace(kept, message={"id": "6"})
+    asks = (gone, kept, elsewhere)
+    assert [await answers.brought(ask) for ask in asks] == [False, True, False]
+
+
+def _ask(revision: int) -> Ask:
+    return ask_of(FORM, revision=revision, message={"id": "5"})
+
+
+def _taken() -> asyncio.Future[bool]:
+    return asyncio.get_running_loop().create_future()
+
+
+async def _answered(up: Rig, ask: Ask, answer: Answer | None = None) -> None:
+    ann = Actor(Person(surface="discord", user_id=str(up.ann.id), name="Ann"))
+    await up.service.act(ask.id, answer or Answer(value="number 3"), ann)
