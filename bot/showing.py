@@ -12,7 +12,7 @@ import logging
 import random
 from typing import Final
 
-from bot.ask import Ask, Change, Reason, Status, Thread, ended
+from bot.ask import Ask, Change, Left, Reason, Status, Thread, ended
 from bot.errors import (
     GoneError,
     PlatformError,
@@ -100,20 +100,34 @@ class Shower:
 
     async def _show_latest(self, ask_id: str) -> Later | None:
         """Shows the ask once; None: that was all there was to do."""
-        store = self._service.store
-        ask = await store.get(ask_id)
+        ask = await self._service.store.get(ask_id)
         if ask is None:
             return None
         surface = self._service.surfaces.get(ask.destination.surface)
         if surface is None:
             return None  # configured no more: the ask waits until it is again
-        if ask.left is not None:
-            await self._leave(ask, surface)
+        if ask.left is None:
+            return await self._bring_up(ask, surface)
+        # Neither place waits for the other, which may be down.
+        shown, left = await asyncio.gather(
+            self._bring_up(ask, surface), self._leave(ask, ask.left), return_exceptions=True
+        )
+        if isinstance(shown, BaseException):
+            raise shown
+        if isinstance(left, BaseException):
+            raise left
+        if left:
+            return shown or _AT_ONCE_AGAIN
+        return None if shown == _AT_ONCE_AGAIN else shown
+
+    async def _bring_up(self, ask: Ask, surface: Surface) -> Later | None:
+        """Brings the message where the ask is now up to date; None: that was not needed any more."""
         if ask.shown_revision >= ask.revision and (surface.live or ask.thread is not None):
             return None
         if ask.message is None and (not ask.open or ask.inquiring):
             # Nobody was ever shown it, and nobody has to be.
-            await store.shown(ask_id, Shown(ask.revision, {}, ask.thread or Thread()), ask)
+            shown = Shown(ask.revision, {}, ask.thread or Thread())
+            await self._service.store.shown(ask.id, shown, ask)
             return None
         return await self._show(ask, surface)
 
@@ -166,19 +180,32 @@ class Shower:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
             await self._service.store.shown(ask.id, shown, latest)
 
-    async def _leave(self, ask: Ask, surface: Surface) -> None:
-        """Turns the message at a place that the ask has left into a note, as well as that can be done."""
-        left = ask.left
-        old = self._service.surfaces.get(left.destination.surface) if left else None
-        if left is not None and old is not None:
-            try:
-                await old.moved(ask, left.message, ask.destination)
-            except (GoneError, RefusedError, UnauthorizedError) as error:
-                extra = {"action": "note_given_up", "ask_id": ask.id, "code": error.code}
-                logger.warning(
-                    "The message that an ask left behind stays as it is: %s", error, extra=extra
-                )
+    async def _leave(self, ask: Ask, left: Left) -> bool:
+        """Turns the message at a place that the ask has left into a note, as well as that can be done.
+
+        False: it could not be done now. The ask then counts as behind, and the next sweep finds it.
+        """
+        old = self._service.surfaces.get(left.destination.surface)
+        extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
+        try:
+            if old is not None:
+                async with asyncio.timeout(SHOW_TIMEOUT):
+                    await old.moved(ask, left.message, ask.destination)
+        except (GoneError, RefusedError, UnauthorizedError) as error:
+            extra["code"] = error.code
+            logger.warning(
+                "The message that an ask left behind stays as it is: %s", error, extra=extra
+            )
+        except (PlatformError, TimeoutError) as error:
+            extra |= {"action": "note_again", "code": getattr(error, "code", None)}
+            logger.warning(
+                "The message that an ask left behind is tried again: %s",
+                str(error) or "it hung",
+                extra=extra,
+            )
+            return False
         await self._service.left(ask.id)
+        return True
 
     def _count(self, surface: Surface, how: str) -> None:
         key = (surface.name, how)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from pydantic import JsonValue
 
-from bot.ask import Ask, Change
-from bot.errors import GoneError
+from bot.ask import Ask, Change, Destination
+from bot.errors import GoneError, UnavailableError
 from bot.showing import Shower
 from bot.submission import Route, Routes
-from tests.service_parts import WAIT
+from bot.walker import Answer
+from tests.service_parts import WAIT, actor, boolean
 from tests.unit.bot.background_parts import running, shows, submit
 from tests.unit.bot.conftest import Parts
 
@@ -98,3 +101,35 @@ async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_handed_on_mean
         now = await service.get(ask.id)
     assert now is not None
     assert (now.open, now.destination.channel, now.message is None) == (True, "C2", False)
+
+
+async def test_an_ask_is_shown_where_it_was_handed_on_to_while_its_old_place_is_down(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, down = parts.chat.moved, True
+
+    async def moved_once_up(ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        if down:
+            raise UnavailableError("503")
+        await moved(ask, left, to)
+
+    monkeypatch.setattr(parts.chat, "moved", moved_once_up)
+    async with running(parts, routes=ESCALATED) as (service, shower):
+        ask = await submit(service, boolean("a"), boolean("b"), to=None, responders=None)
+        await shower.idle()
+        await parts.clock.advance(61)
+        await parts.chat.until(shows(parts, ask, 2))
+        assert parts.chat.messages[ask.id].destination.channel == "C2"
+        await shower.idle()
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 3))
+        await shower.idle()
+        assert await parts.store.behind(10) == [ask.id], "a start finds the message left behind"
+        down = False
+        await parts.clock.advance(61)
+        await parts.chat.until(lambda: [to.channel for _, to in parts.chat.notes] == ["C2"])
+        await shower.idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.left, now.shown_revision, parts.chat.posts) == (None, 3, 2)
+    assert await parts.store.behind(10) == []
