@@ -8,6 +8,7 @@ The tree::
     ├── PlatformError                 a chat platform failed; adapters translate their SDK's exceptions
     │   ├── RateLimitedError          come back after ``retry_after`` seconds
     │   ├── UnauthorizedError         the credentials are refused; a person must mend them
+    │   │   └── ForbiddenError        they are good, and this one place is closed to them
     │   ├── GoneError                 the channel, thread or person cannot be reached for good
     │   ├── RefusedError              the platform refuses what we rendered: our defect
     │   └── UnavailableError          lost, late or broken: nobody knows whether it happened; try again
@@ -95,6 +96,10 @@ class RateLimitedError(PlatformError):
 
 class UnauthorizedError(PlatformError):
     """The platform refuses our credentials or lacks a scope: only the operator can mend it."""
+
+
+class ForbiddenError(UnauthorizedError):
+    """The platform lets us do other things, and not this here: a permission is missing at this place."""
 
 
 class GoneError(PlatformError):

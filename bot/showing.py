@@ -14,6 +14,7 @@ from typing import Final
 
 from bot.ask import Ask, Change, Left, Reason, Status, Thread, ended
 from bot.errors import (
+    ForbiddenError,
     GoneError,
     PlatformError,
     RateLimitedError,
@@ -32,6 +33,8 @@ _AT_ONCE: Final = 32
 _AT_ONCE_AGAIN: Final = Later(0.0)
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
+_REST: Final = 600.0
+"""Seconds for which sweeps leave alone what only the operator can mend."""
 
 
 class Shower:
@@ -42,6 +45,7 @@ class Shower:
         self._first_pause = first_pause
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._resting: dict[str, float] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
@@ -52,9 +56,18 @@ class Shower:
         if task is not None and not task.done():
             self._again.add(ask_id)
             return
+        self._resting.pop(ask_id, None)
         task = asyncio.create_task(self._keep_showing(ask_id), name=f"show {ask_id}")
         self._tasks[ask_id] = task
         task.add_done_callback(lambda done: self._forget(ask_id, done))
+
+    async def sweep(self, limit: int) -> None:
+        """Has asks shown whose message is behind, and that nobody poked or a stop cut off; so many at the most."""
+        now = self._service.clock.now()
+        self._resting = {ask_id: until for ask_id, until in self._resting.items() if until > now}
+        for ask_id in await self._service.store.behind(limit + len(self._resting)):
+            if ask_id not in self._resting:
+                self.poke(ask_id)
 
     def _forget(self, ask_id: str, done: asyncio.Task[None]) -> None:
         # Of a task that is done the loop tells a moment later: by then another may have begun.
@@ -85,6 +98,12 @@ class Shower:
                 wait = later.seconds if later else 0.0
             except RateLimitedError as error:
                 wait = error.retry_after
+            except UnauthorizedError as error:
+                # Nobody mends that in a moment, and platforms count what they refuse.
+                self._warn(ask_id, error, _REST)
+                self._resting[ask_id] = self._service.clock.now() + _REST
+                if ask_id not in self._again:
+                    return
             except (PlatformError, StoreError, TimeoutError) as error:
                 wait = pause * random.uniform(0.8, 1.2)
                 pause = min(pause * 2, _LONGEST_PAUSE)
@@ -144,8 +163,8 @@ class Shower:
             return _AT_ONCE_AGAIN
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
-            if ask.seen:
-                raise  # the operator can mend the credentials; who sees the message waits for that
+            if ask.seen and (ask.open or not isinstance(error, ForbiddenError)):
+                raise  # the operator can mend that; who sees the message waits for it
             await self._give_up(ask, error)
             return _AT_ONCE_AGAIN
         except (PlatformError, TimeoutError) as error:

@@ -100,8 +100,7 @@ class Upkeep:
 
     async def sweep(self) -> None:
         """Has every ask shown whose message is behind: after a start, all that the last process left."""
-        for ask_id in await self._service.store.behind(_BATCH * 10):
-            self._shower.poke(ask_id)
+        await self._shower.sweep(_BATCH * 10)
 
     async def once(self) -> bool:
         """Does what is due now, or has it begun, a batch at a time; whether there was anything."""

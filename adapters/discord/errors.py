@@ -12,6 +12,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from bot.errors import (
+    ForbiddenError,
     GoneError,
     PlatformError,
     RateLimitedError,
@@ -70,11 +71,11 @@ _ADVICE: Final[dict[int, tuple[type[PlatformError], str]]] = {
     Code.NO_DIRECT_MESSAGES: (GoneError, "this person takes no direct messages from the app"),
     Code.NOT_A_TEXT_CHANNEL: (GoneError, "nobody can write in this kind of channel"),
     Code.NO_ACCESS: (
-        UnauthorizedError,
+        ForbiddenError,
         "the app cannot see this channel: give its role the permission View Channel there",
     ),
     Code.NO_PERMISSION: (
-        UnauthorizedError,
+        ForbiddenError,
         "the app lacks a permission there: `answerback doctor` says which",
     ),
     Code.THREAD_LOCKED: (

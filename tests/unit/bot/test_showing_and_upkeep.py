@@ -8,6 +8,7 @@ import pytest
 
 from bot.ask import Reason, Status
 from bot.errors import (
+    ForbiddenError,
     GoneError,
     RateLimitedError,
     RefusedError,
@@ -90,14 +91,46 @@ async def test_a_place_that_is_gone_fails_the_ask_in_words_for_the_model(parts: 
 async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are_mended(
     parts: Parts,
 ) -> None:
-    async with running(parts) as (service, _):
-        ask = await submit(service, boolean("a"), boolean("b"))
-        await parts.chat.until(shows(parts, ask, 1))
+    async with running(parts) as (service, shower):
+        ask = await submit(service, *map(boolean, "abcd"))
+        await shower.idle()
         parts.chat.failures.append(UnauthorizedError("revoked"))
         acted = await service.act(ask.id, Answer(value=True), actor())
-        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
         assert isinstance(acted, Acted)
         assert acted.ask.open
+        await shower.sweep(10)
+        await shower.idle()
+        assert parts.chat.shows == 2, "nobody mends them in a moment"
+        await parts.clock.advance(601)
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+        parts.chat.failures.append(UnauthorizedError("revoked again"))
+        for revision in (3, 4):
+            await service.act(ask.id, Answer(value=True), actor())
+            await shower.idle()
+            assert shows(parts, ask, revision)() is (revision == 4), (
+                "what comes next tries it again"
+            )
+        assert await parts.store.behind(10) == []
+
+
+async def test_a_record_in_a_place_that_is_closed_to_us_is_given_up_and_one_without_credentials_not(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(parts) as (service, shower):
+        asks = [await submit(service) for _ in range(2)]
+        await shower.idle()
+        for ask, error in zip(
+            asks, (ForbiddenError("no permission"), UnauthorizedError("revoked")), strict=True
+        ):
+            parts.chat.failures.append(error)
+            await service.withdraw(ask.id)
+            await shower.idle()
+        assert "An ask cannot be shown: no permission" in caplog.text
+        assert await parts.store.behind(10) == [asks[1].id]
+        await parts.clock.advance(601)
+        await parts.chat.until(shows(parts, asks[1], 2))
 
 
 async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: Parts) -> None:

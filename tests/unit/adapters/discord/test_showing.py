@@ -193,6 +193,20 @@ async def test_a_permission_that_is_missing_after_a_first_try_of_unknown_outcome
     assert posts(up) == 0
 
 
+async def test_a_channel_that_is_closed_to_the_app_is_not_asked_again_and_again(up: Rig) -> None:
+    asks = [await up.shown(await up.submit(TWO)) for _ in range(2)]
+    up.discord.faults.code(EDIT, 50001, times=1_000)
+    await up.service.withdraw(asks[0].id)
+    await up.service.act(asks[1].id, _yes(), _actor(up))
+    await up.shower.idle()
+    assert up.discord.faults.count(EDIT) == 2
+    assert await up.store.behind(10) == [asks[1].id], "a record is given up, a question is not"
+    up.discord.faults.clear()
+    up.shower.poke(asks[1].id)
+    await up.shower.idle()
+    assert await up.store.behind(10) == []
+
+
 @pytest.mark.parametrize("why", ["no permission", "too many"])
 async def test_where_no_thread_can_be_made_the_ask_stays_in_the_channel(up: Rig, why: str) -> None:
     if why == "too many":

@@ -138,7 +138,9 @@ async def test_a_revoked_token_fails_what_nobody_has_seen_and_leaves_the_rest_op
     assert "token_revoked" in (unseen.outcome.message or "")
     await up.ada.click_on(copy, LABELS.yes)
     await up.slack.until(lambda: up.slack.calls[-1].method == "chat.update")
+    await up.app.shower.idle()
     up.slack.revoked = False
+    up.app.shower.poke(seen.id)
     seen = await up.shown(seen)
     assert seen.shown_revision == seen.revision == 2
 
