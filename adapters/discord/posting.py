@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
 from pydantic import JsonValue
@@ -43,7 +43,8 @@ _EPOCH_MS: Final = 1_420_070_400_000
 _CLOCKS_APART_MS: Final = 120_000
 _WEEK: Final = 10_080
 """Minutes without a message after which Discord archives a thread, the longest there is."""
-_REMINDER_PAGES: Final = 5
+_PAGES: Final = 5
+"""Pages that are read to find a message of ours."""
 _MOST_MENTIONED: Final = 40
 
 
@@ -203,10 +204,12 @@ class Posting:
 
     async def _find(self, ask: Ask, noted: Json) -> str | None:
         """The message that an earlier try may have posted; Discord's nonce holds for minutes only."""
-        query = {"after": str(noted["since"]), "limit": str(limits.MESSAGES_PER_PAGE)}
         if noted["kind"] != Kind.FORUM:
-            listed = await self._calls.get(f"/channels/{noted['channel']}/messages", query)
-            return next((str(m["id"]) for m in _objects(listed) if self._is_of(ask, m)), None)
+            channel, since = str(noted["channel"]), str(noted["since"])
+            async for message in self._ours(channel, since):
+                if self._is_of(ask, message):
+                    return str(message["id"])
+            return None
         active = await self._calls.get(f"/guilds/{noted['guild']}/threads/active")
         threads = _objects(active.get("threads")) if isinstance(active, dict) else []
         for thread in threads:
@@ -215,14 +218,28 @@ class Posting:
                 str(noted["since"])
             ):
                 first = await self._calls.get(f"/channels/{number}/messages/{number}")
-                if isinstance(first, dict) and self._is_of(ask, first):
+                if isinstance(first, dict) and self._is_ours(first) and self._is_of(ask, first):
                     return number
         return None
 
-    def _is_of(self, ask: Ask, message: Json) -> bool:
+    async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
+        """Our own messages in a channel behind one of its messages, as far as some pages lead."""
+        for _ in range(_PAGES):
+            query = {"after": after, "limit": str(limits.MESSAGES_PER_PAGE)}
+            page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
+            for message in page:
+                if self._is_ours(message):
+                    yield message
+            if len(page) < limits.MESSAGES_PER_PAGE:
+                return
+            after = max((str(message["id"]) for message in page), key=int)
+
+    def _is_ours(self, message: Json) -> bool:
         author = message.get("author")
-        if not isinstance(author, dict) or author.get("id") != self.bot_id:
-            return False
+        return isinstance(author, dict) and author.get("id") == self.bot_id
+
+    @staticmethod
+    def _is_of(ask: Ask, message: Json) -> bool:
         controls = (decode(part.get("custom_id")) for part in c.walk(message.get("components")))
         return any(control is not None and control.ask_id == ask.id for control in controls)
 
@@ -252,16 +269,8 @@ class Posting:
     async def _reminders(self, channel: str, after: str, address: str) -> int:
         """How many reminders of ours already point at a live message."""
         count = 0
-        for _ in range(_REMINDER_PAGES):
-            query = {"after": after, "limit": str(limits.MESSAGES_PER_PAGE)}
-            page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
-            for message in page:
-                author = message.get("author")
-                ours = isinstance(author, dict) and author.get("id") == self.bot_id
-                count += ours and str(message.get("content")).endswith(address)
-            if len(page) < limits.MESSAGES_PER_PAGE:
-                break
-            after = max((str(message["id"]) for message in page), key=int)
+        async for message in self._ours(channel, after):
+            count += str(message.get("content")).endswith(address)
         return count
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:

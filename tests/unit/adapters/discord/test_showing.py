@@ -58,11 +58,23 @@ async def test_a_post_of_unknown_outcome_is_never_doubled(
 
 async def test_a_post_is_not_doubled_when_discord_has_forgotten_the_nonce(up: Rig) -> None:
     up.discord.faults.drop(POST, after=True)
-    up.discord.faults.code("GET /channels/*/messages", 50001)
+    up.discord.faults.server_error("GET /channels/*/messages")
     ask = await up.submit(ONE)
     await up.discord.faults.called(POST)
     up.discord.clock.advance(600)
-    await converged(up, ask)
+    assert (await converged(up, ask)).open
+    assert posts(up) == 1
+
+
+async def test_a_post_is_found_among_hundreds_of_messages_of_others(up: Rig) -> None:
+    for number in range(250):
+        up.ann.types(up.channel, f"chat {number}")
+    up.discord.faults.drop(POST, after=True)
+    up.discord.faults.server_error("GET /channels/*/messages")
+    ask = await up.submit(ONE)
+    await up.discord.faults.called(POST)
+    up.discord.clock.advance(600)
+    assert (await converged(up, ask)).open
     assert posts(up) == 1
 
 
