@@ -158,6 +158,8 @@ class Posting:
             if noted["kind"] == Kind.FORUM:
                 noted |= {"channel": found, "thread": found}
             await self._edit(ask, noted)
+        elif not ask.open:
+            return noted  # nobody has seen it, and nobody has to
         elif noted["kind"] == Kind.FORUM:
             noted = await self._post_in_forum(ask, noted)
         else:

@@ -78,6 +78,33 @@ async def test_a_post_is_found_among_hundreds_of_messages_of_others(up: Rig) -> 
     assert posts(up) == 1
 
 
+@pytest.mark.parametrize("place", ["channel", "forum"])
+async def test_an_ask_that_ended_before_it_was_posted_is_not_posted(up: Rig, place: str) -> None:
+    there = up.discord.add_forum(up.guild) if place == "forum" else up.channel
+    post = "POST /channels/*/threads" if place == "forum" else POST
+    up.discord.faults.rate_limit(post, retry_after=0.3)
+    ask = await up.submit(ONE, to=f"discord:{there.id}")
+    await up.discord.faults.called(post)
+    await up.service.withdraw(ask.id)
+    stored = await converged(up, ask)
+    assert (stored.status, up.discord.faults.count(post)) == ("withdrawn", 1)
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_an_ask_that_ended_while_nobody_knew_of_its_post_shows_so_where_it_was_posted(
+    up: Rig, after: bool
+) -> None:
+    up.discord.faults.drop(POST, after=after)
+    up.discord.faults.server_error("GET /channels/*/messages")
+    ask = await up.submit(ONE)
+    await up.discord.faults.called("GET /channels/*/messages")
+    await up.service.withdraw(ask.id)
+    await converged(up, ask)
+    assert posts(up) == after
+    if after:
+        assert "Withdrawn by Assistant" in up.ann.latest(up.channel).text
+
+
 async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_edit(
     tmp_path: Path,
 ) -> None:
