@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from bot.ask import Ask, Change, Destination
-from bot.errors import GoneError, UnavailableError
+from bot.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
 from bot.showing import Shower
 from bot.submission import Route, Routes
 from bot.walker import Answer
@@ -132,4 +132,44 @@ async def test_an_ask_is_shown_where_it_was_handed_on_to_while_its_old_place_is_
         now = await service.get(ask.id)
     assert now is not None
     assert (now.left, now.shown_revision, parts.chat.posts) == (None, 3, 2)
+    assert await parts.store.behind(10) == []
+
+
+async def test_when_an_ask_is_handed_on_what_fails_at_either_place_is_tried_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(parts, routes=ESCALATED) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        await shower.idle()
+        noted, failures = service.left, [StoreError("The disk is full.")] * 2
+
+        async def left(ask_id: str) -> None:
+            if failures:
+                raise failures.pop()
+            await noted(ask_id)
+
+        monkeypatch.setattr(service, "left", left)
+        parts.chat.failures.append(UnavailableError("503"))
+        await parts.clock.advance(61)
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.left, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
+
+
+async def test_who_acts_while_the_platform_refuses_us_has_it_tried_again_at_once(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, *map(boolean, "abc"))
+        await shower.idle()
+        parts.chat.hold = asyncio.Event()
+        parts.chat.failures.append(UnauthorizedError("revoked"))
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == 2)
+        await service.act(ask.id, Answer(value=True), actor())
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 3))
+        await shower.idle()
     assert await parts.store.behind(10) == []
