@@ -180,7 +180,7 @@ def _typed(field: Field, value: str | None) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": ACTION}
     if field.kind is Kind.DATE and (value is None or _is_date(value)):
         return _started({"type": "datepicker", "action_id": ACTION}, "initial_date", value)
-    if field.kind is Kind.DATE_TIME and (value is None or _moment(value) is not None):
+    if field.kind is Kind.DATE_TIME and _is_picked(value):
         made: Block = {"type": "datetimepicker", "action_id": ACTION}
         return made if value is None else made | {"initial_date_time": _moment(value)}
     if field.kind in NUMBER_KINDS and (value is None or _PLAIN_NUMBER.fullmatch(value)):
@@ -261,11 +261,10 @@ def _hint(field: Field) -> str:
 def _entered(field: Field, before: Entry, value: Entry) -> Entry:
     if field.kind is Kind.BOOLEAN:
         return value == [0] if isinstance(value, list) and value else None
-    if field.kind is Kind.DATE_TIME and isinstance(value, str) and value.isdigit():
+    if field.kind is Kind.DATE_TIME and isinstance(value, str) and _is_picked(before):
         # Untouched, it stays as it was written: with its zone and its fractions of a second.
-        if isinstance(before, str) and _moment(before) == int(value):
-            return before
-        return datetime.fromtimestamp(int(value), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        untouched = isinstance(before, str) and value == str(_moment(before))
+        return before if untouched else _picked(value)
     return value
 
 
@@ -274,6 +273,20 @@ def _is_date(text: str) -> bool:
         return datetime.strptime(text, "%Y-%m-%d").strftime("%Y-%m-%d") == text
     except ValueError:
         return False
+
+
+def _is_picked(before: Entry) -> bool:
+    """Whether a date-time that starts from this is picked in a datetimepicker; every other one is typed."""
+    return before is None or (isinstance(before, str) and _moment(before) is not None)
+
+
+def _picked(seconds: str) -> str:
+    """What a datetimepicker holds, as a date-time; what is none stays as it is, to be refused at its field."""
+    try:
+        when = datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return seconds
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _moment(text: str) -> int | None:

@@ -129,6 +129,44 @@ async def test_a_default_too_long_for_a_modal_is_taken_as_it_is(up: Rig) -> None
     assert (await up.shown(ask)).walk.answers[0].value == "word " * 10_000
 
 
+AT = {"at": {"type": "string", "format": "date-time"}}
+WHEN = {"id": "when", "text": "When?", "answer_type": "schema"}
+
+
+@pytest.mark.parametrize("start", ["2026-05-31T14:30", "2026-05-31"])
+@pytest.mark.parametrize("typed", ["20260531", "2026", "²", "9" * 20])
+async def test_digits_typed_for_a_moment_are_a_mistake_told_at_the_field(
+    up: Rig, start: str, typed: str
+) -> None:
+    ask = await up.submit(WHEN | {"schema": object_of(**AT), "default": {"at": start}})
+    await up.ada.click(up.live(ask), LABELS.fill_in)
+    await up.ada.sees_modal()
+    refused = await up.ada.submit({"at": typed})
+    assert refused.body is not None
+    assert refused.body["response_action"] == "errors"
+    assert "date and time with its zone" in refused.body["errors"]["field.0"]
+    assert (await up.ada.submit({"at": "2026-05-31T14:30:00Z"})).ok
+    assert (await up.shown(ask)).walk.answers[0].value == {"at": "2026-05-31T14:30:00Z"}
+
+
+@pytest.mark.parametrize("before", [None, {"at": "2026-05-31T14:30:00Z"}])
+@pytest.mark.parametrize(
+    ("picked", "value"),
+    [("1780000000", "2026-05-28T20:26:40Z"), ("²", None), ("9" * 20, None), ("9" * 5_000, None)],
+)
+def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
+    before: JsonValue, picked: str, value: str | None
+) -> None:
+    fields = fields_of(object_of(**AT))
+    assert fields is not None
+    found = value_of(fields, forms.entered(fields, before, {"field.0": picked}))
+    if value is not None:
+        assert found == {"at": value}
+    else:
+        assert isinstance(found, tuple)
+        assert [problem.pointer for problem in found] == ["/at"]
+
+
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [
