@@ -27,7 +27,11 @@ ACTION: Final = "field"
 _MOST_FIELDS: Final = 40
 _MULTILINE: Final = 150
 """Fields that may hold more characters than this get several lines."""
-_PLAIN_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,10})?")
+_PLAIN: Final = {
+    Kind.NUMBER: re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,10})?)"),
+    Kind.INTEGER: re.compile(r"(-?[0-9]{1,15})(?:\.0)?"),
+}
+"""The numbers that a number_input takes for sure; what it is given of them is the group."""
 _MOMENTS: Final = (1_000_000_000, 9_999_999_999)
 """A datetimepicker holds ten digits of seconds:
 https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
@@ -183,12 +187,15 @@ def _typed(field: Field, value: str | None) -> Block:
     if field.kind is Kind.DATE_TIME and _is_picked(value):
         made: Block = {"type": "datetimepicker", "action_id": ACTION}
         return made if value is None else made | {"initial_date_time": _moment(value)}
-    if field.kind in NUMBER_KINDS and (value is None or _PLAIN_NUMBER.fullmatch(value)):
-        element = {
-            "type": "number_input",
-            "action_id": ACTION,
-            "is_decimal_allowed": field.kind is Kind.NUMBER,
-        } | _bounds(field, value)
+    if field.kind in NUMBER_KINDS:
+        plain_number = _PLAIN[field.kind].fullmatch(value or "")
+        if value is None or plain_number:
+            value = plain_number[1] if plain_number else None
+            element = {
+                "type": "number_input",
+                "action_id": ACTION,
+                "is_decimal_allowed": field.kind is Kind.NUMBER,
+            } | _bounds(field, value)
     elif field.kind is Kind.EMAIL:
         element["type"] = "email_text_input"
     elif field.kind is Kind.URI:
@@ -203,14 +210,18 @@ def _started(element: Block, key: str, value: str | None) -> Block:
 
 
 def _lengths(field: Field, value: str | None) -> Block:
-    """Slack may count UTF-16 units, up to two a character: the upper bound is doubled, and checked again later."""
-    most = field.max_length
+    """Slack may count UTF-16 units, up to two a character: the upper bound is doubled, and checked again later.
+
+    A bound that the input would break as it opens is left out: Slack refuses the modal for it.
+    """
+    most, length = field.max_length, texts.units(value or "")
     made: Block = {}
     if (most or 0) > _MULTILINE or "\n" in (value or ""):
         made["multiline"] = True
-    if most is not None and 0 < most * 2 <= limits.INPUT_TEXT:
+    if most is not None and max(length, 1) <= most * 2 <= limits.INPUT_TEXT:
         made["max_length"] = most * 2
-    if field.min_length and (most is None or field.min_length <= most):
+    starts_shorter = value and len(value) < (field.min_length or 0)
+    if field.min_length and not starts_shorter and (most is None or field.min_length <= most):
         made["min_length"] = field.min_length
     return made
 
@@ -225,14 +236,15 @@ def _bounds(field: Field, value: str | None) -> Block:
         return made
     for key, bound in (("min_value", low), ("max_value", high)):
         text = "" if bound is None else _number(bound)
-        whole = field.kind is Kind.NUMBER or "." not in text
-        if text and whole and _PLAIN_NUMBER.fullmatch(text):
+        if _PLAIN[field.kind].fullmatch(text):
             made[key] = text
     return made
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(value)
+    if isinstance(value, int) or value.is_integer():
+        return str(int(value))
+    return repr(value)
 
 
 def _hint(field: Field) -> str:

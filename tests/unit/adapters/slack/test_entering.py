@@ -82,6 +82,34 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
         assert found == value
 
 
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (object_of(n={"type": "integer", "maximum": 10**400}), None),
+        (object_of(n={"type": "number", "minimum": -(10**400)}), {"n": 0.5}),
+        (object_of(n={"type": "integer"}), {"n": 5.5}),
+        (object_of(n={"type": "integer", "minimum": 9}), {"n": 5.0}),
+        (object_of(s={"type": "string", "maxLength": 2}), {"s": "abcdefgh"}),
+        (object_of(s={"type": "string", "minLength": 9}), {"s": "abcdefgh"}),
+        (object_of(s={"type": "string", "minLength": 3, "maxLength": 4}), {"s": "\U0001f600" * 3}),
+    ],
+    ids=str,
+)
+def test_a_form_opens_whatever_it_starts_from(schema: JsonValue, value: JsonValue) -> None:
+    fields = forms.native_fields(schema, value)
+    assert fields is not None
+    blocks = json.loads(json.dumps(forms.inputs(fields, value, Labels())))
+    title = {"type": "plain_text", "text": "x"}
+    assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
+    [control] = [c for block in blocks for c in controls_of(block)]
+    if isinstance(value, dict):
+        [start] = value.values()
+        shown = str(initial(control)["value"])
+        assert shown == start if isinstance(start, str) else float(shown) == start
+        least = control.element.get("min_length", 0)
+        assert not isinstance(start, str) or len(start) >= least
+
+
 def test_what_no_input_can_hold_is_edited_as_json() -> None:
     long = {"type": "array", "items": {"enum": [f"v{n}" for n in range(150)]}}
     many = object_of(**{f"f{n}": {"type": "string"} for n in range(60)})
