@@ -11,35 +11,38 @@ from adapters import texts, words
 from adapters.controls import Control, Verb
 from adapters.plain import visible
 from adapters.slack import choices, limits
-from adapters.slack.blocks import Block, actions, button, modal, paragraph, sections, size, small
+from adapters.slack.blocks import Block, actions, button, modal, paragraph, size, small
 from bot.form import AnswerType, Question
 from bot.labels import Labels
 from bot.view import View, as_json, texts_of
 
 _PAGE_BLOCKS: Final = limits.BLOCKS_PER_MODAL - 10
 _PAGE_BYTES: Final = limits.MODAL_BYTES // 2
+_PREVIEW_PAGES: Final = 1_000
+"""A page is known by one number: from here on each option's preview has so many of them, the first option's first."""
 
 
 def full(view: View, labels: Labels, page: int, metadata: str) -> Block:
     """One page of everything there is to read about an ask as it stands; a page too far is the last one."""
-    found = pages(full_text(view, labels))
-    page = min(page, len(found) - 1)
-    blocks: list[Block] = [paragraph(piece) for piece in found[page]]
-    if len(found) > 1:
-        blocks.append(small(labels.page_of.format(page=page + 1, pages=len(found))))
-        blocks.append(_turn(view, labels, page, len(found)))
+    option, page_there = divmod(page, _PREVIEW_PAGES)
+    shown = preview(view, labels, option - 1, metadata, page_there) if option else None
+    if shown is not None:
+        return shown
     callback = Control(view.ask_id, view.revision, Verb.FULL).encode()
+    found = pages(full_text(view, labels))
+    blocks = _page(view, labels, found, page)
     return modal(labels.details, callback, metadata, blocks, close=labels.close)
 
 
-def preview(view: View, labels: Labels, index: int, metadata: str) -> Block | None:
-    """An option's preview, or None where there is none of this index."""
+def preview(view: View, labels: Labels, index: int, metadata: str, page: int = 0) -> Block | None:
+    """A page of an option's preview, or None where there is none of this index."""
     options = view.prompt.question.options if view.prompt else ()
     text = options[index].preview if index < len(options) else None
     if not text:
         return None
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
-    blocks = sections(f"{visible(options[index].label)}\n\n{visible(text)}")
+    found = pages(f"{visible(options[index].label)}\n\n{visible(text)}")
+    blocks = _page(view, labels, found, page, (index + 1) * _PREVIEW_PAGES)
     return modal(labels.preview, callback, metadata, blocks, close=labels.close)
 
 
@@ -96,9 +99,21 @@ def question_parts(question: Question, labels: Labels) -> list[str]:
     return parts
 
 
-def _turn(view: View, labels: Labels, page: int, pages: int) -> Block:
+def _page(
+    view: View, labels: Labels, found: list[list[str]], page: int, first: int = 0
+) -> list[Block]:
+    """A page and, where there are several, the way to its neighbours; ``first`` is the number of the first one."""
+    page = min(page, len(found) - 1)
+    blocks: list[Block] = [paragraph(piece) for piece in found[page]]
+    if len(found) > 1:
+        blocks.append(small(labels.page_of.format(page=page + 1, pages=len(found))))
+        blocks.append(_turn(view, labels, page, len(found), first))
+    return blocks
+
+
+def _turn(view: View, labels: Labels, page: int, pages: int, first: int) -> Block:
     def to(label: str, target: int) -> Block:
-        control = Control(view.ask_id, view.revision, Verb.PAGE, str(target))
+        control = Control(view.ask_id, view.revision, Verb.PAGE, str(first + target))
         return button(label, f"{Verb.PAGE}.{target}", control.encode())
 
     turns = [to(labels.previous, page - 1)] if page > 0 else []

@@ -201,17 +201,23 @@ async def test_a_review_of_many_answers_is_edited_by_a_menu(up: Rig) -> None:
     assert ask.walk.answers[16].value == "w"
 
 
-async def test_everything_in_full_is_read_page_by_page(up: Rig) -> None:
-    text = "".join(f"sentence {n}. " for n in range(1200))
-    context = "漢" * 20_000
-    ask = await up.submit({**APPLY, "text": text, "context": context})
-    await up.ada.click(up.live(ask), LABELS.details)
+async def _read_to_the_end(up: Rig) -> str:
+    """The pages of the modal that is opening, one after the other."""
     read = up.ada.sees(await up.ada.sees_modal()).text
     while (view := up.ada.modal) and LABELS.next in up.ada.sees(view).buttons:
         before = view.hash
         await up.ada.click(view, LABELS.next)
         await up.slack.until(lambda v=view, b=before: v.hash != b)  # type: ignore[misc]
         read += up.ada.sees(view).text
+    return read
+
+
+async def test_everything_in_full_is_read_page_by_page(up: Rig) -> None:
+    text = "".join(f"sentence {n}. " for n in range(1200))
+    context = "漢" * 20_000
+    ask = await up.submit({**APPLY, "text": text, "context": context})
+    await up.ada.click(up.live(ask), LABELS.details)
+    read = await _read_to_the_end(up)
     assert "".join(text.split()) in "".join(read.split())
     assert read.count("漢") == 20_000
 
@@ -223,6 +229,23 @@ async def test_a_preview_is_one_click_away(up: Rig) -> None:
     ask = await up.submit(name="AskUserQuestion", arguments={"questions": [question]})
     await up.ada.click(up.live(ask), f"{LABELS.preview}: A")
     assert "look" in up.ada.sees(await up.ada.sees_modal()).text
+
+
+async def test_a_preview_that_grows_past_a_modal_is_read_page_by_page(up: Rig) -> None:
+    deceiving = {"label": "B", "description": "turned", "preview": "\u202e" * 20_000}
+    other = {"label": "A", "description": "first", "preview": "look"}
+    question = {"question": "Which?", "header": "Pick", "options": [other, deceiving]}
+    ask = await up.submit(name="AskUserQuestion", arguments={"questions": [question]})
+    await up.ada.click(up.live(ask), f"{LABELS.preview}: B")
+    read = await _read_to_the_end(up)
+    assert "".join(read.split()).count("⟨U+202E⟩") > 19_990  # the border of two pages may part one
+    assert "look" not in read
+    assert up.ada.modal is not None
+    before = up.ada.modal.hash
+    await up.ada.click(up.ada.modal, LABELS.previous)
+    await up.slack.until(lambda: up.ada.modal and up.ada.modal.hash != before)
+    assert "look" not in up.ada.sees(up.ada.modal).text
+    assert LABELS.next in up.ada.sees(up.ada.modal).buttons
 
 
 async def test_a_direct_message_is_its_persons(up: Rig) -> None:
