@@ -23,8 +23,10 @@ LATER: Final = frozenset(
     {
         "ratelimited", "rate_limited", "service_unavailable", "internal_error", "fatal_error",
         "request_timeout", "team_added_to_org", "streaming_state_conflict", "accesslimited",
+        "external_channel_migrating",
     }
 )  # fmt: skip
+"""What passes by itself, and is tried again; every code that is unknown here is final."""
 OURS: Final = frozenset(
     {
         "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
@@ -59,7 +61,13 @@ _GONE: Final[Mapping[str, str]] = {
     "user_disabled": "this person's account is deactivated: ask somebody else",
     "cannot_dm_bot": "bots take no direct messages: give a person's id",
     "no_such_subteam": "there is no such user group: give the id of one, S…",
+    "access_denied": "the app may not reach this place or person: ask the workspace's administrators to allow it",
+    "no_permission": "the app may not do this here: invite it with /invite",
+    "user_not_visible": "the app may not see this person: ask them in a channel, or ask the administrators",
+    "invalid_user_combination": "the app may not write to this person directly: ask them in a channel",
 }
+_RESTRICTED: Final = "restricted_action"
+"""How the codes begin by which a channel's settings keep the app from posting."""
 _UNAUTHORIZED: Final[Mapping[str, str]] = {
     "invalid_auth": "the token is wrong: copy the bot token from OAuth & Permissions into slack.bot_token",
     "not_authed": "the token is missing: set slack.bot_token",
@@ -70,6 +78,8 @@ _UNAUTHORIZED: Final[Mapping[str, str]] = {
     "not_allowed_token_type": "this is a token of another kind: bot_token begins with xoxb-, app_token with xapp-",
     "app_access_restricted": "the workspace's administrators do not allow the app: ask them to approve it",
     "team_access_not_granted": "the app has no access to this workspace: install it there",
+    "enterprise_is_restricted": "this is the token of a whole organization: install the app in the workspace itself",
+    "two_factor_setup_required": "two-factor authentication is missing: set it up for who installed the app",
     "org_login_required": "the workspace is being migrated: try again when that is done",
     "ekm_access_denied": "the administrators have suspended access to messages: ask them",
     "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",
@@ -81,6 +91,8 @@ DEFAULT_PAUSE: Final = 30.0
 
 def mending(code: str) -> str:
     """What to do about an error code, as words after "Slack says …:"; empty where nothing is known."""
+    if code.startswith(_RESTRICTED):
+        return "the settings keep the app from posting there: ask the administrators, or ask somewhere else"
     return _MENDED.get(code, "")
 
 
@@ -95,9 +107,11 @@ def of_code(method: str, code: str, data: Mapping[str, object] | None = None) ->
         return UnauthorizedError(words, code=code)
     if code in OURS:
         return RefusedError(f"{words}: {details(data)}" if details(data) else words, code=code)
-    if code in _GONE or code in MESSAGE_GONE or code.startswith("restricted_action"):
-        return GoneError(words, code=code)
-    return UnavailableError(words, code=code)
+    if code in LATER or code in MODAL_RACE:
+        return UnavailableError(words, code=code)
+    if not hint and code not in MESSAGE_GONE:
+        words = f"{said}: see https://docs.slack.dev/reference/methods/{method}"
+    return GoneError(words, code=code)
 
 
 def of_exception(method: str, error: SlackApiError) -> PlatformError:

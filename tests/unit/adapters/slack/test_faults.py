@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
-from adapters.slack import calls, sockets
+from adapters.slack import calls, errors, sockets
 from bot.ask import Destination, Status
-from bot.errors import GoneError, RateLimitedError, UnavailableError
+from bot.errors import (
+    GoneError,
+    PlatformError,
+    RateLimitedError,
+    RefusedError,
+    UnauthorizedError,
+    UnavailableError,
+)
 from tests.fakes.slack.delivery import Ack
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
@@ -36,6 +43,28 @@ FAULTS: dict[str, dict[str, Any]] = {
     "line dropped after it was done": {"drop": True, "when": "after"},
     "internal_error": {"error": "internal_error"},
 }
+
+
+KINDS: dict[type[PlatformError], str] = {
+    UnavailableError: "service_unavailable internal_error fatal_error request_timeout team_added_to_org "
+    "expired_trigger_id exchanged_trigger_id invalid_trigger_id hash_conflict not_found",
+    RefusedError: "invalid_blocks invalid_blocks_format msg_blocks_too_long msg_too_long view_too_large "
+    "no_text invalid_arguments metadata_too_large push_limit_reached duplicate_external_id",
+    GoneError: "channel_not_found not_in_channel is_archived is_inactive restricted_action "
+    "restricted_action_thread_locked messages_tab_disabled user_not_found user_disabled "
+    "cannot_reply_to_message message_not_found cant_update_message edit_window_closed no_such_code",
+    UnauthorizedError: "invalid_auth not_authed token_revoked token_expired account_inactive "
+    "missing_scope not_allowed_token_type app_access_restricted team_access_not_granted "
+    "message_limit_exceeded org_login_required ekm_access_denied",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_code_is_of_the_kind_that_decides_what_comes_next(kind: type[PlatformError]) -> None:
+    for code in KINDS[kind].split():
+        error = errors.of_code("chat.postMessage", code)
+        assert type(error) is kind, code
+        assert code in str(error)
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +145,36 @@ async def test_a_place_that_cannot_be_reached_ends_the_ask_in_words(up: Rig, cod
     assert ask.outcome is not None
     assert code in (ask.outcome.message or "")
     assert "Do not retry" in (ask.outcome.message or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "mending"),
+    [
+        ("access_denied", "ask the workspace's administrators"),
+        ("enterprise_is_restricted", "install the app in the workspace itself"),
+        ("user_not_visible", "ask them in a channel"),
+        ("invalid_user_combination", "ask them in a channel"),
+        ("restricted_action_new", "ask the administrators"),
+        ("made_up_yesterday", "see https://docs.slack.dev/reference/methods/conversations.open"),
+    ],
+)
+async def test_a_person_who_cannot_be_written_to_ends_the_ask_in_words(
+    up: Rig, code: str, mending: str
+) -> None:
+    fault = up.slack.faults.add("conversations.open", times=None, error=code)
+    ask = await up.submit(NOTE, to="slack:@U0ADA", responders=None)
+    assert ask.status is Status.FAILED
+    assert ask.outcome is not None
+    assert f"conversations.open ({code}): " in (ask.outcome.message or "")
+    assert mending in (ask.outcome.message or "")
+    assert fault.hits == 1
+
+
+@pytest.mark.parametrize("code", sorted(errors.LATER - {"ratelimited", "rate_limited"}))
+async def test_what_passes_by_itself_is_tried_again(up: Rig, code: str) -> None:
+    up.slack.faults.add("chat.postMessage", times=2, error=code)
+    assert (await up.submit(APPLY)).status is Status.OPEN
+    assert len(up.slack.messages(CHANNEL)) == 1
 
 
 async def test_a_channel_archived_in_mid_walk_keeps_the_answer_and_ends_the_ask(up: Rig) -> None:
