@@ -46,13 +46,10 @@ def opened(view: View, control: Control, labels: Labels, metadata: str) -> Block
         case _ if prompt is None:
             return None
         case Verb.WRITE:
-            start = prompt.prefill if isinstance(prompt.prefill, str) else ""
-            inputs = text_inputs(labels.other_label, start if fits_modal(prompt) else "")
+            inputs = text_inputs(labels.other_label, _start(prompt, control))
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
         case Verb.OTHER if prompt.question.other:
-            start = prompt.prefill if isinstance(prompt.prefill, str) else ""
-            known = start if prompt.prefill_other and fits_modal(prompt) else ""
-            inputs = text_inputs(labels.other_label, known, optional=False)
+            inputs = text_inputs(labels.other_label, _start(prompt, control), optional=False)
             return _ask(prompt, control, labels, metadata, labels.other, inputs)
         case Verb.CHOOSE if prompt.question.options:
             return _choose(prompt, control, labels, metadata)
@@ -76,8 +73,8 @@ def text_inputs(label: str, start: str, *, optional: bool = True) -> list[Block]
         element: Block = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True}
         if piece:
             element["initial_value"] = piece
-        block_id = f"{_TEXT}.{index}" + (f".{_JOINED}" if joined else "")
         name = f"{label} ({index + 1})" if index or joined or len(piece) < len(start) else label
+        block_id = _text_block(index, joined)
         made.append(entry(name, block_id, element, optional=optional or index > 0))
     return made
 
@@ -192,15 +189,29 @@ def _choose(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> 
 
 def _fill(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
     fields = _native(prompt)
-    inputs = forms.inputs(fields, prompt.prefill, labels) if fields else json_inputs(prompt, labels)
+    inputs = (
+        _json_inputs(prompt, control, labels)
+        if fields is None
+        else forms.inputs(fields, prompt.prefill, labels)
+    )
     return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
 
 
-def json_inputs(prompt: Prompt, labels: Labels) -> list[Block]:
+def _json_inputs(prompt: Prompt, control: Control, labels: Labels) -> list[Block]:
     """The JSON editor: the schema to read, and an input that starts from the prefill."""
-    start = "" if prompt.prefill is None or not fits_modal(prompt) else as_json(prompt.prefill)
     schema = section(as_json(prompt.question.json_schema))
-    return [schema, *text_inputs(labels.json_label, start, optional=False)]
+    return [schema, *text_inputs(labels.json_label, _start(prompt, control), optional=False)]
+
+
+def _start(prompt: Prompt, control: Control) -> str:
+    """The text that the inputs of a text modal start from; none where it is too long for them."""
+    prefill = prompt.prefill
+    if prefill is None or not fits_modal(prompt):
+        return ""
+    if control.verb is Verb.FILL:
+        return as_json(prefill)
+    known = control.verb is Verb.WRITE or prompt.prefill_other
+    return prefill if known and isinstance(prefill, str) else ""
 
 
 def shows_schema_in_full(prompt: Prompt) -> bool:
@@ -232,14 +243,13 @@ def _filled(prompt: Prompt, values: Values) -> Action | dict[str, str]:
 def _first_text(view: View, control: Control) -> str:
     """The first input of a text modal as it was opened on this view."""
     prompt = view.prompt
-    start = prompt.prefill if prompt is not None else None
-    if prompt is None or control.verb is Verb.REPLY or start is None or not fits_modal(prompt):
-        return f"{_TEXT}.0"
-    if control.verb is Verb.OTHER and not prompt.prefill_other:
-        return f"{_TEXT}.0"
-    text = start if isinstance(start, str) else as_json(start)
-    _, joined = _pieces(text)[0]
-    return f"{_TEXT}.0.{_JOINED}" if joined else f"{_TEXT}.0"
+    start = "" if prompt is None or control.verb is Verb.REPLY else _start(prompt, control)
+    _, joined = _pieces(start)[0]
+    return _text_block(0, joined)
+
+
+def _text_block(index: int, joined: bool) -> str:
+    return f"{_TEXT}.{index}" + (f".{_JOINED}" if joined else "")
 
 
 def _pieces(text: str) -> list[tuple[str, bool]]:

@@ -157,6 +157,29 @@ async def test_a_default_too_long_for_a_modal_is_taken_as_it_is(up: Rig) -> None
     assert (await up.shown(ask)).walk.answers[0].value == "word " * 10_000
 
 
+@pytest.mark.parametrize("typed", ["7", "{"])
+@pytest.mark.parametrize(
+    ("schema", "start"),
+    [
+        ({"type": "string"}, "x" * 2_000 + "\n" + "y" * 2_000),
+        ({"type": "array", "items": {"type": "string"}}, ["word " * 9] * 99),
+    ],
+)
+async def test_mistakes_in_a_long_json_are_shown_at_its_first_input(
+    up: Rig, schema: JsonValue, start: JsonValue, typed: str
+) -> None:
+    ask = await up.submit({**NOTE, "answer_type": "schema", "schema": schema, "default": start})
+    await up.ada.click(up.live(ask), LABELS.fill_in)
+    view = await up.ada.sees_modal()
+    inputs = [c for c in up.ada.sees(view).controls if c.kind == "plain_text_input"]
+    assert len(inputs) > 1
+    changed: dict[str, object] = dict.fromkeys((each.label for each in inputs), "")
+    changed[inputs[0].label] = typed
+    refused = await up.ada.submit(changed)
+    assert refused.body is not None
+    assert list(refused.body["errors"]) == [inputs[0].block_id]
+
+
 AT = {"at": {"type": "string", "format": "date-time"}}
 WHEN = {"id": "when", "text": "When?", "answer_type": "schema"}
 
