@@ -14,11 +14,10 @@ from pydantic import JsonValue
 
 from adapters import texts
 from adapters.controls import Control, Verb
-from adapters.plain import visible
 from adapters.slack import choices, forms, limits, reading
-from adapters.slack.blocks import Block, entry, modal, section, sections
+from adapters.slack.blocks import Block, entry, modal, section, sections, size, small
 from adapters.slack.parse import Submission, Values, chosen
-from adapters.slack.render import PREFILL_PARTS, fits_modal
+from adapters.slack.render import fits_modal
 from bot.entries import text_value, value_of
 from bot.errors import Problem
 from bot.fields import Field
@@ -30,6 +29,8 @@ from bot.walker import Action, Answer, Other, Reply
 _TEXT: Final = "text"
 _JOINED: Final = "n"
 """Ends a block_id where a line end was taken out between this input and the next."""
+_NOTICE_FRAME: Final = 1_000
+"""Bytes of a notice around its paragraphs."""
 _BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
 
 
@@ -60,9 +61,18 @@ def opened(view: View, control: Control, labels: Labels, metadata: str) -> Block
 
 
 def notice(text: str, typed: str, labels: Labels) -> Block:
-    """What a modal turns into when its submission counts no more: why, and what was typed, so that it can be copied."""
+    """What a modal turns into when its submission counts no more: why, and what was typed, so that it can be copied.
+
+    It holds all that a modal's inputs can; only what Slack takes in no view is cut.
+    """
     blocks: list[Block] = [section(text)]
-    blocks += sections(texts.shorten(visible(typed), limits.INPUT_TEXT * PREFILL_PARTS))
+    room = limits.MODAL_BYTES - _NOTICE_FRAME - size(blocks)
+    for block in sections(typed):
+        room -= size(block) + len(", ")
+        if room < 0 or len(blocks) == limits.BLOCKS_PER_MODAL - 1:
+            blocks.append(small(texts.ELLIPSIS))
+            break
+        blocks.append(block)
     return modal(labels.answer, "ab1:notice", "", blocks, close=labels.close)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from adapters.slack import modals
 from bot.ask import Status
 from bot.errors import UnavailableError
 from bot.walker import Person
+from tests.fakes.slack.checks import check_view
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -92,6 +95,33 @@ async def test_a_modal_handed_in_too_late_says_so_and_keeps_what_was_typed(up: R
     assert "These questions have ended" in seen
     assert "a long thought" in seen
     assert (await up.shown(ask)).walk.answers[0].value == "mine"
+
+
+async def test_a_late_form_is_given_back_to_its_last_field(up: Rig) -> None:
+    names = [f"f{n}" for n in range(40)]
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    ask = await up.submit({**NOTE, "answer_type": "schema", "schema": schema}, APPLY, **BOTH)
+    for person in (up.ada, up.bob):
+        await person.click(up.live(ask), LABELS.fill_in)
+        await person.sees_modal()
+    await up.ada.submit({"f0": "mine"})
+    typed: dict[str, object] = {name: f"<{name}>" + "w" * 2_990 for name in names}
+    late = await up.bob.submit(typed)
+    assert late.ok
+    assert up.bob.modal is not None
+    seen = "".join(up.bob.sees(up.bob.modal).text.split())
+    assert all(str(text) in seen for text in typed.values())
+
+
+@pytest.mark.parametrize(
+    ("character", "all_of_it"),
+    [("a", True), ('"', False), ("漢", False), ("\U0001f600", False), ("\u202e", False)],
+)
+def test_a_notice_holds_what_slack_takes_in_a_view(character: str, all_of_it: bool) -> None:
+    view = json.loads(json.dumps(modals.notice("Too late.", character * 120_000, LABELS)))
+    assert check_view(view, foreign=False) == []
+    assert len(json.dumps(view)) > 120_000
+    assert (view["blocks"][-1]["type"] == "section") == all_of_it
 
 
 async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
