@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from bot import ask as asks
 from bot.ask import ANYONE, Ask
@@ -16,6 +17,9 @@ from bot.view import can_remember
 from bot.walker import Action, Answer, Refused
 
 logger = logging.getLogger(__name__)
+
+_SKEW_SECONDS: Final = 1.0
+"""How far a platform's clock may be behind ours before what was typed counts as older than the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,12 @@ class Acting:
         *,
         revision: int | None,
         delivery: str | None,
+        typed_at: float | None = None,
     ) -> Acted | Rejected | None:
         """What the action that ``choose`` finds for the ask as it stands makes of it; None when it finds none."""
         while True:
-            decide = partial(self._decide, choose, actor, revision, self._commits.clock.now())
+            now = self._commits.clock.now()
+            decide = partial(self._decide, choose, actor, (revision, typed_at), now)
             told, repeated = await self._commits.store.change(
                 ask_id, decide, delivery=delivery, then=self._commits.stored
             )
@@ -63,7 +69,7 @@ class Acting:
         self,
         choose: Callable[[Ask], Action | None],
         actor: Actor,
-        revision: int | None,
+        seen: tuple[int | None, float | None],
         at: float,
         ask: Ask | None,
     ) -> Decision[Write | Rejected | _NeedsGroups | None]:
@@ -75,7 +81,7 @@ class Acting:
             return Decision(
                 None, _NeedsGroups(ask, missing) if missing else Rejected(Why.NOT_ALLOWED, ask)
             )
-        if revision is not None and revision != ask.revision:
+        if _is_stale(ask, *seen):
             return Decision(None, Rejected(Why.STALE, ask))
         action = choose(ask)
         if action is None:
@@ -123,6 +129,13 @@ class Acting:
                 if isinstance(error, (RateLimitedError, UnavailableError)):
                     return None
         return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
+
+
+def _is_stale(ask: Ask, revision: int | None, typed_at: float | None) -> bool:
+    """Whether somebody acted on what the ask was before: by the revision they saw, or by when they typed."""
+    if revision is not None and revision != ask.revision:
+        return True
+    return typed_at is not None and typed_at < ask.updated_at - _SKEW_SECONDS
 
 
 def _memory(ask: Ask, action: Action) -> Memory | None:

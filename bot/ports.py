@@ -117,9 +117,18 @@ class Asks(Protocol):
         """
 
     async def typed(
-        self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
+        self,
+        ask_id: str,
+        text: str,
+        actor: Actor,
+        *,
+        delivery: str | None = None,
+        at: float | None = None,
     ) -> Acted | Rejected | None:
-        """Takes words typed by a responder as the action they stand for; None when they stand for none."""
+        """Takes words typed by a responder as the action they stand for; None when they stand for none.
+
+        ``at`` is when they were typed: words older than the open question are `Why.STALE`.
+        """
 
     async def get(self, ask_id: str) -> Ask | None:
         """The ask as it stands, or None."""

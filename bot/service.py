@@ -144,7 +144,13 @@ class Service:
         return acted
 
     async def typed(
-        self, ask_id: str, text: str, actor: Actor, *, delivery: str | None = None
+        self,
+        ask_id: str,
+        text: str,
+        actor: Actor,
+        *,
+        delivery: str | None = None,
+        at: float | None = None,
     ) -> Acted | Rejected | None:
         """Takes words typed by a responder as the action they stand for (see `bot.ports.Asks`)."""
         began = time.perf_counter()
@@ -154,6 +160,7 @@ class Service:
             actor,
             revision=None,
             delivery=delivery,
+            typed_at=at,
         )
         if acted is not None:
             self._tell(acted, actor, "typed", began)

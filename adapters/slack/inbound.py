@@ -252,6 +252,7 @@ class Inbound:
             typed.decoded(text),
             Actor(said.person),
             delivery=f"slack:{said.where.channel}:{said.where.ts}",
+            at=said.at,
         )
         if isinstance(told, Acted):
             self._mark(said.where)

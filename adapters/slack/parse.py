@@ -7,6 +7,7 @@ ours parses to None.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -21,6 +22,7 @@ Values: TypeAlias = Mapping[str, Entry]
 _ANSWERING: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person typed just now: https://docs.slack.dev/reference/events/message"""
 _MAX_INDEX_DIGITS: Final = 6
+_TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,11 @@ class Words:
     person: Person
     text: str
     direct: bool
+
+    @property
+    def at(self) -> float | None:
+        """When it was typed, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
+        return float(self.where.ts) if _TS.fullmatch(self.where.ts) else None
 
 
 Inbound: TypeAlias = Click | Submission | Words

@@ -121,6 +121,21 @@ async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+async def test_words_that_come_late_answer_no_newer_question(up: Rig) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"}, responders=[up.ada.id, up.bob.id])
+    live = up.live(ask)
+    said = await up.bob.type_in_thread(live, "bob's")
+    await up.slack.until(lambda: said.reactions)
+    event = {"type": "message", "user": up.ada.id, "text": "ada's", "ts": f"{time.time() - 60:.6f}"}
+    event |= {"channel": CHANNEL, "channel_type": "channel", "thread_ts": live.ts}
+    ack = await up.slack.way.send("events_api", {"type": "event_callback", "event": event})
+    assert ack.ok
+    ask = await up.shown(ask)
+    assert [given.value for given in ask.walk.answers] == ["bob's"]
+    [told] = await up.told(up.ada)
+    assert "was faster" in told
+
+
 async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
