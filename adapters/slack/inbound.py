@@ -20,7 +20,7 @@ from adapters.slack.blocks import Block, escape
 from adapters.slack.calls import Calls
 from adapters.slack.notes import Later, Notes
 from adapters.slack.parse import Click, Submission, Where, Words, chosen, parse
-from adapters.slack.posting import Ref, mention
+from adapters.slack.posting import Ref, mentions
 from bot.ask import Ask
 from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from bot.labels import Labels
@@ -305,7 +305,7 @@ class Inbound:
         for person in named:
             if person is not None and person.name is None:
                 text = text.replace(person.user_id, lines.who(person))
-        return text.replace("{who}", _names(ask))
+        return text.replace("{who}", ", ".join(mentions(ask.responders, _MOST_NAMED)))
 
     def _sentence(self, rejected: Rejected, reader: Person, who: str | None = None) -> str:
         ask = rejected.ask
@@ -361,8 +361,3 @@ def _own_thread(ask: Ask) -> bool:
     """Whether the thread that the ask is shown in was begun by its own message."""
     ref = Ref.read(ask.message)
     return ref is not None and ref.thread is None and ref.ts is not None
-
-
-def _names(ask: Ask) -> str:
-    shown = [mention(who) for who in ask.responders[:_MOST_NAMED]]
-    return ", ".join(shown) + (", …" if len(ask.responders) > _MOST_NAMED else "")

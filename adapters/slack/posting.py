@@ -9,15 +9,18 @@ our metadata before anything is posted again, because Slack has no idempotency k
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import JsonValue
 
+from adapters import texts
 from adapters.slack import errors
 from adapters.slack.blocks import Block, escape, section
 from adapters.slack.calls import Calls
+from adapters.slack.lines import NAME_ROOM
 from adapters.slack.render import Message, render
 from bot.ask import Ask, Destination, Thread
 from bot.errors import GoneError, PlatformError, RefusedError, UnauthorizedError, UnavailableError
@@ -31,6 +34,9 @@ Save = Callable[[Shown], Awaitable[None]]
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
+_ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
+_MOST_REMINDED: Final = 40
+"""A reminder is one message however many may answer: Slack makes several of a longer text."""
 _PAGE: Final = 200
 _PAGES: Final = 25
 _SKEW_SECONDS: Final = 300
@@ -106,7 +112,8 @@ class Posting:
         payload: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
         if await self._search(ask, ref.channel, thread, REMINDER_EVENT, payload) is not None:
             return
-        names = " ".join(mention(who) for who in ask.responders if who != "anyone")
+        pinged = [who for who in ask.responders if _ID.fullmatch(who)]
+        names = " ".join(mentions(pinged, _MOST_REMINDED))
         said = escape(self._labels.reminder.format(label=view_of(ask).label))
         text = f"{names} {said}".strip()
         url = (ask.thread.url if ask.thread else None) or await self._permalink(ref)
@@ -272,8 +279,18 @@ class Posting:
 
 
 def mention(responder: str) -> str:
-    """A responder as mrkdwn that notifies them: a person, or a user group (``@S…``)."""
+    """A responder as mrkdwn that notifies them: a person, or a user group (``@S…``).
+
+    An id is what the agent says: one that can be none of Slack's is shown as the text that it is.
+    """
+    if not _ID.fullmatch(responder):
+        return escape(texts.shorten(responder, NAME_ROOM))
     return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
+
+
+def mentions(responders: Sequence[str], most: int) -> list[str]:
+    """The first ``most`` responders as `mention` has them, and an ellipsis where there are more."""
+    return [*map(mention, responders[:most]), *(["…"] if len(responders) > most else [])]
 
 
 def place(destination: Destination) -> str:
