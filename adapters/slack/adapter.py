@@ -136,8 +136,7 @@ class SlackSurface:
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """See `bot.ports.Surface.groups_of`."""
-        known = {group: await self._groups.members(group) for group in groups}
-        return frozenset(group for group, users in known.items() if person.user_id in users)
+        return await self._groups.of(person.user_id, groups)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `bot.ports.Surface.default_responders`: a direct message is its person's."""

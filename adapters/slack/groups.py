@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adapters.slack.calls import Calls
-from bot.errors import PlatformError
+from bot.errors import PlatformError, RateLimitedError, UnavailableError
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +17,9 @@ FRESH_SECONDS: Final = 240.0
 """Older members are looked up again in the background, while they still count."""
 OLD_SECONDS: Final = 600.0
 """Still older ones count no more, unless Slack cannot be asked."""
+
+WITHIN_SECONDS: Final = 1.5
+"""How long a person who acts waits for their groups: Slack waits 3 s for the acknowledgement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,29 @@ class Groups:
         self._calls = calls
         self._known: dict[str, _Members] = {}
         self._asking: dict[str, asyncio.Task[frozenset[str]]] = {}
+
+    async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+        """Which of these groups a person is in, of those whose members are known in time.
+
+        Raises:
+            PlatformError: the person is in none of those, and others are not known; looking goes on,
+                for when they try again.
+        """
+        asking = {asyncio.create_task(self.members(group)): group for group in groups}
+        told, late = await asyncio.wait(asking, timeout=WITHIN_SECONDS)
+        for task in late:
+            task.cancel()
+        failures = [error for task in told if (error := task.exception()) is not None]
+        known = {asking[task]: task.result() for task in told if task.exception() is None}
+        found = frozenset(group for group, users in known.items() if user_id in users)
+        if found or len(known) == len(groups):
+            return found
+        if late:
+            message = "Slack did not tell in time who is in a user group"
+            raise UnavailableError(message, code="timeout")
+        # What may soon be known comes before what never will.
+        passing = (e for e in failures if isinstance(e, (RateLimitedError, UnavailableError)))
+        raise next(passing, failures[0])
 
     async def members(self, group: str) -> frozenset[str]:
         """The ids of a group's people.

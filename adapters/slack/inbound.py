@@ -74,6 +74,7 @@ class Inbound:
 
         Raises:
             StoreError: nothing is known to be saved; the payload is not to be acknowledged.
+            PlatformError: what a typed message is for cannot be told yet; neither is it.
         """
         inbound = parse(kind, payload, self._identity.team)
         match inbound:
@@ -232,7 +233,10 @@ class Inbound:
     # --- words -----------------------------------------------------------------------------------
 
     async def _words(self, said: Words) -> None:
-        """Takes a message as an action where it is meant for an ask; every other message is left alone."""
+        """Takes a message as an action where it is meant for an ask; every other message is left alone.
+
+        What is not acknowledged Slack sends again, at once and for some minutes.
+        """
         bot = self._identity.bot_user
         called = bot is not None and typed.mentions(said.text, bot)
         thread = said.where.thread
@@ -256,6 +260,8 @@ class Inbound:
         )
         if isinstance(told, Acted):
             self._mark(said.where)
+        elif told is not None and told.why is Why.UNCHECKED:
+            raise UnavailableError("Whether who typed this may answer is not known yet")
         elif told is not None and (told.why is not Why.NOT_ALLOWED or called):
             self._tell_words(self._text(told, said.person), said)
 

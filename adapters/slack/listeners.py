@@ -21,7 +21,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.error import BoltUnhandledRequestError
 
 from adapters.slack.inbound import Identity
-from bot.errors import StoreError
+from bot.errors import PlatformError, StoreError
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Listeners:
         self._app.error(self._unheard)
 
     async def by_socket(self, payload: dict[str, Any]) -> BoltResponse:
-        """Has bolt find who listens to a payload. 200: it is committed; 503: it is not stored, and may come again."""
+        """Has bolt find who listens to a payload. 200: it is committed; 503: it is not taken, and may come again."""
         return await self._safely(self._routed(payload))
 
     async def by_http(self, payload: dict[str, Any]) -> BoltResponse:
@@ -105,11 +105,9 @@ class Listeners:
     async def _taken(self, kind: str, payload: object) -> BoltResponse:
         try:
             said = await self._receive(kind, payload)
-        except StoreError as error:
-            logger.warning(
-                "A payload could not be stored: %s", error, extra={"action": "not_stored"}
-            )
-            status, text = HTTPStatus.SERVICE_UNAVAILABLE, "not stored; send it again"
+        except (StoreError, PlatformError) as error:
+            logger.warning("A payload could not be taken: %s", error, extra={"action": "not_taken"})
+            status, text = HTTPStatus.SERVICE_UNAVAILABLE, "not taken; send it again"
             return BoltResponse(status=status, body=text)
         return BoltResponse(
             status=HTTPStatus.OK, body="" if said is None else to_json(said).decode()

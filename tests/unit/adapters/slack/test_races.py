@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import modals
+from adapters.slack import groups, modals
 from bot.ask import Status
 from bot.errors import UnavailableError
 from bot.walker import Person
@@ -144,6 +144,33 @@ async def test_while_a_group_cannot_be_looked_up_its_people_are_told_to_try_agai
     up.slack.faults.clear()
     await up.bob.click(up.live(ask), LABELS.answer)
     await up.bob.sees_modal()
+
+
+async def test_one_group_that_is_unknown_shuts_nobody_of_another_out(up: Rig) -> None:
+    up.slack.workspace.add_group("S0OPS", up.bob.id)
+    ask = await up.submit(APPLY, responders=["@S0GONE", "@S0OPS"])
+    await up.ada.click(up.live(ask), LABELS.yes)
+    [told] = await up.told(up.ada)
+    assert told.endswith("may answer here. Nothing was changed.")
+    await up.bob.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "WITHIN_SECONDS", 0.05)
+    up.slack.workspace.add_group("S0OPS", up.bob.id)
+    held = up.slack.faults.add("usergroups.users.list", hang=True, times=2)
+    ask = await up.submit(APPLY, responders=["@S0OPS", "@S0TOO"])
+    ack = await up.bob.click(up.live(ask), LABELS.yes)
+    assert ack.ok
+    assert await up.told(up.bob) == [LABELS.unchecked]
+    await up.slack.until(lambda: held.hits == 2)
+    held.release()
+    monkeypatch.setattr(groups, "WITHIN_SECONDS", 5.0)
+    await up.bob.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
 
 
 async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:

@@ -121,6 +121,19 @@ async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+async def test_words_of_somebody_who_cannot_be_looked_up_come_again(up: Rig) -> None:
+    up.slack.workspace.add_group("S0OPS", up.ada.id)
+    up.slack.faults.add(
+        "usergroups.users.list", status=503, times=2
+    )  # as it is shown, and as she types
+    ask = await up.submit(NOTE, responders=["@S0OPS"])
+    await up.slack.until(lambda: up.slack.count("usergroups.users.list") == 1)
+    said = await up.ada.type_in_thread(up.live(ask), "my words")
+    await up.slack.until(lambda: said.reactions)
+    assert (await up.shown(ask)).walk.answers[0].value == "my words"
+    assert up.ada.private_notes(CHANNEL) == []
+
+
 async def test_words_that_come_late_answer_no_newer_question(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"}, responders=[up.ada.id, up.bob.id])
     live = up.live(ask)
