@@ -1,8 +1,8 @@
 """Keeps one live message an ask: posted once, edited in place, found again after a crash, replaced when it is gone.
 
 Owns what is said to Slack about an ask unasked: the live message, reminders, the note at a place that an
-ask left. A post is preceded by a mark in the store; with a mark and no message, the thread is searched for
-our metadata before anything is posted again, because Slack has no idempotency key
+ask left. A post is preceded by a mark in the store; with a mark and no message, what was said around its time is
+searched for our metadata before anything is posted again, because Slack has no idempotency key
 (https://docs.slack.dev/reference/methods/chat.postMessage).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -38,9 +39,9 @@ _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 _MOST_REMINDED: Final = 40
 """A reminder is one message however many may answer: Slack makes several of a longer text."""
 _PAGE: Final = 200
-_PAGES: Final = 25
+_PAGES: Final = 250
 _SKEW_SECONDS: Final = 300
-"""How far Slack's clock and ours may differ when a message is looked for from the ask's creation on."""
+"""How far Slack's clock and ours may differ when a message is looked for by the time of its post."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class Ref:
     ts: str | None = None
     thread: str | None = None
     """The parent's ts where the ask was given a thread; None: the message starts its own."""
+    at: float | None = None
+    """When it was about to be posted, while that is all that is known."""
+    dead: str | None = None
+    """The ts of the message that this one replaces, which is still to be seen perhaps."""
 
     @classmethod
     def read(cls, stored: Mapping[str, JsonValue] | None) -> Ref | None:
@@ -58,16 +63,19 @@ class Ref:
         channel = (stored or {}).get("channel")
         if stored is None or not isinstance(channel, str):
             return None
-        ts, thread = stored.get("ts"), stored.get("thread")
+        ts, thread, at, dead = (stored.get(key) for key in ("ts", "thread", "at", "dead"))
         return cls(
             channel,
             ts if isinstance(ts, str) else None,
             thread if isinstance(thread, str) else None,
+            float(at) if isinstance(at, (int, float)) else None,
+            dead if isinstance(dead, str) else None,
         )
 
     def kept(self) -> dict[str, JsonValue]:
         """What to keep with the ask."""
-        return {"channel": self.channel, "ts": self.ts, "thread": self.thread}
+        marked = {"at": self.at, "dead": self.dead} if self.ts is None else {}
+        return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **marked}
 
     def shown(self, revision: int, url: str | None) -> Shown:
         """What the store is told."""
@@ -88,7 +96,6 @@ class Posting:
         ref = Ref.read(ask.message)
         if ref is None:
             ref = await self._place(ask.destination)
-            await save(ref.shown(ask.shown_revision, None))
         elif ref.ts is None:
             ref = await self._found(ask, ref)
         url = ask.thread.url if ask.thread else None
@@ -96,9 +103,10 @@ class Posting:
             return ref.shown(ask.revision, url)  # nobody has seen it, and nobody has to
         message = render(view_of(ask), self._labels)
         if ref.ts is not None and not await self._updated(ask, ref, message):
-            ref, url = replace(ref, ts=None), None
-            await save(ref.shown(ask.shown_revision, None))
+            ref, url = replace(ref, ts=None, dead=ref.ts), None
         if ref.ts is None:
+            ref = replace(ref, at=time.time())
+            await save(ref.shown(ask.shown_revision, None))
             ref = replace(ref, ts=await self._posted(ask, ref, message))
             await save(ref.shown(ask.revision, None))
         return ref.shown(ask.revision, url or await self._permalink(ref))
@@ -110,7 +118,8 @@ class Posting:
             raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
         thread = ref.thread or ref.ts
         payload: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
-        if await self._search(ask, ref.channel, thread, REMINDER_EVENT, payload) is not None:
+        oldest = f"{ask.created_at - _SKEW_SECONDS:.6f}"
+        if await self._search(ref.channel, thread, (oldest, None), REMINDER_EVENT, payload):
             return
         pinged = [who for who in ask.responders if _ID.fullmatch(who)]
         names = " ".join(mentions(pinged, _MOST_REMINDED))
@@ -148,7 +157,9 @@ class Posting:
     async def _found(self, ask: Ask, ref: Ref) -> Ref:
         """The message that an interrupted post may have left behind."""
         try:
-            ts = await self._search(ask, ref.channel, ref.thread, ASK_EVENT, {"ask_id": ask.id})
+            ts = await self._search(
+                ref.channel, ref.thread, _around(ask, ref), ASK_EVENT, {"ask_id": ask.id}
+            )
         except (GoneError, UnauthorizedError) as error:
             if error.code not in {"not_in_channel", "missing_scope"}:
                 raise
@@ -159,31 +170,42 @@ class Posting:
         return replace(ref, ts=ts)
 
     async def _search(
-        self, ask: Ask, channel: str, thread: str | None, event: str, payload: dict[str, JsonValue]
+        self,
+        channel: str,
+        thread: str | None,
+        between: tuple[str, str | None],
+        event: str,
+        payload: dict[str, JsonValue],
     ) -> str | None:
-        """The ts of our message with this metadata, among all since the ask was made."""
+        """The ts of our message with this metadata, among all between two moments.
+
+        Raises:
+            PlatformError: not all of them could be read, so that nobody knows.
+        """
         cursor: str | None = None
         for _ in range(_PAGES):
-            answer = await self._read(ask, channel, thread, cursor)
+            answer = await self._read(channel, thread, between, cursor)
             for message in _list(answer.get("messages")):
-                if _has(message, event, payload):
+                # Slack gives a thread's parent along with its replies, however old it is.
+                if _has(message, event, payload) and str(message.get("ts")) > between[0]:
                     return str(message.get("ts"))
             cursor = str(_dict(answer.get("response_metadata")).get("next_cursor") or "")
             if not cursor:
                 return None
-        return None
+        raise UnavailableError("Too much was said there to find out whether this was posted before")
 
     async def _read(
-        self, ask: Ask, channel: str, thread: str | None, cursor: str | None
+        self, channel: str, thread: str | None, between: tuple[str, str | None], cursor: str | None
     ) -> Mapping[str, object]:
-        """A page of what was said since the ask was made."""
-        client, oldest = self._calls.client, f"{ask.created_at - _SKEW_SECONDS:.6f}"
+        """A page of what was said between two moments, the moments themselves left out."""
+        client, (oldest, latest) = self._calls.client, between
         if thread is None:
             return await self._calls.do(
                 "conversations.history",
                 lambda: client.conversations_history(
                     channel=channel,
                     oldest=oldest,
+                    latest=latest,
                     limit=_PAGE,
                     cursor=cursor,
                     include_all_metadata=True,
@@ -195,6 +217,7 @@ class Posting:
                 channel=channel,
                 ts=thread,
                 oldest=oldest,
+                latest=latest,
                 limit=_PAGE,
                 cursor=cursor,
                 include_all_metadata=True,
@@ -297,6 +320,14 @@ def place(destination: Destination) -> str:
     """A destination in words, for people."""
     where = destination.channel or (f"@{destination.user}" if destination.user else "")
     return f"{destination.surface} {where}".strip()
+
+
+def _around(ask: Ask, ref: Ref) -> tuple[str, str | None]:
+    """Between which moments the message was posted, if it was: later than the one that it replaces."""
+    since = (ask.created_at if ref.at is None else ref.at) - _SKEW_SECONDS
+    until = None if ref.at is None else f"{ref.at + _SKEW_SECONDS:.6f}"
+    oldest = f"{since:.6f}"
+    return max(oldest, ref.dead or oldest), until
 
 
 def _has(message: Mapping[str, object], event: str, payload: Mapping[str, JsonValue]) -> bool:

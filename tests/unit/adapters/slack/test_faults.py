@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
-from adapters.slack import calls, errors, sockets
+from adapters.slack import calls, errors, posting, sockets
 from bot.ask import Destination, Status
 from bot.errors import (
     GoneError,
@@ -22,6 +23,7 @@ from bot.errors import (
     UnavailableError,
 )
 from tests.fakes.slack.delivery import Ack
+from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
@@ -135,6 +137,60 @@ async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
     assert "A note?" in up.ada.sees(newest).text
     assert ask.message is not None
     assert ask.message["ts"] == newest.ts
+
+
+async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(posting, "_PAGE", 5)
+    monkeypatch.setattr(posting, "_PAGES", 2)
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    looking = up.slack.faults.add("conversations.history", times=None, status=503)
+    submitting = asyncio.create_task(up.submit(APPLY))
+    await up.slack.until(lambda: looking.hits)
+    for number in range(20):
+        await up.bob.post(CHANNEL, f"talk {number}")
+    up.slack.faults.clear()
+    before = up.slack.count("conversations.history")
+    await up.slack.until(lambda: up.slack.count("conversations.history") >= before + 6)
+    assert up.slack.count("chat.postMessage") == 1
+    monkeypatch.setattr(posting, "_PAGES", 250)
+    ask = await submitting
+    assert _asks_shown(up, ask.id) == 1
+    assert ask.shown_revision == 1
+
+
+async def test_a_post_is_looked_for_around_its_own_time(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(posting, "_PAGE", 5)
+    monkeypatch.setattr(posting, "_PAGES", 2)
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    looking = up.slack.faults.add("conversations.history", times=None, status=503)
+    submitting = asyncio.create_task(up.submit(APPLY))
+    await up.slack.until(lambda: looking.hits)
+    later = int(time.time()) + 600
+    for number in range(20):
+        talk = Message(CHANNEL, f"{later + number}.000000", up.bob.id, "talk")
+        up.slack.workspace.put(talk)
+    up.slack.faults.clear()
+    ask = await submitting
+    assert up.slack.count("chat.postMessage") == 1
+    assert _asks_shown(up, ask.id) == 1
+
+
+async def test_a_message_that_replaces_a_dead_one_is_not_taken_for_it(up: Rig) -> None:
+    parent = await up.bob.post(CHANNEL, "Deploying now")
+    ask = await up.submit(APPLY, NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
+    live = up.live(ask)
+    up.slack.faults.add("chat.update", error="edit_window_closed")
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    await up.ada.click(live, LABELS.yes)
+    ask = await up.shown(ask)
+    assert _asks_shown(up, ask.id) == 2
+    newest = up.slack.messages(CHANNEL)[-1]
+    assert ask.message == {"channel": CHANNEL, "ts": newest.ts, "thread": parent.ts}
+    assert "A note?" in up.ada.sees(newest).text
 
 
 @pytest.mark.parametrize("code", ["is_archived", "channel_not_found", "not_in_channel"])
