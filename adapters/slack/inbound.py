@@ -20,7 +20,7 @@ from adapters.slack.blocks import Block, escape
 from adapters.slack.calls import Calls
 from adapters.slack.notes import Later, Notes
 from adapters.slack.parse import Click, Submission, Where, Words, chosen, parse
-from adapters.slack.posting import Ref, mentions
+from adapters.slack.posting import Ref, may_be, mentions
 from bot.ask import Ask
 from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from bot.labels import Labels
@@ -243,6 +243,10 @@ class Inbound:
         if thread is None and not said.direct:
             return
         found = await self._asks.open_in("slack", said.where.channel, thread)
+        if not found and thread is not None:
+            shown_here = await self._asks.open_in("slack", said.where.channel, None)
+            if any(may_be(ask, thread) for ask in shown_here):
+                raise UnavailableError("Whose thread this was typed in is not known yet")
         meant = [ask for ask in found if said.direct or called or _own_thread(ask)]
         if not meant:
             return

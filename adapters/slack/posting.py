@@ -316,6 +316,15 @@ def mentions(responders: Sequence[str], most: int) -> list[str]:
     return [*map(mention, responders[:most]), *(["…"] if len(responders) > most else [])]
 
 
+def may_be(ask: Ask, ts: str) -> bool:
+    """Whether the message of this ts may be the ask's, which was posted or is being posted, and is not found yet."""
+    ref = Ref.read(ask.message)
+    if ref is None or ref.ts is not None or ref.thread is not None:
+        return False
+    oldest, latest = _around(ask, ref)
+    return oldest < ts and (latest is None or ts < latest)
+
+
 def place(destination: Destination) -> str:
     """A destination in words, for people."""
     where = destination.channel or (f"@{destination.user}" if destination.user else "")

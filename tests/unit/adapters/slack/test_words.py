@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -159,6 +160,36 @@ async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     await up.app.store.open()
     await up.slack.until(lambda: said.reactions)
     assert (await up.shown(ask)).walk.answers[0].value == "keep me"
+
+
+async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(up: Rig) -> None:
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    looking = up.slack.faults.add("conversations.history", times=None, status=503)
+    submitting = asyncio.create_task(up.submit(NOTE))
+    await up.slack.until(lambda: looking.hits)
+    [live] = up.slack.messages(CHANNEL)
+    said = await up.ada.type_in_thread(live, "already here")
+    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts]
+    await up.slack.until(lambda: event.attempts)
+    assert not event.acked
+    up.slack.faults.clear()
+    ask = await submitting
+    await up.slack.queue.redeliver(up.slack.way)
+    await up.slack.until(lambda: said.reactions)
+    assert (await up.shown(ask)).walk.answers[0].value == "already here"
+
+
+async def test_threads_of_others_are_left_alone_while_a_post_is_not_known(up: Rig) -> None:
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    looking = up.slack.faults.add("conversations.history", times=None, status=503)
+    submitting = asyncio.create_task(up.submit(NOTE))
+    await up.slack.until(lambda: looking.hits)
+    event = {"type": "message", "user": up.ada.id, "text": "lunch?", "ts": f"{time.time():.6f}"}
+    event |= {"channel": CHANNEL, "channel_type": "channel", "thread_ts": "1716400000.000100"}
+    ack = await up.slack.way.send("events_api", {"type": "event_callback", "event": event})
+    assert ack.ok
+    up.slack.faults.clear()
+    assert (await submitting).revision == 1
 
 
 @pytest.mark.parametrize(
