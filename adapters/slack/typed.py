@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 _ENTITY: Final = re.compile(r"<([^<>]*)>")
+_SCHEME: Final = re.compile(r"\A(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)", re.IGNORECASE)
 _SIGILS: Final = {"@": "@", "#": "#"}
 
 
@@ -18,13 +19,23 @@ def mentions(text: str, user_id: str) -> bool:
 
 
 def without_mention(text: str, user_id: str) -> str:
-    """The message without the mention that addressed it, and without the blanks or punctuation around that."""
-    bare = re.sub(rf"\s*<@{re.escape(user_id)}(\|[^<>]*)?>[ \t]*", " ", text)
-    return bare.strip().removeprefix(",").removeprefix(":").strip() if bare != text else text
+    """The message without the mention that addressed it, at its start or else its end, and what sets that apart.
+
+    A mention in the middle of the words is one of them.
+    """
+    mention = rf"<@{re.escape(user_id)}(?:\|[^<>]*)?>"
+    if first := re.match(rf"\s*{mention}[ \t]*[,:]?[ \t]*\n?", text):
+        return text[first.end() :]
+    if last := re.search(rf"{mention}\s*\Z", text):
+        return text[: last.start()].rstrip()
+    return text
 
 
 def decoded(text: str) -> str:
-    """The characters that the person typed: links without what Slack adds, mentions as @name."""
+    """The characters that the person typed: links without what Slack adds, mentions as @name.
+
+    A link that was given other words keeps its address behind them.
+    """
     plain = _ENTITY.sub(_entity, text)
     return plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
@@ -37,4 +48,12 @@ def _entity(match: re.Match[str]) -> str:
         return label
     if target.startswith("!"):
         return "@" + (label or target[1:].partition("^")[2] or target[1:]).removeprefix("@")
-    return label or target.removeprefix("mailto:")
+    address = target.removeprefix("mailto:")
+    if not label or label == target or _bare(label) == _bare(target):
+        return label or address
+    return f"{label} ({address})"
+
+
+def _bare(address: str) -> str:
+    """An address as a person types it: Slack adds the scheme."""
+    return _SCHEME.sub("", address).removesuffix("/")

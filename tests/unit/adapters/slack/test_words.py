@@ -72,6 +72,17 @@ async def test_a_given_thread_is_left_alone_but_for_a_mention(up: Rig) -> None:
     assert [g.value for g in ask.walk.answers] == ["all <good>"]
 
 
+async def test_words_are_taken_whole(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    words = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
+    said = await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False)
+    await up.slack.until(lambda: said.reactions)
+    [given] = (await up.shown(ask)).walk.answers
+    assert given.value == (
+        "Tell @U0BOT to stop.\n\n@U0BOT may go on, see the run (https://ci.example/7)"
+    )
+
+
 async def test_a_conversation_is_never_swallowed(up: Rig) -> None:
     ask = await up.submit(ENV)
     live = up.live(ask)
@@ -199,6 +210,14 @@ async def test_threads_of_others_are_left_alone_while_a_post_is_not_known(up: Ri
         ("<https://example.com/x?a=1&amp;b=2>", "https://example.com/x?a=1&b=2"),
         ("see <http://example.com|example.com>!", "see example.com!"),
         ("<mailto:a@b.example|a@b.example>", "a@b.example"),
+        ("<mailto:a@b.example|Ada>", "Ada (a@b.example)"),
+        ("<tel:+4930123|+4930123>", "+4930123"),
+        ("<http://example.com/|example.com>", "example.com"),
+        ("<https://x.example/?a&amp;b|https://x.example/?a&amp;b>", "https://x.example/?a&b"),
+        (
+            "<https://ci.example/run/7|the failing run>",
+            "the failing run (https://ci.example/run/7)",
+        ),
         ("<@U012|bob> and <@U013>", "@bob and @U013"),
         ("<#C012|general>", "#general"),
         ("<!here> <!subteam^S1|@ops>", "@here @ops"),
@@ -212,6 +231,12 @@ def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
 
 def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
     assert typed.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
+    assert typed.without_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
+    assert typed.without_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
+    assert typed.without_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
     assert typed.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
+    inside = "Tell <@U0BOT> to stop.\n<@U0BOT> may go on"
+    assert typed.without_mention(inside, "U0BOT") == inside
+    assert typed.without_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
     assert typed.mentions("hey <@U0BOT|answerback>", "U0BOT")
     assert not typed.mentions("hey <@U0BOTTLE>", "U0BOT")
