@@ -13,6 +13,8 @@ from typing import Final
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
+from discord.utils import snowflake_time
+
 from adapters.discord import parse
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
@@ -69,11 +71,17 @@ class Listener:
         if not meant:
             # Who replies to the app alone with it means the app, and learns that it was in vain.
             return UNFIT if typed.replied and typed.guild_id is None else None
-        told = await self._asks.typed(meant[0].id, typed.text, typed.actor, delivery=typed.delivery)
+        told = await self._asks.typed(
+            meant[0].id,
+            typed.text,
+            typed.actor,
+            delivery=typed.delivery,
+            at=snowflake_time(int(typed.id)).timestamp(),
+        )
         if isinstance(told, Acted):
             return TAKEN
-        unfit = isinstance(told, Rejected) and told.why in {Why.INVALID, Why.UNCHECKED}
-        return UNFIT if unfit else None
+        unfit = {Why.INVALID, Why.UNCHECKED, Why.STALE}
+        return UNFIT if isinstance(told, Rejected) and told.why in unfit else None
 
     async def _meant(self, typed: Typed, bot_id: str) -> Sequence[Ask]:
         """The asks that a message may be meant for: it is taken where there is one alone."""

@@ -113,6 +113,20 @@ async def test_a_message_delivered_twice_counts_once(up: Rig) -> None:
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["only once", "and twice"]
 
 
+async def test_words_that_come_late_answer_no_newer_question(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await up.shown(await up.submit([*TEXT, *_more()]))
+    await marked(up, up.ann.types(own_thread(up, ask), "in time"))
+    fresh = up.discord.new_id
+    with monkeypatch.context() as patched:
+        patched.setattr(up.discord, "new_id", lambda: fresh() - (60_000 << 22))
+        late = up.ann.types(own_thread(up, ask), "a minute ago")
+    await marked(up, late, "❌")
+    await marked(up, up.ann.types(own_thread(up, ask), "and now"))
+    assert [a.value for a in (await up.shown(ask)).walk.answers] == ["in time", "and now"]
+
+
 async def test_an_interaction_delivered_twice_counts_once(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     await up.ann.click("Yes")
