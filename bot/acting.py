@@ -12,14 +12,18 @@ from bot import ask as asks
 from bot.ask import ANYONE, Ask
 from bot.commits import Commits
 from bot.errors import PlatformError, Problem, RateLimitedError, UnavailableError
-from bot.ports import Acted, Actor, Decision, Memory, Rejected, Why, Write
+from bot.ports import Acted, Actor, Decision, Rejected, Why, Write
+from bot.stored import Memory
 from bot.view import can_remember
 from bot.walker import Action, Answer, Refused
 
 logger = logging.getLogger(__name__)
 
-_SKEW_SECONDS: Final = 1.0
-"""How far a platform's clock may be behind ours before what was typed counts as older than the question."""
+_SKEW_SECONDS: Final = 10.0
+"""How far a platform's clock may be behind ours before what was typed counts as older than the question.
+
+Far less than the minute after which a platform sends again what we did not take.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from bot.ports import (
     Clock,
     Decision,
     Delivery,
-    Memory,
     Rejected,
     Store,
     Surface,
@@ -28,6 +27,7 @@ from bot.ports import (
     Write,
 )
 from bot.signals import Signals
+from bot.stored import Memory
 from bot.walker import Answer, Refused, Source
 
 

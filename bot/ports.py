@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from bot.ask import Ask, Destination, Entry, Status, Thread
 from bot.errors import Problem
 from bot.form import Question
-from bot.stored import Created, Existing, Idempotency, Page, StoredEntry
+from bot.stored import Created, Existing, Idempotency, Memory, Page, StoredEntry
 from bot.walker import Action, Person
 
 T = TypeVar("T")
@@ -255,18 +255,6 @@ class StoredDelivery:
     last_status: int | None
     last_error: str | None
     updated_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """An answer to be reused in the same turn, for the same agent (empty: there are no tokens)."""
-
-    agent: str
-    conversation: str
-    turn: str
-    tool: str
-    question_id: str
-    value: JsonValue
 
 
 class Write(NamedTuple):

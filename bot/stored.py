@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from pydantic import JsonValue
+
 from bot.ask import Ask, Entry
 
 T = TypeVar("T")
@@ -32,6 +34,18 @@ class Existing:
 
     ask: Ask
     same_body: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An answer to be reused in the same turn, for the same agent (empty: there are no tokens)."""
+
+    agent: str
+    conversation: str
+    turn: str
+    tool: str
+    question_id: str
+    value: JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import pytest
 from bot import ask as asks
 from bot.ask import Ask, Destination, Escalation, Thread
 from bot.errors import StoreError
-from bot.ports import Decision, Memory, Store, Write
-from bot.stored import Created, Existing, Idempotency
+from bot.ports import Decision, Store, Write
+from bot.stored import Created, Existing, Idempotency, Memory
 from tests.contract.store_examples import (
     ANN,
     answering,

@@ -164,6 +164,7 @@ async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     held = up.slack.faults.add("usergroups.users.list", hang=True, times=2)
     ask = await up.submit(APPLY, responders=["@S0OPS", "@S0TOO"])
     ack = await up.bob.click(up.live(ask), LABELS.yes)
+    assert ack is not None
     assert ack.ok
     assert await up.told(up.bob) == [LABELS.unchecked]
     await up.slack.until(lambda: held.hits == 2)

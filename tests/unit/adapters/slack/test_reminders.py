@@ -1,0 +1,61 @@
+"""Reminders in Slack: who is pinged, once, and with no markup but their ids."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UnavailableError
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, "socket") as made:
+        yield made
+
+
+async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS"])
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    with pytest.raises(UnavailableError):
+        await up.app.surface.remind(ask, 0)
+    await up.app.surface.remind(ask, 0)
+    replies = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
+    assert len(replies) == 1
+    sight = up.ada.sees(replies[0])
+    assert sight.mentions == ["U0ADA", "S0OPS"]
+    assert ask.thread is not None
+    assert (ask.thread.url, ask.thread.url) in sight.links
+    await up.app.surface.remind(ask, 1)
+    assert len([m for m in up.slack.messages(CHANNEL) if m.thread_ts]) == 2
+
+
+@pytest.mark.parametrize(
+    "made_up", ["U0ADA> <!channel", "@S0OPS> <!here", "U0ADA>\n<https://evil.example|click", "ada"]
+)
+async def test_a_responder_that_is_no_id_is_markup_nowhere(up: Rig, made_up: str) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id, made_up])
+    await up.app.surface.remind(ask, 0)
+    sight = up.ada.sees(up.slack.messages(CHANNEL)[-1])
+    assert sight.mentions == [up.ada.id]
+    assert ask.thread is not None
+    assert sight.links == [(ask.thread.url, ask.thread.url)]
+    await up.bob.click(up.live(ask), LABELS.yes)
+    [told] = await up.told(up.bob)
+    assert made_up in told
+
+
+async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> None:
+    many = [up.ada.id, *(f"U0{number:08d}" for number in range(999))]
+    ask = await up.submit(APPLY, responders=many)
+    await up.app.surface.remind(ask, 0)
+    replies = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
+    assert len(replies) == 1
+    sight = up.ada.sees(replies[0])
+    assert sight.mentions == many[:40]
+    assert LABELS.reminder.format(label="Assistant") in sight.text
