@@ -100,9 +100,8 @@ def typed_text(values: Values) -> str:
 
 
 def everything_typed(submission: Submission) -> str:
-    """All that was typed in a modal, for `notice`."""
-    found = [value for value in submission.values.values() if isinstance(value, str)]
-    return "\n".join(found) if not typed_text(submission.values) else typed_text(submission.values)
+    """All that was entered in a modal, for `notice`: a text as it is, a form's fields with their labels."""
+    return typed_text(submission.values) or "\n".join(submission.lines)
 
 
 def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:

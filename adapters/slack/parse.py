@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from adapters.controls import Control, Verb, decode
@@ -23,6 +24,8 @@ _ANSWERING: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person typed just now: https://docs.slack.dev/reference/events/message"""
 _MAX_INDEX_DIGITS: Final = 6
 _TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
+_FAR: Final = 10_000_000_000
+"""Seconds that a datetimepicker can hold: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Submission:
     trigger_id: str
     where: Where | None
     values: Values
+    lines: tuple[str, ...] = ()
+    """What stands in its inputs as the person reads it: a line an input, with its label; choices by theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,32 @@ def _submission(body: Mapping[str, object], team: str | None) -> Submission | No
         trigger_id=_str(body.get("trigger_id")) or _str(view.get("id")),
         where=_metadata(view),
         values=_values(_dict(view.get("state"))),
+        lines=tuple(_lines(view)),
     )
+
+
+def _lines(view: Mapping[str, object]) -> Iterator[str]:
+    values = _dict(_dict(view.get("state")).get("values"))
+    for block in map(_dict, _list(view.get("blocks"))):
+        for _, element in _items(values.get(_str(block.get("block_id")))):
+            text = _as_read(_dict(element))
+            if text:
+                yield f"{_text_of(block.get('label'))}: {text}"
+
+
+def _as_read(element: Mapping[str, object]) -> str:
+    """What a person reads in one input."""
+    options = _list(element.get("selected_options")) or [element.get("selected_option")]
+    chosen = [_text_of(_dict(option).get("text")) for option in options]
+    moment = element.get("selected_date_time")
+    if isinstance(moment, int) and 0 <= moment < _FAR:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    entry = _entry(element)
+    return entry if isinstance(entry, str) else ", ".join(text for text in chosen if text)
+
+
+def _text_of(value: object) -> str:
+    return _str(_dict(value).get("text"))
 
 
 def _words(event: Mapping[str, object]) -> Words | None:

@@ -113,6 +113,35 @@ async def test_a_late_form_is_given_back_to_its_last_field(up: Rig) -> None:
     assert all(str(text) in seen for text in typed.values())
 
 
+async def test_a_late_form_is_given_back_with_its_labels_and_choices(up: Rig) -> None:
+    properties = {
+        "name": {"type": "string", "title": "Your name"},
+        "plan": {"enum": ["free", "team"]},
+        "days": {"type": "array", "items": {"enum": ["Mo", "Tu", "We"]}},
+        "terms": {"type": "boolean"},
+        "from": {"type": "string", "format": "date"},
+        "at": {"type": "string", "format": "date-time"},
+        "left": {"type": "string"},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["terms"]}
+    ask = await up.submit({**NOTE, "answer_type": "schema", "schema": schema}, APPLY, **BOTH)
+    for person in (up.ada, up.bob):
+        await person.click(up.live(ask), LABELS.fill_in)
+        await person.sees_modal()
+    await up.ada.submit({"terms": LABELS.no})
+    entered = {"Your name": "Bob", "plan": "team", "days": ["Mo", "We"], "terms": LABELS.yes}
+    await up.bob.submit({**entered, "from": "2026-05-31", "at": 1_780_000_000})
+    assert up.bob.modal is not None
+    assert up.bob.sees(up.bob.modal).text.splitlines()[-6:] == [
+        "Your name: Bob",
+        "plan: team",
+        "days: Mo, We",
+        f"terms: {LABELS.yes}",
+        "from: 2026-05-31",
+        "at: 2026-05-28 20:26 UTC",
+    ]
+
+
 @pytest.mark.parametrize(
     ("character", "all_of_it"),
     [("a", True), ('"', False), ("漢", False), ("\U0001f600", False), ("\u202e", False)],
