@@ -38,7 +38,7 @@ from bot.app import running
 from bot.ask import Ask, Destination, Request, Thread
 from bot.config import Discord, Public, Server, Settings, Storage
 from bot.form import AnswerType, Form, Question
-from bot.ports import Shown, Write
+from bot.ports import Write
 from bot.tuning import tune
 from bot.walker import start
 from storage.sqlite import SqliteStore
@@ -50,6 +50,7 @@ CLICKS = 600
 """In each round."""
 PROMPTS = (100, 100_000)
 CHANNELS = 20
+DATABASE = "answerback.db"
 ANN = "80351110224678912"
 FORM = Form(
     questions=tuple(
@@ -70,6 +71,8 @@ def ask_number(n: int) -> Ask:
         responders=(ANN,),
         walk=start(FORM),
         shown_revision=1,
+        seen=True,
+        thread=Thread(),
         message={
             "kind": "thread",
             "id": str(2 * 10**17 + n),
@@ -82,22 +85,12 @@ def ask_number(n: int) -> Ask:
 # --- the service's process -------------------------------------------------------------------------
 
 
-async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> None:
+async def serve(folder: str, api_url: str, public_key: str) -> None:
     """What `answerback serve` runs, with Discord by HTTP."""
-    database = Path(folder) / "answerback.db"
-    store = SqliteStore(database)
-    await store.open()
-    for first in range(0, prompts, 500):
-        batch = [ask_number(n) for n in range(first, min(first + 500, prompts))]
-        await asyncio.gather(*(store.create(Write(ask), None) for ask in batch))
-        await asyncio.gather(
-            *(store.shown(a.id, Shown(a.revision, a.message or {}, Thread())) for a in batch)
-        )
-    await store.close()
     settings = Settings(
         server=Server(port=0),
         public=Public(port=0),
-        storage=Storage(url=f"sqlite:///{database}"),
+        storage=Storage(url=f"sqlite:///{folder}/{DATABASE}"),
         discord=Discord(
             bot_token=SecretStr("a.bot.token"),
             public_key=public_key,
@@ -108,6 +101,16 @@ async def serve(folder: str, api_url: str, public_key: str, prompts: int) -> Non
     async with running(settings) as up:
         tune()  # as `answerback serve` does
         await until_told(urlsplit(up.public_url or "").port)
+
+
+async def fill(database: Path, prompts: int) -> None:
+    """Open asks, as an earlier start of the service left them."""
+    store = SqliteStore(database)
+    await store.open()
+    for first in range(0, prompts, 500):
+        batch = range(first, min(first + 500, prompts))
+        await asyncio.gather(*(store.create(Write(ask_number(n)), None) for n in batch))
+    await store.close()
 
 
 async def until_told(port: int | None) -> None:
@@ -254,8 +257,9 @@ async def server(
 ) -> AsyncIterator[tuple[int, int]]:
     """A server's process: its id and port."""
     with tempfile.TemporaryDirectory() as folder:
+        await fill(Path(folder) / DATABASE, prompts)
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.benchmarks.discord", kind, folder, api_url, public_key, str(prompts),
+            sys.executable, "-m", "tests.benchmarks.discord", kind, folder, api_url, public_key,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert child.stdout is not None
@@ -379,7 +383,7 @@ def resident(pid: int) -> float:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as uv:
-            uv.run(serve(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])))
+            uv.run(serve(*sys.argv[2:5]))
     elif sys.argv[1:2] == ["bare"]:
         asyncio.run(serve_bare(sys.argv[4]))
     else:
