@@ -36,6 +36,19 @@ class ScriptedInquiry:
         return self._answer
 
 
+class Hanging:
+    """An inquiry backend that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def answer(self, ask: Ask, question: Question) -> JsonValue:
+        """Never comes back."""
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets this event")
+
+
 @asynccontextmanager
 async def running(
     parts: Parts,

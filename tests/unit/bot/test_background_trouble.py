@@ -7,12 +7,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from bot import upkeep as upkeep_module
 from bot.ask import Ask, Status
-from bot.errors import GoneError, RateLimitedError, UnauthorizedError
-from bot.form import Question
+from bot.errors import GoneError, UnauthorizedError
 from bot.ports import Acted
 from bot.showing import Shower
 from bot.signals import Follower
@@ -22,6 +20,7 @@ from bot.walker import Answer
 from storage.sqlite import SqliteStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
 from tests.unit.bot.background_parts import (
+    Hanging,
     ScriptedInquiry,
     ended,
     inquired,
@@ -39,19 +38,6 @@ ESCALATED = Routes(
         )
     },
 )
-
-
-class Hanging:
-    """An inquiry backend that does not answer."""
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    async def answer(self, ask: Ask, question: Question) -> JsonValue:
-        """Never comes back."""
-        self.asked.set()
-        await asyncio.Event().wait()
-        raise AssertionError("nobody sets this event")
 
 
 async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
@@ -280,101 +266,3 @@ async def test_who_follows_is_never_told_of_an_older_state_after_a_newer_one(par
     follower.wake(acted.ask)
     follower.wake(ask)  # two commits of one batch, told of in another order
     assert await follower.changed() == acted.ask
-
-
-async def test_a_reminder_that_hangs_delays_no_deadline_of_its_ask_or_of_another(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reminding = asyncio.Event()
-
-    async def remind(_ask: Ask, _number: int) -> None:
-        reminding.set()
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(parts.web, "remind", remind)
-    async with running(parts) as (service, _):
-        own = await submit(service, to="web", remind_after=[10], expires_in=20)
-        other = await submit(service, to="web", expires_in=30)
-        await parts.clock.advance(11)
-        await reminding.wait()
-        await parts.clock.advance(10)
-        assert (await ended(service, own)).status is Status.EXPIRED
-        await parts.clock.advance(10)
-        assert (await ended(service, other)).status is Status.EXPIRED
-
-
-async def test_a_reminder_that_is_put_off_delays_no_deadline_of_its_ask(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = asyncio.Event()
-
-    async def remind(_ask: Ask, _number: int) -> None:
-        refused.set()
-        raise RateLimitedError("too many", retry_after=600)
-
-    monkeypatch.setattr(parts.web, "remind", remind)
-    async with running(parts, routes=ESCALATED) as (service, _):
-        ask = await submit(service, to="web", remind_after=[10], expires_in=20)
-        await parts.clock.advance(11)
-        await refused.wait()
-        await parts.clock.advance(10)
-        assert (await ended(service, ask)).status is Status.EXPIRED
-
-
-async def test_an_inquiry_that_hangs_does_not_outlive_its_ask(parts: Parts) -> None:
-    rules, call = inquired()
-    backend = Hanging()
-    async with running(parts, rules, backend) as (service, _):
-        ask = (await service.submit(ask_user().model_copy(update=call | {"expires_in": 20.0}))).ask
-        await backend.asked.wait()
-        await parts.clock.advance(21)
-        assert (await ended(service, ask)).status is Status.EXPIRED
-
-
-async def test_a_deadline_that_comes_while_upkeep_is_awake_is_not_slept_over(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    late, came = list[Ask](), asyncio.Event()
-    next_due = parts.store.next_due
-
-    async with running(parts) as (service, _):
-
-        async def with_one_more(now: float) -> float | None:
-            found = await next_due(now)
-            if first.expires_at is not None and now >= first.expires_at and not late:
-                late.append(await submit(service, to="web", expires_in=5))
-                came.set()
-            return found
-
-        monkeypatch.setattr(parts.store, "next_due", with_one_more)
-        first = await submit(service, to="web", expires_in=30)
-        await parts.clock.advance(31)
-        await ended(service, first)
-        async with asyncio.timeout(WAIT):
-            await came.wait()
-        await parts.clock.advance(6)
-        assert (await ended(service, late[0])).status is Status.EXPIRED
-
-
-async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
-    await submit(service, to="web", remind_after=[10])
-    tried: list[int] = []
-
-    async def remind(_ask: Ask, number: int) -> None:
-        tried.append(number)
-        raise KeyError("unforeseen")
-
-    monkeypatch.setattr(parts.web, "remind", remind)
-    await parts.clock.advance(11)
-    assert await upkeep.once()
-    await upkeep.idle()
-    assert "unforeseen" in caplog.text
-    assert not await upkeep.once(), "not before half a minute is over"
-    await parts.clock.advance(31)
-    assert await upkeep.once()
-    await upkeep.idle()
-    assert tried == [0, 0]

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bot.ports import Rejected, Why
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 ROLES = {"ci": "agent", "other": "agent", "console": "surface"}
@@ -140,3 +141,18 @@ async def test_two_who_act_on_one_revision_make_one_step_a_thousand_times(api: S
 
     for _ in range(50):
         await asyncio.gather(*(race() for _ in range(20)))
+
+
+async def test_who_cannot_be_looked_up_just_now_is_told_to_try_again(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await api.asked()
+    stored = await api.running.service.get(ask["id"])
+
+    async def act(*_action: object, **_more: object) -> Rejected:
+        return Rejected(Why.UNCHECKED, stored)
+
+    monkeypatch.setattr(api.running.service, "act", act)
+    status, body = await api.act(ask, action="answer", value=True)
+    assert status == 503
+    assert "try again" in body["detail"]

@@ -1,0 +1,158 @@
+"""Deadlines that come while upkeep has something else to do: none is slept over, none is kept waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from bot.ask import Ask, Status
+from bot.errors import RateLimitedError
+from bot.showing import Shower
+from bot.upkeep import Upkeep
+from tests.service_parts import WAIT, ask_user
+from tests.unit.bot.background_parts import Hanging, ended, inquired, running, submit
+from tests.unit.bot.conftest import Parts
+
+
+async def test_a_reminder_that_hangs_delays_no_deadline_of_its_ask_or_of_another(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reminding = asyncio.Event()
+
+    async def remind(_ask: Ask, _number: int) -> None:
+        reminding.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    async with running(parts) as (service, _):
+        own = await submit(service, to="web", remind_after=[10], expires_in=20)
+        other = await submit(service, to="web", expires_in=30)
+        await parts.clock.advance(11)
+        await reminding.wait()
+        await parts.clock.advance(10)
+        assert (await ended(service, own)).status is Status.EXPIRED
+        await parts.clock.advance(10)
+        assert (await ended(service, other)).status is Status.EXPIRED
+
+
+async def test_a_reminder_that_is_put_off_delays_no_deadline_of_its_ask(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = asyncio.Event()
+
+    async def remind(_ask: Ask, _number: int) -> None:
+        refused.set()
+        raise RateLimitedError("too many", retry_after=600)
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    async with running(parts) as (service, _):
+        ask = await submit(service, to="web", remind_after=[10], expires_in=20)
+        await parts.clock.advance(11)
+        await refused.wait()
+        await parts.clock.advance(10)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_an_inquiry_that_hangs_does_not_outlive_its_ask(parts: Parts) -> None:
+    rules, call = inquired()
+    backend = Hanging()
+    async with running(parts, rules, backend) as (service, _):
+        ask = (await service.submit(ask_user().model_copy(update=call | {"expires_in": 20.0}))).ask
+        await backend.asked.wait()
+        await parts.clock.advance(21)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_a_deadline_that_comes_while_upkeep_is_awake_is_not_slept_over(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, came = list[Ask](), asyncio.Event()
+    next_due = parts.store.next_due
+
+    async with running(parts) as (service, _):
+
+        async def with_one_more(now: float) -> float | None:
+            found = await next_due(now)
+            if first.expires_at is not None and now >= first.expires_at and not late:
+                late.append(await submit(service, to="web", expires_in=5))
+                came.set()
+            return found
+
+        monkeypatch.setattr(parts.store, "next_due", with_one_more)
+        first = await submit(service, to="web", expires_in=30)
+        await parts.clock.advance(31)
+        await ended(service, first)
+        async with asyncio.timeout(WAIT):
+            await came.wait()
+        await parts.clock.advance(6)
+        assert (await ended(service, late[0])).status is Status.EXPIRED
+
+
+async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    await submit(service, to="web", remind_after=[10])
+    tried: list[int] = []
+
+    async def remind(_ask: Ask, number: int) -> None:
+        tried.append(number)
+        raise KeyError("unforeseen")
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    await parts.clock.advance(11)
+    assert await upkeep.once()
+    await upkeep.idle()
+    assert "unforeseen" in caplog.text
+    assert not await upkeep.once(), "not before half a minute is over"
+    await parts.clock.advance(31)
+    assert await upkeep.once()
+    await upkeep.idle()
+    assert tried == [0, 0]
+
+
+async def test_an_ask_that_ended_since_it_was_found_due_is_left_alone(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    ask = await submit(service, to="web", expires_in=10)
+    find = parts.store.due
+
+    async def due(now: float, limit: int) -> Sequence[str]:
+        found = await find(now, limit)
+        await service.withdraw(ask.id)
+        return found
+
+    await parts.clock.advance(11)
+    with monkeypatch.context() as patched:
+        patched.setattr(parts.store, "due", due)
+        assert await upkeep.once(), "there may be more behind it"
+    assert not await upkeep.once()
+    assert (await ended(service, ask)).status is Status.WITHDRAWN
+
+
+async def test_a_deadline_later_than_the_next_wakes_nobody(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    asleep = asyncio.Event()
+
+    async def sleep(_until: float) -> None:
+        asleep.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(upkeep, "_sleep", sleep)
+    first = await submit(service, to="web", expires_in=10)
+    loop = asyncio.create_task(upkeep.run())
+    async with asyncio.timeout(WAIT):
+        await asleep.wait()
+    assert first.expires_at is not None
+    upkeep.due(first.expires_at + 3_600)
+    assert not upkeep._wake.is_set()
+    loop.cancel()
+    await asyncio.gather(loop, return_exceptions=True)
