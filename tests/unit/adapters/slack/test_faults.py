@@ -13,7 +13,7 @@ import pytest
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from adapters.slack import calls, errors, posting, sockets
-from bot.ask import Destination, Status
+from bot.ask import Ask, Destination, Status
 from bot.errors import (
     GoneError,
     PlatformError,
@@ -139,15 +139,21 @@ async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
     assert ask.message["ts"] == newest.ts
 
 
-async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
-    up: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
+    """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
     monkeypatch.setattr(posting, "_PAGE", 5)
     monkeypatch.setattr(posting, "_PAGES", 2)
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(APPLY))
     await up.slack.until(lambda: looking.hits)
+    return submitting
+
+
+async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitting = await _lost_post(up, monkeypatch)
     for number in range(20):
         await up.bob.post(CHANNEL, f"talk {number}")
     up.slack.faults.clear()
@@ -163,12 +169,7 @@ async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
 async def test_a_post_is_looked_for_around_its_own_time(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(posting, "_PAGE", 5)
-    monkeypatch.setattr(posting, "_PAGES", 2)
-    up.slack.faults.add("chat.postMessage", drop=True, when="after")
-    looking = up.slack.faults.add("conversations.history", times=None, status=503)
-    submitting = asyncio.create_task(up.submit(APPLY))
-    await up.slack.until(lambda: looking.hits)
+    submitting = await _lost_post(up, monkeypatch)
     later = int(time.time()) + 600
     for number in range(20):
         talk = Message(CHANNEL, f"{later + number}.000000", up.bob.id, "talk")
