@@ -16,7 +16,7 @@ from bot.ports import Inquiry
 from bot.routing import Rules
 from bot.service import Service
 from bot.showing import Shower
-from bot.submission import Routes
+from bot.submission import Route, Routes
 from bot.upkeep import Upkeep
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.conftest import Parts
@@ -101,3 +101,18 @@ def inquired() -> tuple[Rules, dict[str, Any]]:
     )
     question = {"id": "force", "text": "Force?", "answer_type": "boolean"}
     return rules, {"name": "tool_question", "arguments": {"tool": "git", "question": question}}
+
+
+def escalated(to: str) -> Routes:
+    """A default route that hands an ask on from #C1 after a minute."""
+    escalate = {"after": 60, "to": to}
+    route = {"to": "chat:C1", "responders": ["U1"], "escalate": escalate}
+    return Routes("ops", {"ops": Route.model_validate(route)})
+
+
+async def hand_on(parts: Parts, service: Service, ask: Ask) -> None:
+    """Lets the minute pass, and returns once the ask is handed on."""
+    with service.follow(ask.id) as follower:
+        await parts.clock.advance(61)
+        async with asyncio.timeout(WAIT):
+            await follower.changed()

@@ -14,7 +14,6 @@ from bot.errors import GoneError, UnauthorizedError
 from bot.ports import Acted
 from bot.showing import Shower
 from bot.signals import Follower
-from bot.submission import Route, Routes
 from bot.upkeep import Upkeep
 from bot.walker import Answer
 from storage.sqlite import SqliteStore
@@ -23,6 +22,8 @@ from tests.unit.bot.background_parts import (
     Hanging,
     ScriptedInquiry,
     ended,
+    escalated,
+    hand_on,
     inquired,
     running,
     shows,
@@ -30,14 +31,7 @@ from tests.unit.bot.background_parts import (
 )
 from tests.unit.bot.conftest import Parts
 
-ESCALATED = Routes(
-    "ops",
-    {
-        "ops": Route.model_validate(
-            {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "to": "web"}}
-        )
-    },
-)
+ESCALATED = escalated("web")
 
 
 async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
@@ -216,10 +210,7 @@ async def test_a_note_that_cannot_be_left_is_given_up(
         ask = await submit(service, to=None, responders=None)
         await parts.chat.until(shows(parts, ask, 1))
         await shower.idle()
-        with service.follow(ask.id) as follower:
-            await parts.clock.advance(61)
-            async with asyncio.timeout(WAIT):
-                await follower.changed()
+        await hand_on(parts, service, ask)
         await shower.idle()
         now = await service.get(ask.id)
     assert now is not None

@@ -18,10 +18,11 @@ from bot.errors import (
 from bot.ports import Acted
 from bot.submission import Route, Routes
 from bot.walker import Answer
-from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import (
     ScriptedInquiry,
     ended,
+    hand_on,
     inquired,
     running,
     shows,
@@ -236,10 +237,7 @@ async def test_a_message_that_was_being_posted_when_the_ask_was_handed_on_become
     )
     async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        with service.follow(ask.id) as follower:
-            await parts.clock.advance(61)
-            async with asyncio.timeout(WAIT):
-                await follower.changed()
+        await hand_on(parts, service, ask)
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 2))
         await shower.idle()

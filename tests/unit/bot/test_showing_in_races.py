@@ -12,20 +12,12 @@ from pydantic import JsonValue
 from bot.ask import Ask, Change, Destination
 from bot.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
 from bot.showing import Shower
-from bot.submission import Route, Routes
 from bot.walker import Answer
 from tests.service_parts import WAIT, actor, boolean
-from tests.unit.bot.background_parts import running, shows, submit
+from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
 from tests.unit.bot.conftest import Parts
 
-ESCALATED = Routes(
-    "ops",
-    {
-        "ops": Route.model_validate(
-            {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "to": "chat:C2"}}
-        )
-    },
-)
+ESCALATED = escalated("chat:C2")
 
 
 async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_again(
@@ -91,10 +83,7 @@ async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_handed_on_mean
     async with running(parts, routes=ESCALATED) as (service, shower):
         ask = await submit(service, to=None, responders=None)
         await parts.chat.until(lambda: parts.chat.shows == 1)
-        with service.follow(ask.id) as follower:
-            await parts.clock.advance(61)
-            async with asyncio.timeout(WAIT):
-                await follower.changed()
+        await hand_on(parts, service, ask)
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 2))
         await shower.idle()
