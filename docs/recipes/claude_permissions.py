@@ -22,7 +22,7 @@ URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
-# --8<-- [start:permissions]
+# region permissions
 def permissions(answerback: AsyncClient) -> CanUseTool:
     """Decides by asking: what Claude asks its user, and whether it may use a tool that is not allowed anyway."""
 
@@ -72,10 +72,10 @@ def may_it(tool: str, given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# --8<-- [end:permissions]
+# endregion permissions
 
 
-# --8<-- [start:run]
+# region run
 async def run(prompt: str, **options: Any) -> str | None:
     """One turn of Claude; its last words."""
     async with AsyncClient(URL, TOKEN) as answerback:
@@ -88,7 +88,7 @@ async def run(prompt: str, **options: Any) -> str | None:
     return None
 
 
-# --8<-- [end:run]
+# endregion run
 
 if __name__ == "__main__":
     print(asyncio.run(run("Set up a database for the notes app. Ask me which one.")))

@@ -20,7 +20,7 @@ class NoDecisionError(Exception):
     """Nobody decided: the turn was ended, the ask expired, or a person replied in words instead."""
 
 
-# --8<-- [start:provider]
+# region provider
 def call(method: str, path: str, body: dict | None = None, **headers: str) -> dict:
     """One call of the API, again and again while the service is away."""
     if TOKEN:
@@ -73,10 +73,10 @@ def feedback(ask_id: str) -> str:
     return ask["tool_result"]["content"]
 
 
-# --8<-- [end:provider]
+# endregion provider
 
 
-# --8<-- [start:flow]
+# region flow
 def notes_flow(llm) -> type[Flow]:
     """Release notes that a person has to agree to."""
 
@@ -106,10 +106,10 @@ def notes_flow(llm) -> type[Flow]:
     return Notes
 
 
-# --8<-- [end:flow]
+# endregion flow
 
 
-# --8<-- [start:run]
+# region run
 def begin(flow: type[Flow], store: SQLiteFlowPersistence) -> tuple[str, str]:
     """Runs up to the question; the flow's id and the ask's, to be kept until it is taken up again."""
     pending = flow(persistence=store).kickoff()
@@ -122,7 +122,7 @@ def go_on(flow: type[Flow], store: SQLiteFlowPersistence, flow_id: str, ask_id: 
     return flow.from_pending(flow_id, store).resume(decided)
 
 
-# --8<-- [end:run]
+# endregion run
 
 if __name__ == "__main__":
     notes, store = notes_flow(LLM(model=os.environ["MODEL"])), SQLiteFlowPersistence("flows.db")

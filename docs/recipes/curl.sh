@@ -7,7 +7,7 @@ key=${1:-port-of-the-new-service}
 ask=$(mktemp)
 trap 'rm -f "$ask"' EXIT
 
-# --8<-- [start:call]
+# region call
 ask_and_wait() {
   curl --silent --output "$ask" --write-out '%{http_code}' "$url/v1/asks" \
     -H "Authorization: Bearer ${ANSWERBACK_TOKEN:-}" \
@@ -28,4 +28,4 @@ while status=$(ask_and_wait || true); do
   esac
 done
 cat "$ask"
-# --8<-- [end:call]
+# endregion call

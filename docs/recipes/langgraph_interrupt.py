@@ -19,7 +19,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 SECRET = os.environ["WEBHOOK_SECRET"]
 
 
-# --8<-- [start:graph]
+# region graph
 class State(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
 
@@ -58,10 +58,10 @@ def graph_of(model, checkpointer):
     return builder.compile(checkpointer=checkpointer)
 
 
-# --8<-- [end:graph]
+# endregion graph
 
 
-# --8<-- [start:park]
+# region park
 class Runs:
     """Runs of a graph: parked while they wait for people."""
 
@@ -105,7 +105,7 @@ class Runs:
         return web.Response(status=204)
 
 
-# --8<-- [end:park]
+# endregion park
 
 
 async def main() -> None:

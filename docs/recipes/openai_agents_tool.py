@@ -14,7 +14,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 TURN_ENDED = "The user ended the turn."
 
 
-# --8<-- [start:tool]
+# region tool
 async def ask_user_tool(answerback: AsyncClient) -> FunctionTool:
     """The tool, with the description and the schema that the service gives for it."""
     found = await answerback.call("GET", "/v1/tools?format=openai")
@@ -52,10 +52,10 @@ def stop_at_end_turn(_context, results) -> ToolsToFinalOutputResult:
     return ToolsToFinalOutputResult(is_final_output=ended, final_output=TURN_ENDED)
 
 
-# --8<-- [end:tool]
+# endregion tool
 
 
-# --8<-- [start:run]
+# region run
 async def run(model, prompt: str) -> str:
     """An agent that may ask."""
     async with AsyncClient(URL, TOKEN) as answerback:
@@ -69,7 +69,7 @@ async def run(model, prompt: str) -> str:
         return (await Runner.run(agent, prompt)).final_output
 
 
-# --8<-- [end:run]
+# endregion run
 
 if __name__ == "__main__":
     print(asyncio.run(run(os.environ["MODEL"], "Release version 7.")))

@@ -25,7 +25,7 @@ class TurnEndedError(Exception):
     """The person ended the turn: the run is not taken up again."""
 
 
-# --8<-- [start:agent]
+# region agent
 async def agent_of(model, answerback: AsyncClient) -> Agent:
     """An agent that may ask; its runs end with text, or with calls that people have to answer."""
     found = await answerback.call("GET", "/v1/tools?format=mcp")
@@ -43,10 +43,10 @@ async def agent_of(model, answerback: AsyncClient) -> Agent:
     )
 
 
-# --8<-- [end:agent]
+# endregion agent
 
 
-# --8<-- [start:run]
+# region run
 class Run:
     """A run whose state is a file: start it anywhere, and call `go_on` until it gives text."""
 
@@ -95,7 +95,7 @@ def given(ask: Ask):
     return ToolFailed(result.content) if result.is_error else result.structured
 
 
-# --8<-- [end:run]
+# endregion run
 
 
 async def main() -> None:

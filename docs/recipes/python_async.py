@@ -9,7 +9,7 @@ URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
-# --8<-- [start:call]
+# region call
 async def release_window(patience: float) -> dict | None:
     """When to release, as the person says; None when nobody said so in time."""
     questions = [
@@ -38,7 +38,7 @@ async def release_window(patience: float) -> dict | None:
     return ask.tool_result.structured if ask.status == "answered" else None
 
 
-# --8<-- [end:call]
+# endregion call
 
 if __name__ == "__main__":
     print(asyncio.run(release_window(patience=900)))

@@ -10,7 +10,7 @@ from bot.client import Ask, WebhookError, verify_webhook
 SECRET = os.environ["WEBHOOK_SECRET"]  # the agent's callback_secret: whsec_…
 
 
-# --8<-- [start:receive]
+# region receive
 def receiver(ended: Callable[[Ask], Awaitable[None]]) -> web.Application:
     """An application that hands each ask that has ended to `ended`, once."""
     done: set[str] = set()  # in a database, if a repeat after a restart would do harm
@@ -30,7 +30,7 @@ def receiver(ended: Callable[[Ask], Awaitable[None]]) -> web.Application:
     return app
 
 
-# --8<-- [end:receive]
+# endregion receive
 
 
 async def _print(ask: Ask) -> None:

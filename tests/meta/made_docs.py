@@ -1,14 +1,17 @@
-"""The parts of the documentation that are made from the project itself.
+"""The parts of the documentation that are generated from the project itself.
 
 `python -m tests.meta.made_docs` writes them anew. Each stands on its page between two comments.
 """
 
+import re
+import textwrap
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from bot.labels import Labels
-from tests.meta.project import ROOT
+from tests.meta.project import RECIPES, ROOT
 
 
 def labels() -> str:
@@ -27,9 +30,40 @@ def layers() -> str:
     return "\n".join(["```text", *rows, "```"])
 
 
+_LANGUAGES = {".mjs": "js", ".py": "python"}
+"""What a fence calls a file's language, where that is not the file's suffix."""
+
+
+def recipe(name: str, region: str | None = None) -> str:
+    """A recipe's file as a fenced block, or the named region of it.
+
+    Raises:
+        ValueError: The file has no such region.
+    """
+    file = RECIPES / name
+    text = file.read_text("utf-8")
+    if region is not None:
+        _, begin, rest = text.partition(f" region {region}\n")
+        text, end, _ = rest.partition(f" endregion {region}\n")
+        if not (begin and end):
+            raise ValueError(f"{file} has no region {region!r}")
+        text = text[: text.rindex("\n") + 1]  # without the comment that ends the region
+    language = _LANGUAGES.get(file.suffix, file.suffix.removeprefix("."))
+    return f"```{language}\n{textwrap.dedent(text).strip()}\n```"
+
+
+def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]:
+    """The recipes that a page shows, by their opening comments: `recipe FILE` or `recipe FILE REGION`."""
+    for part in re.findall(
+        r"^<!-- (recipe [\w.-]+(?: \w+)?) -->$", page.read_text("utf-8"), re.MULTILINE
+    ):
+        yield part, (page, partial(recipe, *part.split()[1:]))
+
+
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "labels": (ROOT / "docs" / "operations.md", labels),
     "layers": (ROOT / "docs" / "architecture.md", layers),
+    **dict(_recipes(ROOT / "docs" / "agents.md")),
 }
 
 

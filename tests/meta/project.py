@@ -9,6 +9,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("bot", "adapters", "storage")
 """The packages that are installed."""
 
+RECIPES = ROOT / "docs" / "recipes"
+"""The programs that the page about agents shows."""
+
 
 @cache
 def files() -> Sequence[Path]:

@@ -20,9 +20,8 @@ from pydantic import JsonValue
 
 from bot.api.auth import hash_of, new_token
 from bot.client import Ask, AsyncClient
-from tests.meta.project import ROOT
+from tests.meta.project import RECIPES, ROOT
 
-RECIPES: Final = ROOT / "docs" / "recipes"
 PATIENCE: Final = 20.0
 """Seconds after which a test gives up: several times what a framework needs to start on a busy machine."""
 _LOOK_AGAIN: Final = 0.02

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.meta.project import ROOT
-from tests.recipes.conftest import RECIPES, Person, Served
+from tests.meta.project import RECIPES, ROOT
+from tests.recipes.conftest import Person, Served
 
 _START: Final = 60.0
 """Seconds within which CrewAI has to be imported, some of it at the first flow; it is large."""

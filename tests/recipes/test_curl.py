@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.recipes.conftest import PATIENCE, RECIPES, Person
+from tests.meta.project import RECIPES
+from tests.recipes.conftest import PATIENCE, Person
 
 
 async def _run(*arguments: str) -> tuple[int, str, str]:

@@ -1,4 +1,7 @@
-"""The page about agents shows the recipes' files and nothing else, and each recipe has a test."""
+"""The page about agents shows the recipes' files and nothing else, and each recipe has a test.
+
+That the page and the files are identical is tested with the other generated parts, in tests/meta/test_docs.py.
+"""
 
 from __future__ import annotations
 
@@ -7,48 +10,41 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.meta.project import ROOT
-from tests.recipes.conftest import RECIPES
+from tests.meta import made_docs
+from tests.meta.project import RECIPES, ROOT
 
 _PAGE = ROOT / "docs" / "agents.md"
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_SNIPPET = re.compile(r'--8<-- "docs/recipes/([\w.-]+?)(?::(\w+))?"\n')
+_FENCE = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
-def _included() -> list[tuple[str, str | None]]:
-    """Each fenced block of the page: the recipe that it shows, and which section of it."""
-    blocks = [block for _, block in _FENCE.findall(_PAGE.read_text("utf-8"))]
-    assert blocks
-    matches = [(block, _SNIPPET.fullmatch(block)) for block in blocks]
-    written = [block for block, match in matches if match is None]
-    assert written == [], (
-        "put these into a file in docs/recipes, and a test of it into tests/recipes"
-    )
-    return [(match[1], match[2]) for _, match in matches if match]
+def _shown() -> set[tuple[str, ...]]:
+    """The recipes that the page shows: a file, or a file and one region of it."""
+    return {tuple(part.split()[1:]) for part in made_docs.PARTS if part.startswith("recipe ")}
 
 
 def test_every_block_of_code_on_the_page_is_part_of_a_recipe() -> None:
-    for name, section in _included():
-        text = (RECIPES / name).read_text("utf-8")
-        assert section is None or f"--8<-- [start:{section}]" in text
-        assert section is None or f"--8<-- [end:{section}]" in text
+    page = _PAGE.read_text("utf-8")
+    copied = {made_docs.on_page(part) for part in made_docs.PARTS if part.startswith("recipe ")}
+    written = [block for block in _FENCE.findall(page) if block not in copied]
+    assert written == [], (
+        "put these into a file in docs/recipes, and a test of it into tests/recipes"
+    )
 
 
-def test_every_recipe_and_every_section_of_it_is_on_the_page() -> None:
-    shown = set(_included())
-    there: set[tuple[str, str | None]] = set()
+def test_every_recipe_and_every_region_of_it_is_on_the_page() -> None:
+    there: set[tuple[str, ...]] = set()
     for file in RECIPES.iterdir():
         if file.is_file():
-            sections = re.findall(r"--8<-- \[start:(\w+)\]", file.read_text("utf-8"))
-            there |= {(file.name, section) for section in sections or [None]}
-    assert there == shown
+            regions = re.findall(r" region (\w+)$", file.read_text("utf-8"), re.MULTILINE)
+            there |= {(file.name, region) for region in regions} or {(file.name,)}
+    assert there == _shown()
 
 
 def test_every_recipe_is_run_by_a_test() -> None:
     tests = "".join(file.read_text("utf-8") for file in Path(__file__).parent.rglob("*.py"))
     unnamed = [
         name
-        for name, _ in _included()
+        for name, *_ in _shown()
         if f'"{name}"' not in tests
         and f'"{name.removesuffix(".py")}"' not in tests
         and f"import {name.removesuffix('.py')}" not in tests

@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.meta.project import ROOT
-from tests.recipes.conftest import RECIPES, Person
+from tests.meta.project import RECIPES, ROOT
+from tests.recipes.conftest import Person
 
 Load = Callable[[str], ModuleType]
 QUESTION = {"question": "Deploy now?", "answer_type": "boolean"}

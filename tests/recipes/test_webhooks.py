@@ -15,7 +15,8 @@ import pytest
 from pydantic import JsonValue
 
 from bot.client import Ask, AsyncClient
-from tests.recipes.conftest import PATIENCE, RECIPES, Person, Served
+from tests.meta.project import RECIPES
+from tests.recipes.conftest import PATIENCE, Person, Served
 from tests.recipes.receiving import listening, send_again
 
 QUESTION: dict[str, JsonValue] = {"question": "Deploy now?", "answer_type": "boolean"}
