@@ -15,12 +15,12 @@ demo: .venv/core.stamp ## Walk a form on a page in the browser, no token needed 
 .PHONY: venv
 venv: .venv/all.stamp ## Make .venv with everything that running, testing and documenting needs
 
-.venv/core.stamp: pyproject.toml constraints.txt .ci/venv
+.venv/core.stamp: pyproject.toml constraints.txt .ci/venv manifests/install
 	@test -f .venv/all.stamp || .ci/venv core
 	@test ! -f .venv/all.stamp || .ci/venv all
 	@touch $@
 
-.venv/all.stamp: pyproject.toml constraints.txt .ci/venv
+.venv/all.stamp: pyproject.toml constraints.txt .ci/venv manifests/install
 	@.ci/venv all
 	@touch .venv/core.stamp $@
 

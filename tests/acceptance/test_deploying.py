@@ -1,0 +1,226 @@
+"""The container file and the systemd unit do what docs/deploy.md says.
+
+Where a container engine answers, the image is built and run. Elsewhere the same steps are taken here: the files that
+the container file copies, the installation that it runs, and the command that it starts. Nothing is downloaded then:
+what is pinned is installed already, and the new environment sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import configparser
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bot.api.auth import hash_of, new_token
+from tests.meta.project import ROOT, files
+
+pytestmark = pytest.mark.acceptance
+
+_CONTAINERFILE = ROOT / "manifests" / "Containerfile"
+_UNIT = ROOT / "manifests" / "answerback.service"
+_TARGET = "/opt/answerback"
+_PATIENCE = 20.0
+_FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean"}]}
+
+
+def _instructions(stage: int) -> list[tuple[str, str]]:
+    """The instructions of a stage of the container file: each one's name and the rest of its line."""
+    text = re.sub(r"\\\n\s*", "", _CONTAINERFILE.read_text("utf-8"))
+    stages = re.split(r"^FROM .*\n", text, flags=re.MULTILINE)[1:]
+    lines = [line.partition(" ") for line in stages[stage].splitlines() if line]
+    return [(name, rest) for name, _, rest in lines]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first stage installs, from only what it copies."""
+    folder = tmp_path_factory.mktemp("deployed")
+    source, target = folder / "src", folder / "opt"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", target], check=True)
+    packages = Path(
+        sysconfig.get_path("purelib", vars={"base": str(target), "platbase": str(target)})
+    )
+    (packages / "pinned.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    for name, rest in _instructions(0):
+        if name == "COPY":
+            *wanted, place = rest.split()
+            for one in wanted:
+                _copy(one, source / place if len(wanted) == 1 else source / place / one)
+        elif name == "RUN":
+            assert _TARGET in rest
+            subprocess.run(
+                shlex.split(rest.replace(_TARGET, str(target))),
+                cwd=source,
+                env={**os.environ, "PIP_NO_INDEX": "1"},
+                check=True,
+                timeout=50,
+            )
+    return target
+
+
+def _copy(name: str, place: Path) -> None:
+    """Copies a file, or what git knows of a folder."""
+    below = [path for path in files() if path == ROOT / name or ROOT / name in path.parents]
+    assert below, f"there is no {name} to copy"
+    for path in below:
+        copy = place / path.relative_to(ROOT / name)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+
+
+@asynccontextmanager
+async def _running(
+    command: list[str], folder: Path, environment: Mapping[str, str]
+) -> AsyncIterator[str]:
+    """A deployed service until the end of the context, which has to end cleanly; its address."""
+    child = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **environment},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            first = (await child.stdout.readline()).decode()
+        if not first.startswith("listening on "):
+            _, err = await child.communicate()
+            raise AssertionError(f"it said {first!r} and then: {err.decode()}")
+        yield re.sub(r"//[\d.]+:", "//127.0.0.1:", first.removeprefix("listening on ").strip())
+        child.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(_PATIENCE):
+            _, err = await child.communicate()
+        assert child.returncode == 0, err.decode()
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.communicate()
+
+
+async def _takes_an_ask(url: str, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession(url) as http:
+        async with http.get("/readyz") as ready:
+            assert ready.status == 200, await ready.text()
+        body = {"name": "ask_user", "arguments": _FORM, "to": "web"}
+        async with http.post("/v1/asks", json=body) as refused:
+            assert refused.status == 401
+        async with http.post("/v1/asks", json=body, headers=headers) as taken:
+            assert taken.status == 201, await taken.text()
+
+
+def _configured(file: Path) -> str:
+    """Writes a configuration with one agent; its token."""
+    token = new_token()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'[agents.builder]\ntoken_hash = "{hash_of(token)}"\n', encoding="utf-8")
+    return token
+
+
+async def test_what_the_container_file_installs_is_a_service(
+    installed: Path, tmp_path: Path
+) -> None:
+    token = _configured(tmp_path / "answerback.toml")
+    image = dict(_instructions(1))
+    environment = dict(part.split("=", 1) for part in shlex.split(image["ENV"]))
+    assert environment.pop("PATH") == f"{_TARGET}/bin:$PATH"
+    environment["ANSWERBACK_STORAGE__URL"] = environment["ANSWERBACK_STORAGE__URL"].replace(
+        "/data", str(tmp_path)
+    )
+    entry, *rest = [part for name in ("ENTRYPOINT", "CMD") for part in _strings(image[name])]
+    arguments = [part.replace("/etc/", f"{tmp_path}/") for part in rest]
+    async with _running(
+        [str(installed / "bin" / entry), *arguments],
+        tmp_path,
+        {**environment, "ANSWERBACK_SERVER__PORT": "0"},
+    ) as url:
+        await _takes_an_ask(url, token)
+    assert (tmp_path / "answerback.db").exists()
+
+
+def _strings(text: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', text)
+
+
+def _engine() -> str | None:
+    """A container engine that answers, if there is one."""
+    for name in ("podman", "docker"):
+        if shutil.which(name):
+            asked = subprocess.run([name, "info"], capture_output=True, timeout=20, check=False)
+            if asked.returncode == 0:
+                return name
+    return None
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(_engine() is None, reason="no container engine answers on this machine")
+def test_the_image_builds_and_its_command_runs() -> None:
+    engine = _engine()
+    assert engine
+    image = f"answerback-test-{os.getpid()}"
+    subprocess.run(
+        [engine, "build", "--file", str(_CONTAINERFILE), "--tag", image, str(ROOT)], check=True
+    )
+    try:
+        printed = subprocess.run(
+            [engine, "run", "--rm", image, "token", "create", "builder"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "token_hash" in printed.stdout + printed.stderr
+    finally:
+        subprocess.run([engine, "rmi", "--force", image], check=False)
+
+
+async def test_what_the_unit_starts_is_a_service(installed: Path, tmp_path: Path) -> None:
+    token = _configured(tmp_path / "etc" / "answerback" / "answerback.toml")
+    (tmp_path / "var" / "lib" / "answerback").mkdir(parents=True)
+    here = _UNIT.read_text("utf-8").replace(_TARGET, str(installed))
+    here = re.sub(r"(?<=[ /=])/(etc|var)/", rf"{tmp_path}/\1/", here)
+    unit = configparser.RawConfigParser(strict=True)
+    unit.optionxform = str  # type: ignore[method-assign, assignment]  # systemd's keys have capitals
+    unit.read_string(here)
+    service = unit["Service"]
+    name, _, value = service["Environment"].partition("=")
+    environment = {name: value, "ANSWERBACK_SERVER__PORT": "0"}
+    checked = await asyncio.create_subprocess_exec(
+        *shlex.split(service["ExecStartPre"]),
+        env={"PATH": os.environ["PATH"], **environment},
+    )
+    async with asyncio.timeout(_PATIENCE):
+        assert await checked.wait() == 0
+    assert float(service["TimeoutStopSec"]) <= _PATIENCE
+    async with _running(shlex.split(service["ExecStart"]), tmp_path, environment) as url:
+        await _takes_an_ask(url, token)
+    assert (tmp_path / "var" / "lib" / "answerback" / "answerback.db").exists()
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
+def test_systemd_understands_every_line_of_the_unit(installed: Path, tmp_path: Path) -> None:
+    here = tmp_path / _UNIT.name
+    here.write_text(_UNIT.read_text("utf-8").replace(_TARGET, str(installed)), encoding="utf-8")
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(here)],
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
+    told = [line for line in checked.stderr.splitlines() if _UNIT.name in line]
+    assert (checked.returncode, told) == (0, [])
