@@ -6,6 +6,8 @@ surface's own matter.
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from typing import Final
 
@@ -36,6 +38,11 @@ _TABLE: Final = {
     **_LINE_ENDS,
 }
 
+_ESCAPED: Final = re.compile(
+    "[" + "".join(map(re.escape, map(chr, sorted(_TABLE.keys() - {0x0A})))) + "\ud800-\udfff]"
+)
+"""What JSON may hold as it is, and people cannot see."""
+
 
 def visible(text: str) -> str:
     """``text`` with nothing in it that hides, reorders or controls; line ends are ``\\n``."""
@@ -52,6 +59,12 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """``text`` as `visible` shows it, on one line, with single blanks."""
     return " ".join(visible(text).split())
+
+
+def as_json(value: object) -> str:
+    """A JSON value to be read or edited by people: what cannot be seen is escaped, so the value is the same."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _shows_nothing(text: str) -> bool:

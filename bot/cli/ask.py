@@ -12,10 +12,11 @@ import aiohttp
 import typer
 from pydantic import JsonValue
 
+from adapters.plain import as_json, one_line
 from bot.ask import Status
 from bot.cli.address import Url, url_or_configured
 from bot.cli.forms import EXIT_INVALID, FORM_HELP, read_call
-from bot.cli.output import EXIT_FAILED, as_json, console, fail, result, say, warn
+from bot.cli.output import EXIT_FAILED, console, fail, result, say, warn
 
 EXIT_CODES: Final = {
     Status.ANSWERED: 0,
@@ -107,7 +108,7 @@ async def _submit(
         )
     if response.status == HTTPStatus.UNPROCESSABLE_ENTITY and "tool_result" in body:
         for one in body["errors"]:
-            warn(f"{one['pointer'] or '/'}: {one['code']}: {one['message']}")
+            warn(one_line(f"{one['pointer'] or '/'}: {one['code']}: {one['message']}"))
         result(as_json(body["tool_result"]))
         sys.exit(EXIT_INVALID)
     return fail(f"{base} refused: {body.get('detail') or body['title']}")

@@ -15,9 +15,10 @@ from typing import Annotated, Final
 
 import typer
 
+from adapters.plain import as_json
 from bot import app, logs
 from bot.ask import Ask
-from bot.cli.output import as_json, console, result, say
+from bot.cli.output import console, result, say
 from bot.config import Server, Settings, Storage
 from bot.dialects.registry import result_of
 from bot.submission import Submission

@@ -8,6 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from adapters.plain import one_line
 from bot.api.bodies import MAX_BODY, parse_json
 from bot.cli.output import fail
 from bot.errors import Problem, ProblemError
@@ -41,7 +42,7 @@ def read_call(path: str) -> dict[str, JsonValue]:
 
 def lines_of(problems: tuple[Problem, ...]) -> list[str]:
     """The mistakes of a call, a line each: where, which, and how to mend it."""
-    return [f"{one.pointer or '/'}: {one.code}: {one.message}" for one in problems]
+    return [one_line(f"{one.pointer or '/'}: {one.code}: {one.message}") for one in problems]
 
 
 def _read(path: Path) -> bytes:

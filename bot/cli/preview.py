@@ -16,12 +16,12 @@ import typer
 from markupsafe import Markup
 
 from adapters.discord import render as discord
-from adapters.plain import one_line
+from adapters.plain import as_json, one_line
 from adapters.slack import render as slack
 from bot.ask import Ask, Change, Destination, Request, acted
 from bot.cli import looks
 from bot.cli.forms import EXIT_INVALID, FORM_HELP, lines_of, read_call
-from bot.cli.output import as_json, fail, result, say, warn
+from bot.cli.output import fail, result, say, warn
 from bot.cli.prompting import Prompting
 from bot.config_file import load
 from bot.dialects.registry import parse_call
