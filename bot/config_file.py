@@ -33,6 +33,8 @@ CUSTOMARY: Final = {
     "DISCORD_PUBLIC_KEY": ("discord", "public_key"),
 }
 """Variables that people have set for these platforms already, and the keys they stand for."""
+_ALIKE: Final = 0.7
+"""How alike a key has to be to be suggested, as difflib counts: a slip of one or two letters, not another word."""
 
 
 def load(path: Path | None = None, **overrides: Mapping[str, object]) -> Settings:
@@ -124,10 +126,9 @@ def _refuse_unknown_variables() -> None:
         and name.upper().removeprefix(PREFIX).split("__")[0].lower() not in tables
     ]
     if unknown:
-        known = [PREFIX + key.upper().replace(".", "__") for key in keys()]
         raise ConfigError(
             "\n".join(
-                f"The environment variable {name} is no setting{_nearest(name, known)}."
+                f"The environment variable {name} is not a setting{_nearest_variable(name)}."
                 for name in unknown
             )
         )
@@ -141,7 +142,7 @@ def _sentence(error: ErrorDetails, where: str) -> str:
     variable = PREFIX + "__".join(path).upper()
     source = variable if any(name.upper() == variable for name in os.environ) else where
     if error["type"] == "extra_forbidden":
-        return f"{source}: there is no key {key}{_nearest(key, _known_beside(path))}."
+        return f"{source}: there is no key {key}{_did_you_mean(_nearest(path))}."
     if error["type"] == "missing":
         return f"{source}: {key} is missing."
     message = error["msg"].removeprefix("Value error, ")
@@ -180,9 +181,23 @@ def _known_beside(path: list[str]) -> list[str]:
     return found + sorted({key.rpartition(".")[0] for key in found} - {""})
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
+def _nearest(path: list[str]) -> str | None:
+    """The known key that differs from this one in the last part alone, and least."""
+    *table, name = path
+    known = [key.split(".") for key in _known_beside(path)]
+    siblings = {key[len(table)] for key in known if key[: len(table)] == table != key}
+    close = difflib.get_close_matches(name, siblings, n=1, cutoff=_ALIKE)
+    return ".".join([*table, close[0]]) if close else None
+
+
+def _nearest_variable(name: str) -> str:
+    table, *rest = name.upper().removeprefix(PREFIX).lower().split("__")
+    nearest = _nearest([table])
+    return _did_you_mean(nearest and PREFIX + "__".join([nearest, *rest]).upper())
+
+
+def _did_you_mean(name: str | None) -> str:
+    return f"; did you mean {name}?" if name else ""
 
 
 def _table_of(annotation: object) -> tuple[type[BaseModel], bool] | None:

@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from bot import ask as asks
-from bot.ask import Ask, Change, Entry, Request
+from bot.ask import Ask, Change, Entry, Reason, Request
 from bot.commits import Commits
 from bot.dialects import registry
 from bot.errors import InvalidCallError, Problem, ProblemError
@@ -76,14 +76,15 @@ class Submitting:
         )
         try:
             dialect, form, planned = self._read(body, agent)
+            ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
+            write = await self._opened(ask)
+            self._check_askable(body, write.ask)
         except InvalidCallError as error:
             # What was right when it was submitted may be wrong by now: a route was renamed.
             if key is not None and (first := await self._commits.store.created(key)):
                 return _repeated(first)
             await self._note_refusal(error, agent)
             raise
-        ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
-        write = await self._opened(ask)
         stored = await self._commits.store.create(write, key)
         if isinstance(stored, Existing):
             return _repeated(stored)
@@ -118,7 +119,7 @@ class Submitting:
     def _check_place(self, planned: Plan) -> list[Problem]:
         surface = self._commits.surfaces.get(planned.destination.surface)
         if surface is None:
-            return []  # the ask will fail in words that are the model's, and be on the record
+            return []  # what the operator has others answer needs no surface: see _check_askable
         if (wrong := surface.check(planned.destination)) is not None:
             return [Problem(pointer="/to", code="unknown_route", message=wrong)]
         if not self._responders(planned):
@@ -129,6 +130,24 @@ class Submitting:
             )
             return [Problem(pointer="/responders", code="responders_required", message=message)]
         return []
+
+    def _check_askable(self, body: Submission, ask: Ask) -> None:
+        """Refuses an ask that needs a person on a surface that is not configured.
+
+        Raises:
+            InvalidCallError: nobody can be asked there.
+        """
+        surface = ask.destination.surface
+        failed = ask.outcome is not None and ask.outcome.reason is Reason.NO_PROMPT_BACKEND
+        if failed and surface not in self._commits.surfaces:
+            there = ", ".join(f'"{name}"' for name in sorted(self._commits.surfaces))
+            message = (
+                f'The surface "{surface}" is not configured here, so nobody can be asked there. '
+                f"The operator can configure it (the settings {surface}.*, then restart). "
+                f"Configured: {there}."
+            )
+            problem = Problem(pointer="/to", code="unknown_surface", message=message)
+            raise InvalidCallError(body.name[:100], [problem], ask.request.dialect)
 
     def _responders(self, planned: Plan) -> tuple[str, ...]:
         if planned.responders:

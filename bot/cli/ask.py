@@ -62,11 +62,11 @@ def command(
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     ask = asyncio.run(_ask(base, headers, call, wait))
     tool_result = ask["tool_result"]
+    status = Status(str(ask["status"]))
     if content and isinstance(tool_result, dict):
         result(str(tool_result["content"]))
-    else:
-        result(as_json(tool_result))
-    status = Status(str(ask["status"]))
+    elif status is not Status.OPEN:
+        result(as_json(tool_result))  # null where the turn ended: nothing goes back to the model
     if status is Status.OPEN:
         warn(f"Nobody has answered yet. {ask['id']} stays open: GET {base}/v1/asks/{ask['id']}.")
         sys.exit(EXIT_STILL_OPEN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
@@ -79,7 +80,7 @@ async def _database(settings: Settings) -> Finding:
     path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
     try:
         if not await asyncio.to_thread(path.exists):
-            return Finding(f"database {path}, to be made by `answerback serve`")
+            return await asyncio.to_thread(_new_database, path)
         store = SqliteStore(path)
         await store.open()
         try:
@@ -91,6 +92,22 @@ async def _database(settings: Settings) -> Finding:
             "database", str(error), "Check storage.url, the folder's rights and the disk."
         )
     return Finding(f"database {path}")
+
+
+def _new_database(path: Path) -> Finding:
+    """Whether a database that is not there yet can be created."""
+    folder = path.parent
+    if not folder.is_dir():
+        return Finding(
+            "database", f"the folder {folder} does not exist", "Create it, or change storage.url."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Finding(
+            "database",
+            f"nothing can be created in the folder {folder}",
+            "Change its owner or its rights, or run the service as the user who owns it.",
+        )
+    return Finding(f"database {path}, to be created by `answerback serve`")
 
 
 def slack_setup(settings: Settings) -> slack_doctor.Setup | None:

@@ -142,7 +142,7 @@ async def test_ask_that_waited_long_enough_leaves_the_ask_open(
 ) -> None:
     async with asking(service, tmp_path, "--wait", "1") as (process, ask):
         code, out, err = await process.ended()
-    assert (code, json.loads(out)) == (8, None)
+    assert (code, out) == (8, "")
     assert f"{ask['id']} stays open" in err
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import socket
 import sys
@@ -183,7 +184,22 @@ async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_w
 def test_the_doctor_finds_nothing_wrong_with_a_place_that_is_new(folder: Path) -> None:
     code, _, err = run("doctor")
     assert code == 0
-    assert f"database {folder / 'answerback.db'}, to be made by `answerback serve`" in err
+    assert f"database {folder / 'answerback.db'}, to be created by `answerback serve`" in err
+
+
+def test_the_doctor_sees_a_database_that_cannot_be_created(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "sqlite:///nowhere/answerback.db")
+    code, out, err = run("doctor")
+    assert code == 1
+    assert f"database: the folder {folder / 'nowhere'} does not exist" in err
+    assert "storage.url" in out + err
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "sqlite:///answerback.db")
+    code, out, err = run("doctor")
+    assert code == 1
+    assert f"nothing can be created in the folder {folder}" in err
 
 
 def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:

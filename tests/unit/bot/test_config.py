@@ -212,6 +212,8 @@ def revealed(settings: Settings, table: str, key: str) -> str:
         ("[serwer]\nport = 1", "there is no key serwer; did you mean server?"),
         ("[routes.a]\nto = 'web'\nresponder = 'U1'", "did you mean routes.a.responders?"),
         ("[agents.a]\ntokenhash = 'x'", "did you mean agents.a.token_hash?"),
+        ("[routs.a]\nto = 'web'", "there is no key routs; did you mean routes?"),
+        ("[labels]\ncolour = 'x'", "there is no key labels.colour."),
         ("[labels]\nbck = 'x'", "did you mean labels.back?"),
         ("[labels]\nreply = ' '", "labels.reply: no label may be blank"),
         ("[labels]\nasks = '{who} asks'", "labels.asks: it holds {who}, and only {label} can"),

@@ -12,6 +12,7 @@ import pytest
 
 from bot import ask as asks
 from bot.ask import Change, Reason, Status
+from bot.errors import InvalidCallError
 from bot.routing import Rules
 from bot.walker import Answer, Source
 from tests.service_parts import actor, ask_user, boolean
@@ -30,17 +31,35 @@ async def test_without_a_surface_what_need_not_be_a_persons_goes_to_the_inquiry_
     rules = Rules.model_validate({"tools": {"git": {}}})
     ask = (await parts.service(rules, inquiry=True).submit(call(to="pager:1"))).ask
     assert (ask.status, ask.inquiring) == (Status.OPEN, True)
-    by_nobody = (await parts.service(rules).submit(call(to="pager:1"))).ask
-    assert by_nobody.outcome is not None
-    assert by_nobody.outcome.reason is Reason.NO_PROMPT_BACKEND
+    with pytest.raises(InvalidCallError) as refused:
+        await parts.service(rules).submit(call(to="pager:1"))
+    assert [problem.code for problem in refused.value.problems] == ["unknown_surface"]
 
 
-@pytest.mark.parametrize("to", ["chat:C1", "pager:1"])
+async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    with pytest.raises(InvalidCallError) as refused:
+        await service.submit(ask_user(to="pager:1"))
+    (problem,) = refused.value.problems
+    assert (problem.pointer, problem.code) == ("/to", "unknown_surface")
+    assert "pager.*" in problem.message
+    assert '"chat"' in problem.message
+    assert not (await service.inbox("pager", None, 1)).rows
+
+
+async def test_what_the_configuration_answers_needs_no_surface(parts: Parts) -> None:
+    rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"go": {"answer": True}}}}})
+    ask = (await parts.service(rules).submit(ask_user(to="pager:1"))).ask
+    assert (ask.status, ask.walk.answers[0].value) == (Status.ANSWERED, True)
+
+
 async def test_what_is_to_go_to_an_assistant_that_is_not_there_fails_in_words(
-    parts: Parts, to: str
+    parts: Parts,
 ) -> None:
     rules, _ = inquired()
-    ask = (await parts.service(rules).submit(call(to=to))).ask
+    ask = (await parts.service(rules).submit(call(to="chat:C1"))).ask
     assert ask.outcome is not None
     assert ask.outcome.reason is Reason.NO_PROMPT_BACKEND
     assert "Do not retry" in (ask.outcome.message or "")
