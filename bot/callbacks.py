@@ -7,9 +7,12 @@ connecting, and the connection goes to just that address.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ipaddress
 import re
 import socket
+import threading
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
@@ -138,12 +141,77 @@ class Callbacks:
         return self.rules.refusal_of_url(url)
 
 
+class OwnThreadResolver(AbstractResolver):
+    """Looks each host up in a thread of its own.
+
+    An event loop resolves names in a pool of a few threads (uvloop has four). A name server that never answers holds
+    a thread for half a minute: a few such names would stop every other name from being resolved.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[tuple[str, int], asyncio.Future[list[ResolveResult]]] = {}
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses of a host; callers that ask for the same host share one lookup.
+
+        Raises:
+            OSError: the host is not known.
+        """
+        key = (host, int(family))
+        if (future := self._under_way.get(key)) is None:
+            future = asyncio.get_running_loop().create_future()
+            thread = threading.Thread(
+                target=self._look_up, args=(*key, future), name=f"resolve {host}", daemon=True
+            )
+            thread.start()
+            self._under_way[key] = future
+        # Whoever leaves (its time is up) must not cancel the others' lookup.
+        found = await asyncio.shield(future)
+        return [ResolveResult({**one, "port": port}) for one in found]
+
+    def _look_up(self, host: str, family: int, future: asyncio.Future[list[ResolveResult]]) -> None:
+        found: list[ResolveResult] | OSError
+        try:
+            infos = socket.getaddrinfo(
+                host, 0, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+            )
+            found = [
+                ResolveResult(
+                    hostname=host,
+                    host=str(address[0]),
+                    port=0,
+                    family=kind,
+                    proto=proto,
+                    flags=socket.AI_NUMERICHOST,
+                )
+                for kind, _, proto, _, address in infos
+            ]
+        except (OSError, UnicodeError) as error:
+            found = error if isinstance(error, OSError) else OSError(str(error))
+
+        def tell() -> None:
+            del self._under_way[host, family]
+            if isinstance(found, OSError):
+                future.set_exception(found)
+                future.exception()  # everybody who wanted it may have left
+            else:
+                future.set_result(found)
+
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            future.get_loop().call_soon_threadsafe(tell)
+
+    async def close(self) -> None:
+        """Leaves the lookups under way to end by themselves."""
+
+
 class GuardedResolver(AbstractResolver):
     """Resolves names, and gives only addresses that may be reached: aiohttp connects to just these."""
 
     def __init__(self, rules: AddressRules, inner: AbstractResolver | None = None) -> None:
         self._rules = rules
-        self._inner = inner or aiohttp.ThreadedResolver()
+        self._inner = inner or OwnThreadResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -168,12 +236,15 @@ class GuardedResolver(AbstractResolver):
 def guarded_session(
     rules: AddressRules, resolver: AbstractResolver | None = None
 ) -> aiohttp.ClientSession:
-    """A session for callbacks alone: guarded names, no cookies, no proxy, no cached addresses."""
+    """A session for callbacks alone: guarded names, no cookies, no proxy, no cached addresses, nothing decompressed."""
     connector = aiohttp.TCPConnector(
         resolver=GuardedResolver(rules, resolver), use_dns_cache=False, limit=0
     )
     return aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        auto_decompress=False,
     )
 
 

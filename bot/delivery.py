@@ -1,6 +1,7 @@
 """Drains the outbox to webhooks: woken by commits, in order per ask, no receiver in another's way.
 
-Owns the queues, the pauses between tries and when to give up. What one try is, `bot.sending` knows.
+A receiver is what one agent calls one URL: whatever it answers, hangs on or asks for concerns that agent's deliveries
+to that URL alone. Owns the queues, the pauses between tries and when to give up. What one try is, `bot.sending` knows.
 """
 
 from __future__ import annotations
@@ -8,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pydantic import JsonValue
-from yarl import URL
 
 from bot.ask import Entry
 from bot.errors import StoreError
 from bot.ports import Clock, DeliveryState, Store, StoredDelivery
-from bot.sending import Sender, Sent
+from bot.sending import FAILED, Sender, Sent
 
 logger = logging.getLogger(__name__)
 
@@ -34,16 +34,28 @@ _IN_FLIGHT: Final = 8
 """Tries under way to one endpoint."""
 _QUEUED: Final = 500
 """Deliveries of one endpoint that wait in memory for their try; more wait in the store."""
-_HELD: Final = 4_000
-"""Deliveries in memory in all."""
+_HELD: Final = 1_000
+"""Deliveries of one agent in memory; past them an endpoint has room for what it is trying, and no more."""
+_MOST_HELD: Final = 2_000
+"""Deliveries of one agent in memory at the most."""
 _BATCH: Final = 100
 _UNLEASED: Final = 128
 """Deliveries in memory that the store still calls due: few enough for every look to step over them."""
 _LEASE: Final = 60.0
 _LATER: Final = 2.0
 """Seconds until a delivery is looked at again for which there was no room."""
+_LATER_A_SECOND: Final = 250.0
+_LATEST: Final = 60.0
+"""A long backlog is looked at again so many a second, and after so many seconds at the latest: looking at all of it
+again and again would hold up the others."""
+_FORGOTTEN: Final = 64
+"""Idle endpoints that are kept before any is forgotten."""
 _DATABASE_PAUSE: Final = 1.0
 _LONGEST_DATABASE_PAUSE: Final = 30.0
+
+
+_Receiver = tuple[str | None, str]
+"""The agent and the URL."""
 
 
 @dataclass(slots=True)
@@ -52,7 +64,10 @@ class _Endpoint:
 
     waiting: deque[StoredDelivery] = field(default_factory=deque)
     running: int = 0
-    closed_until: float = 0.0
+    put_off: int = 0
+    """Deliveries for which there was no room since it was last idle."""
+    closed_until: float = float("-inf")
+    """By the monotonic clock: setting the machine's clock makes no pause longer."""
 
 
 class Deliverer:
@@ -78,24 +93,23 @@ class Deliverer:
         self._sender = sender
         self._jitter = jitter
         self._wake = asyncio.Event()
-        self._endpoints: dict[str, _Endpoint] = {}
+        self._endpoints: dict[_Receiver, _Endpoint] = {}
+        self._most_endpoints = _FORGOTTEN
+        self._held_by: Counter[str | None] = Counter()
+        """How many deliveries of each agent are in memory."""
         self._held: dict[str, bool] = {}
         """Ids of deliveries in memory, and whether the store has them postponed meanwhile."""
         self._unleased = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._crashed: BaseException | None = None
 
     def wake(self) -> None:
         """The outbox has something new."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Runs until cancelled. A try that crashes (our defect) crashes this too, to be logged and started again."""
+        """Runs until cancelled."""
         while True:
             self._wake.clear()
-            if self._crashed is not None:
-                crashed, self._crashed = self._crashed, None
-                raise crashed
             now = self._clock.now()
             try:
                 more = await self._look(now)
@@ -146,55 +160,85 @@ class Deliverer:
         leased = replace(stored, next_at=now + _LEASE)
         if held:
             return leased
-        name = str(URL(stored.delivery.url).origin())
-        endpoint = self._endpoints.setdefault(name, _Endpoint())
-        if endpoint.closed_until > now:
-            return replace(stored, next_at=endpoint.closed_until + _LATER * random.random())
-        if len(endpoint.waiting) >= _QUEUED or len(self._held) >= _HELD:
-            return replace(stored, next_at=now + _LATER * (1 + random.random()))
+        receiver = (stored.delivery.agent, stored.delivery.url)
+        endpoint = self._endpoint(receiver)
+        if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
+            return replace(stored, next_at=now + pause + _LATER * random.random())
+        if not self._has_room(receiver, endpoint):
+            endpoint.put_off += 1
+            spread = min(max(endpoint.put_off / _LATER_A_SECOND, _LATER), _LATEST)
+            return replace(stored, next_at=now + _LATER + spread * random.random())
         keep_back = self._unleased >= _UNLEASED
         self._held[stored.delivery.id] = keep_back
+        self._held_by[stored.delivery.agent] += 1
         self._unleased += not keep_back
         endpoint.waiting.append(stored)
-        self._start(name, endpoint)
+        self._start(receiver, endpoint)
         return leased if keep_back else None
 
-    def _start(self, name: str, endpoint: _Endpoint) -> None:
+    def _endpoint(self, receiver: _Receiver) -> _Endpoint:
+        """An endpoint; what was learnt of others is forgotten once it is of no use."""
+        if receiver not in self._endpoints and len(self._endpoints) >= self._most_endpoints:
+            now = self._clock.monotonic()
+            self._endpoints = {
+                one: endpoint
+                for one, endpoint in self._endpoints.items()
+                if endpoint.waiting or endpoint.running or endpoint.closed_until > now
+            }
+            self._most_endpoints = max(2 * len(self._endpoints), _FORGOTTEN)
+        return self._endpoints.setdefault(receiver, _Endpoint())
+
+    def _has_room(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
+        """Whether one more may be held; an agent's other endpoints never take the room that a try needs."""
+        held = self._held_by[receiver[0]]
+        room = _QUEUED if held < _HELD else _IN_FLIGHT
+        return len(endpoint.waiting) + endpoint.running < room and held < _MOST_HELD
+
+    def _start(self, receiver: _Receiver, endpoint: _Endpoint) -> None:
         while endpoint.waiting and endpoint.running < _IN_FLIGHT:
             stored = endpoint.waiting.popleft()
             endpoint.running += 1
             task = asyncio.create_task(
-                self._try(stored, name, endpoint), name=f"deliver {stored.delivery.id}"
+                self._try(stored, receiver, endpoint), name=f"deliver {stored.delivery.id}"
             )
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (crash := task.exception()) is not None:
-            self._crashed = crash
         self._wake.set()
 
-    async def _try(self, stored: StoredDelivery, name: str, endpoint: _Endpoint) -> None:
+    async def _try(self, stored: StoredDelivery, receiver: _Receiver, endpoint: _Endpoint) -> None:
         try:
             now = self._clock.now()
-            if endpoint.closed_until > now:
-                later = replace(stored, next_at=endpoint.closed_until + _LATER * random.random())
+            if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
+                later = replace(stored, next_at=now + pause + _LATER * random.random())
                 await self._mark(later, [])
                 return
-            sent = await self._sender.send(stored.delivery, now)
+            sent = await self._send(stored, now)
             at = self._clock.now()
             if sent.retry_after is not None:
-                endpoint.closed_until = max(endpoint.closed_until, at + sent.retry_after)
+                until = self._clock.monotonic() + sent.retry_after
+                endpoint.closed_until = max(endpoint.closed_until, until)
             result = self._result(stored, sent, at)
+            _log(result, sent)
             await self._mark(result, [_entry(result, sent, at)])
-            _log(result)
         finally:
             self._unleased -= not self._held.pop(stored.delivery.id)
+            self._held_by -= Counter({stored.delivery.agent: 1})
             endpoint.running -= 1
-            self._start(name, endpoint)
-            if not endpoint.running and endpoint.closed_until <= self._clock.now():
-                self._endpoints.pop(name, None)
+            self._start(receiver, endpoint)
+            if not endpoint.running:
+                endpoint.put_off = 0
+
+    async def _send(self, stored: StoredDelivery, now: float) -> Sent:
+        """Tries once; a try that crashes is a failed try, which concerns its own delivery alone."""
+        try:
+            return await self._sender.send(stored.delivery, now)
+        except Exception:
+            extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
+            logger.exception("A webhook's try crashed", extra=extra)
+            return Sent(None, FAILED)
 
     def _result(self, stored: StoredDelivery, sent: Sent, at: float) -> StoredDelivery:
         tries = stored.tries + 1
@@ -216,14 +260,16 @@ class Deliverer:
     async def _mark(self, result: StoredDelivery, entries: Iterable[Entry]) -> None:
         """Stores what became of a try, however long the database takes: forgetting it would send it again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
+        extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
         pause = _DATABASE_PAUSE
         while True:
             try:
                 await self._store.tried([result], lines)
                 return
             except StoreError as error:
-                extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)
+            except Exception:
+                logger.exception("Storing a webhook's result crashed", extra=extra)
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_DATABASE_PAUSE)
 
@@ -242,11 +288,19 @@ def _entry(result: StoredDelivery, sent: Sent, at: float) -> Entry:
     return Entry(at=at, kind="delivery", body=body)
 
 
-def _log(result: StoredDelivery) -> None:
-    extra = {"action": "delivery", "ask_id": result.delivery.ask_id, "tries": result.tries}
+def _log(result: StoredDelivery, sent: Sent) -> None:
+    """Tells the operator, with what the receiver's network said, which agents are not told."""
+    extra = {
+        "action": "delivery",
+        "ask_id": result.delivery.ask_id,
+        "delivery_id": result.delivery.id,
+        "tries": result.tries,
+    }
+    if sent.detail:
+        extra["detail"] = sent.detail
     if result.state is DeliveryState.DELIVERED:
-        logger.debug("A webhook was delivered", extra=extra)
+        logger.info("delivered", extra=extra)
     elif result.state is DeliveryState.DEAD:
-        logger.error("A webhook was given up: %s", result.last_error, extra=extra)
+        logger.error("A webhook was given up: %s", sent.error, extra=extra)
     else:
-        logger.warning("A webhook is tried again: %s", result.last_error, extra=extra)
+        logger.warning("A webhook is tried again: %s", sent.error, extra=extra)

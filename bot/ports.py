@@ -26,10 +26,13 @@ class Clock(Protocol):
     """Tells the time; tests move it."""
 
     def now(self) -> float:
-        """Seconds since the epoch, UTC."""
+        """Seconds since the epoch, UTC; whoever sets the machine's clock moves it."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment: for what is over after a while, whatever the clock says."""
 
     async def sleep_until(self, when: float) -> None:
-        """Returns once ``now()`` has reached ``when``."""
+        """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
 
 
 class Actor(NamedTuple):

@@ -21,17 +21,31 @@ class ManualClock:
 
     def __init__(self, start: float = 1_800_000_000.0) -> None:
         self._now = start
+        self._passed = 1_000.0
         self._moved = asyncio.Condition()
 
     def now(self) -> float:
         return self._now
 
+    def monotonic(self) -> float:
+        return self._passed
+
     async def sleep_until(self, when: float) -> None:
+        ahead = self._now - self._passed
         async with self._moved:
-            await self._moved.wait_for(lambda: self._now >= when)
+            await self._moved.wait_for(
+                lambda: self._now >= when or self._now - self._passed < ahead
+            )
 
     async def advance(self, seconds: float) -> None:
-        """Moves the time on, and wakes who sleeps."""
+        """Lets time pass, and wakes who sleeps."""
+        async with self._moved:
+            self._passed += seconds
+            self._now += seconds
+            self._moved.notify_all()
+
+    async def set(self, seconds: float) -> None:
+        """Sets the clock on, or back, by so much."""
         async with self._moved:
             self._now += seconds
             self._moved.notify_all()

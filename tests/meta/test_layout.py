@@ -34,6 +34,7 @@ LOOP_TOPS = (
     # what goes on in the background
     "adapters/discord/sockets.py",
     "adapters/slack/sockets.py",
+    "bot/delivery.py",
     "bot/showing.py",
     "bot/supervision.py",
     "bot/upkeep.py",

@@ -1,11 +1,10 @@
-"""Webhooks to receivers that redirect, hang, are gone or ask for a pause, and from processes that are killed."""
+"""Webhooks to receivers that redirect, hang or are gone, and from processes that are killed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -50,28 +49,7 @@ async def test_a_redirect_is_a_failure_and_never_followed(
             stored = await box.tried(ask, 1)
     assert elsewhere.received == []
     assert (stored.state, stored.last_status) == (DeliveryState.PENDING, code)
-    assert "Redirects are not followed" in (stored.last_error or "")
-
-
-@pytest.mark.parametrize("as_date", [False, True])
-async def test_retry_after_is_obeyed_for_all_that_goes_to_that_receiver(
-    box: Outbox, receiver: Receiver, as_date: bool
-) -> None:
-    value = formatdate(box.clock.now() + 900, usegmt=True) if as_date else "900"
-    receiver.answers = [status(429, Retry_After=value)]
-    async with box.draining():
-        first = await box.answered(receiver.url)
-        stored = await box.tried(first, 1)
-        assert stored.next_at == box.clock.now() + 900
-        second = await box.answered(receiver.url)
-        async with asyncio.timeout(WAIT), box.store.noted:
-            while (await box.delivery(second)).next_at == second.created_at:
-                await box.store.noted.wait()
-        assert len(receiver.received) == 1
-        await box.clock.advance(910)
-        await receiver.until(3)
-        await box.tried(first, 2)
-        await box.tried(second, 1)
+    assert stored.last_error == f"status {code}"
 
 
 async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: Receiver) -> None:
@@ -119,7 +97,7 @@ async def test_a_receiver_that_does_not_answer_in_time_is_tried_again(
     async with box.draining(timeout=0.2):
         ask = await box.answered(receiver.url)
         stored = await box.tried(ask, 1)
-        assert stored.last_error == "No answer within 0.2 seconds."
+        assert stored.last_error == "timeout"
         await box.clock.advance(PAUSES[0])
         stored = await box.tried(ask, 2)
     assert stored.state is DeliveryState.DELIVERED
@@ -136,7 +114,7 @@ async def test_a_receiver_that_is_not_there_is_tried_again(box: Outbox) -> None:
             await box.clock.advance(PAUSES[0])
             await back.until(1)
             await box.tried(ask, 2)
-    assert "Not reached" in (stored.last_error or "")
+    assert stored.last_error == "refused"
 
 
 async def test_the_body_of_an_answer_is_never_read_to_its_end(
@@ -212,14 +190,15 @@ async def test_without_a_callback_nothing_is_sent(box: Outbox, receiver: Receive
     assert len(receiver.received) == 1
 
 
-async def test_without_a_secret_any_more_the_record_says_which_key_is_missing(
-    box: Outbox, receiver: Receiver
+async def test_without_a_secret_any_more_the_log_says_which_key_is_missing(
+    box: Outbox, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = await box.answered(receiver.url)
     box.callbacks._secrets = {}
     async with box.draining():
         stored = await box.tried(ask, 1)
-    assert "callbacks.secret" in (stored.last_error or "")
+    assert stored.last_error == "no signing secret"
+    assert "callbacks.secret" in caplog.records[-1].__dict__["detail"]
     assert receiver.received == []
 
 
@@ -245,27 +224,6 @@ async def test_a_database_that_cannot_be_read_for_a_while_only_delays(
         await receiver.until(1)
 
 
-async def test_a_defect_of_ours_in_one_try_ends_the_loop_so_that_it_is_logged(
-    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(*_: object) -> Any:
-        raise ZeroDivisionError
-
-    async with guarded_session(box.callbacks.rules) as http:
-        sender = Sender(http, box.callbacks.rules, box.callbacks.secrets_of)
-        deliverer = Deliverer(box.store, box.clock, sender)
-        await box.answered(receiver.url)
-        with monkeypatch.context() as patched:
-            patched.setattr(sender, "send", broken)
-            with pytest.raises(ZeroDivisionError):
-                await asyncio.wait_for(deliverer.run(), WAIT)
-        running = asyncio.create_task(deliverer.run())
-        await receiver.until(1)
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        await deliverer.stop()
-
-
 async def test_what_waits_in_memory_when_a_receiver_asks_for_a_pause_is_kept_back_too(
     box: Outbox, receiver: Receiver
 ) -> None:
@@ -287,26 +245,6 @@ async def test_what_waits_in_memory_when_a_receiver_asks_for_a_pause_is_kept_bac
         receiver.always = None
         await box.clock.advance(70)
         await receiver.until(delivery_module._IN_FLIGHT + len(asks))
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("120", 120),
-        ("999999", 86_400),
-        ("soon", 5),
-        ("-5", 5),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 5),
-    ],
-)
-async def test_a_retry_after_that_makes_no_sense_changes_no_pause(
-    box: Outbox, receiver: Receiver, value: str, seconds: float
-) -> None:
-    receiver.always = status(503, Retry_After=value)
-    async with box.draining():
-        ask = await box.answered(receiver.url)
-        stored = await box.tried(ask, 1)
-    assert stored.next_at == box.clock.now() + seconds
 
 
 async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver) -> None:
@@ -356,7 +294,7 @@ async def test_an_address_that_the_operator_lists_no_more_is_not_called(tmp_path
         async with box.draining():
             stored = await box.tried(ask, 1)
     assert stored.state is DeliveryState.PENDING
-    assert "callbacks.allow" in (stored.last_error or "")
+    assert stored.last_error == "refused"
 
 
 async def test_a_receiver_that_hangs_up_without_an_answer_is_tried_again(
@@ -367,7 +305,7 @@ async def test_a_receiver_that_hangs_up_without_an_answer_is_tried_again(
         ask = await box.answered(receiver.url)
         stored = await box.tried(ask, 1)
         assert (stored.state, stored.last_status) == (DeliveryState.PENDING, None)
-        assert (stored.last_error or "").startswith("Failed: ServerDisconnectedError")
+        assert stored.last_error == "refused"
         await box.clock.advance(PAUSES[0] + 1)
         await box.tried(ask, 2)
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED
