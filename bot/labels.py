@@ -126,6 +126,10 @@ class Labels(BaseModel):
     )
     not_found: str = "Answerback does not know this question any more. Nothing was changed."
     choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
+    ticks_changed: str = (
+        "What is chosen has changed since you saw it, so nothing was submitted. The message now shows"
+        " what is chosen: please check it, then press {submit} again."
+    )
     press_again: str = "That could not be opened just now: please press it again."
     which_one: str = "Several questions are open here. Reply to the one you mean."
     try_again: str = "Answerback could not save that just now. Nothing was lost: please try again."

@@ -19,12 +19,14 @@ from adapters.discord.answers import Answers
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels
+from adapters.discord.choices import Look
 from adapters.discord.errors import TOKEN_REFUSED
 from adapters.discord.front import PATH, Front
 from adapters.discord.groups import Groups
-from adapters.discord.inbound import Inbound, Reply, private
+from adapters.discord.inbound import Inbound
 from adapters.discord.parse import SURFACE
 from adapters.discord.posting import Posting, Save
+from adapters.discord.replies import Reply, private
 from adapters.discord.sockets import Gateway, Shards
 from adapters.discord.typed import Listener
 from bot.ask import Ask, Destination
@@ -77,7 +79,7 @@ class DiscordSurface:
         self._channels = Channels(self.calls)
         self._groups = Groups(self.calls)
         self._answers = Answers(confirm_after)
-        self._posting = Posting(self.calls, self._channels, labels, self._ticks, self._answers)
+        self._posting = Posting(self.calls, self._channels, labels, self._look, self._answers)
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
         if gateway:
@@ -176,6 +178,8 @@ class DiscordSurface:
         reply = await self._inbound.answer(body)
         if reply.shown is not None:
             self._answers.answered(reply.shown)
+        if reply.note is not None:
+            self._spawn(self.calls.follow_up(body, reply.note))
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
@@ -193,6 +197,8 @@ class DiscordSurface:
             if done is None and reply.shown is not None:
                 self._answers.answered(reply.shown)  # it may still be taken
             taken.set_result(bool(done))
+        if done and reply.note is not None:
+            await self.calls.follow_up(body, reply.note)
 
     def _not_started(self) -> Reply:
         return private(notes.retry(self._labels.try_again, "", self._labels))
@@ -205,8 +211,8 @@ class DiscordSurface:
         except Exception:
             logger.exception("A typed message failed", extra={"action": "message_failed"})
 
-    async def _ticks(self, ask: Ask) -> tuple[int, ...] | None:
-        return await self._inbound.ticks(ask) if self._inbound else None
+    async def _look(self, ask: Ask) -> Look | None:
+        return await self._inbound.look(ask) if self._inbound else None
 
     async def _introduce(self) -> None:
         """Learns who we are, by which the token is tried as well."""

@@ -30,6 +30,8 @@ API_URL: Final = "https://discord.com/api/v10"
 TIMEOUT: Final = 15.0
 ANSWER_TIMEOUT: Final = 2.5
 """Seconds for the answer to an interaction, tries together: Discord waits 3."""
+_FOLLOW_UP_PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
+"""Seconds between tries of a follow-up that comes before its answer, which may be taken for 3 s."""
 PER_SECOND: Final = 45
 """Requests a second, a little below Discord's 50 for a bot."""
 # Discord wants this shape: https://docs.discord.com/developers/reference#user-agent
@@ -153,6 +155,26 @@ class Calls:
                 if last:
                     raise
         return False
+
+    async def follow_up(self, interaction: Json, message: Json) -> None:
+        """Sends a further message to who made an interaction; Discord knows its token once it has taken the answer.
+
+        https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
+        """
+        number = interaction.get("id")
+        what = f"the note after interaction {number}"
+        path = f"/webhooks/{interaction.get('application_id')}/{interaction.get('token')}"
+        for pause in (*_FOLLOW_UP_PAUSES, None):
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    await self._answer(self._url + path, message, what)
+                return
+            except (PlatformError, aiohttp.ClientError, TimeoutError) as error:
+                early = isinstance(error, PlatformError) and has_code(error, Code.UNKNOWN_WEBHOOK)
+                if not early or pause is None:
+                    self._log_unanswered(what, error)
+                    return
+                await asyncio.sleep(pause)
 
     @staticmethod
     def _log_unanswered(what: str, error: Exception) -> None:

@@ -18,8 +18,8 @@ from nacl.signing import VerifyKey
 from pydantic_core import to_json
 
 from adapters.discord.blocks import Json
-from adapters.discord.inbound import Callback
 from adapters.discord.parse import Kind, read
+from adapters.discord.replies import Callback
 from adapters.unreadable import unreadable
 
 logger = logging.getLogger(__name__)

@@ -11,20 +11,19 @@ import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import JsonValue
 
 from adapters import people
 from adapters.controls import Control, Verb, encode
-from adapters.discord import actions, choices, forms, limits, modals, notes, parse, reading, render
+from adapters.discord import actions, choices, forms, modals, notes, parse, reading, render
 from adapters.discord.blocks import Json
 from adapters.discord.choices import Look
 from adapters.discord.forms import Sheet
 from adapters.discord.parse import Interaction, Kind
+from adapters.discord.replies import Callback, Replies, Reply, private, told, update
 from adapters.discord.text import inert
-from adapters.discord.ticks import Ticks
 from bot.ask import Ask
 from bot.errors import Problem, StoreError
 from bot.labels import Labels
@@ -41,28 +40,6 @@ _IMPOSSIBLE: Final = Edit(question_id="")
 """An action that no walk takes: what a control of another revision stands for."""
 
 
-class Callback(IntEnum):
-    """Types of answers."""
-
-    PONG = 1
-    MESSAGE = 4
-    UPDATE = 7
-    AUTOCOMPLETE_RESULT = 8
-    MODAL = 9
-
-
-class Reply(NamedTuple):
-    """The answer to an interaction; ``shown`` is the ask whose live message it brings up to date."""
-
-    callback: Json
-    shown: Ask | None = None
-
-
-def private(message: Json) -> Reply:
-    """A new message that only the person sees."""
-    return Reply({"type": int(Callback.MESSAGE), "data": message})
-
-
 _NO_CHOICES: Final = Reply({"type": int(Callback.AUTOCOMPLETE_RESULT), "data": {"choices": []}})
 
 
@@ -72,12 +49,11 @@ class Inbound:
     def __init__(self, asks: Asks, labels: Labels) -> None:
         self._asks = asks
         self._labels = labels
-        self._ticks = Ticks(asks)
+        self._replies = Replies(asks, labels)
 
-    async def ticks(self, ask: Ask) -> tuple[int, ...] | None:
-        """What is ticked in the menu of an ask's multi-select now; None: what its prefill has ticked."""
-        chosen, _ = await self._ticks.of(ask)
-        return chosen
+    async def look(self, ask: Ask) -> Look | None:
+        """See `adapters.discord.replies.Replies.look`."""
+        return await self._replies.look(ask)
 
     async def answer(self, body: Mapping[str, JsonValue]) -> Reply:
         """The answer to any interaction that Discord delivers; never "This interaction failed"."""
@@ -90,16 +66,16 @@ class Inbound:
                 return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
             action = _SAID.get((used.control.verb, used.control.argument))
             if action is not None:
-                told = await self._asks.act(
+                result = await self._asks.act(
                     used.control.ask_id,
                     action,
                     used.actor,
                     revision=used.control.revision,
                     delivery=used.delivery,
                 )
-                return acted(told, used, self._labels)
+                return await self._replies.acted(result, used)
             if used.control.verb in _TICKING:
-                async with self._ticks.turn(used.control.ask_id):
+                async with self._replies.ticks.turn(used.control.ask_id):
                     return await self._answered(used, used.control)
             return await self._answered(used, used.control)
         except StoreError as error:
@@ -114,7 +90,7 @@ class Inbound:
         ask = await self._asks.get(control.ask_id)
         if ask is None:
             return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
-        return await _Click(self._asks, self._ticks, self._labels, used, control, ask).answered()
+        return await _Click(self._asks, self._replies, self._labels, used, control, ask).answered()
 
     def _unsaved(self, used: Interaction | None) -> Json:
         again = typed = ""
@@ -138,14 +114,15 @@ class _Click:
     def __init__(
         self,
         asks: Asks,
-        ticks: Ticks,
+        replies: Replies,
         labels: Labels,
         used: Interaction,
         control: Control,
         ask: Ask,
     ) -> None:
         self._asks = asks
-        self._ticks = ticks
+        self._replies = replies
+        self._ticks = replies.ticks
         self._labels = labels
         self._used = used
         self._control = control
@@ -198,10 +175,10 @@ class _Click:
     # --- acting ----------------------------------------------------------------------------------
 
     async def _act(self, action: Action) -> Reply:
-        told = await self._said(action)
-        if isinstance(told, Rejected):
-            return await self._rejected(told)
-        return acted(told, self._used, self._labels)
+        result = await self._said(action)
+        if isinstance(result, Rejected):
+            return await self._rejected(result)
+        return await self._replies.acted(result, self._used)
 
     async def _said(self, action: Action) -> Acted | Rejected:
         return await self._asks.act(
@@ -222,7 +199,7 @@ class _Click:
     async def _refused(self, why: Why) -> Reply:
         return await self._rejected(Rejected(why, self._ask))
 
-    async def _rejected(self, told: Rejected) -> Reply:
+    async def _rejected(self, result: Rejected) -> Reply:
         """Why nothing was changed, and whatever was entered in vain, on the pages before this one too."""
         entered = None
         if self._used.private or self._used.kind == Kind.MODAL_SUBMIT:
@@ -230,11 +207,10 @@ class _Click:
             entered = notes.Entered(forms.words_of(values), self._control)
             if self._used.inputs and len(entered.pages()) > 1:
                 await self._asks.save_draft(self._draft_key(), values)
-        reader = self._actor.person.user_id
-        return self._private(notes.rejected(told, self._labels, reader, entered))
+        return await self._replies.rejected(result, self._used, entered)
 
     def _private(self, message: Json) -> Reply:
-        return _told(message, self._used)
+        return told(message, self._used)
 
     # --- entering --------------------------------------------------------------------------------
 
@@ -281,15 +257,15 @@ class _Click:
         return await self._hand_in(found, sheet, values)
 
     async def _hand_in(self, action: Action, sheet: Sheet, values: dict[str, JsonValue]) -> Reply:
-        told = await self._said(action)
-        if isinstance(told, Acted):
+        result = await self._said(action)
+        if isinstance(result, Acted):
             if len(sheet.pages()) > 1:
                 await self._asks.save_draft(self._draft_key(), None)
-            return acted(told, self._used, self._labels)
-        if told.why is Why.INVALID:
+            return await self._replies.acted(result, self._used)
+        if result.why is Why.INVALID:
             await self._asks.save_draft(self._draft_key(), values)
-            return self._mistakes(told.problems, sheet)
-        return await self._rejected(told)
+            return self._mistakes(result.problems, sheet)
+        return await self._rejected(result)
 
     # --- looking through long lists --------------------------------------------------------------
 
@@ -297,13 +273,13 @@ class _Click:
         prompt = self._view.prompt
         if prompt is None:
             return await self._refused(Why.NOT_FOUND)
-        before, _ = await self._ticks.of(self._ask)
+        before = await self._ticks.of(self._ask)
         offered = {int(v) for v in self._used.offered if v.isascii() and v.isdigit()}
         picked = {int(v) for v in self._used.values if v.isascii() and v.isdigit()}
         kept = set(choices.ticked(prompt, Look(chosen=before))) - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in kept | picked)
-        await self._ticks.keep(self._ask, chosen, self._used.actor.person.user_id)
+        await self._ticks.keep(self._ask, chosen)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
         return await self._turned(Look(actions.number(self._control) or 0, chosen, found))
 
@@ -311,21 +287,20 @@ class _Click:
         prompt = self._view.prompt
         if prompt is None:
             return await self._refused(Why.NOT_FOUND)
-        chosen, by = await self._ticks.of(self._ask)
+        chosen = await self._ticks.of(self._ask)
         ticked = choices.ticked(prompt, Look(chosen=chosen))
-        seen = self._control.argument == choices.digest(ticked)
-        if not seen and by != self._used.actor.person.user_id:
-            return await self._refused(Why.STALE)  # somebody else has ticked something since
+        if self._control.argument != choices.digest(ticked):
+            # The ticks that are kept are not those that this person saw: the answer that was to show
+            # them is lost or on its way, or somebody else has changed them.
+            note = notes.note(inert(self._labels.ticks_changed.format(submit=self._labels.submit)))
+            return await self._replies.redrawn(self._ask, self._used, note)
         return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
 
     async def _look(self, look: Look) -> Reply:
         return await self._turned(replace(look, chosen=await self._ticked()))
 
     async def _ticked(self) -> tuple[int, ...] | None:
-        if not actions.is_several(self._view):
-            return None
-        chosen, _ = await self._ticks.of(self._ask)
-        return chosen
+        return await self._ticks.of(self._ask) if actions.is_several(self._view) else None
 
     async def _search(self, words: str) -> Reply:
         prompt = self._view.prompt
@@ -340,7 +315,7 @@ class _Click:
         latest = await self._asks.get(self._ask.id)
         if latest is None or latest.revision != self._ask.revision:
             return await self._act(_IMPOSSIBLE)
-        return _update(render.message(view_of(latest), self._labels, look), latest)
+        return update(render.message(view_of(latest), self._labels, look), latest)
 
 
 _SAID: Final[Mapping[tuple[Verb, str], Action]] = {
@@ -353,26 +328,3 @@ _SAID: Final[Mapping[tuple[Verb, str], Action]] = {
     (Verb.END_TURN, notes.CONFIRMED): EndTurn(),
 }
 """The actions that controls stand for whatever the ask is: the service alone decides on them."""
-
-
-def acted(told: Acted | Rejected, used: Interaction, labels: Labels) -> Reply:
-    """The answer to what has been acted on: the message as it stands now, or why nothing changed."""
-    if isinstance(told, Rejected):
-        return _told(notes.rejected(told, labels, used.actor.person.user_id), used)
-    if used.private:
-        return _told(notes.taken(told.ask, labels), used)
-    live = told.ask.message or {}
-    if live.get("id") not in {None, used.message_id}:
-        return _update(notes.elsewhere(notes.link(live), labels))
-    return _update(render.message(view_of(told.ask), labels), told.ask)
-
-
-def _told(message: Json, used: Interaction) -> Reply:
-    """A private message: in place of the one that was clicked, where that was private already."""
-    if used.private:
-        return _update(message | {"flags": limits.COMPONENTS_V2})
-    return private(message)
-
-
-def _update(message: Json, shown: Ask | None = None) -> Reply:
-    return Reply({"type": int(Callback.UPDATE), "data": message}, shown)

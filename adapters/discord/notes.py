@@ -13,9 +13,10 @@ from adapters.discord import blocks as c
 from adapters.discord import limits
 from adapters.discord.blocks import Json, Style
 from adapters.discord.choices import button
+from adapters.discord.parse import SURFACE
 from adapters.discord.text import fit, fit_button, inert, paged, shorten
 from adapters.plain import visible
-from bot.ask import ANYONE, Ask
+from bot.ask import ANYONE, Ask, Destination
 from bot.errors import Problem
 from bot.labels import Labels
 from bot.ports import Rejected
@@ -159,6 +160,13 @@ def elsewhere(where: str, labels: Labels) -> Json:
     """What a message becomes that is not the live one any more; ``where`` is an address of ours."""
     sentence = inert(labels.escalated.format(where=_HOLE))
     return c.message([c.text(sentence.replace(visible(_HOLE), where))])
+
+
+def place(to: Destination) -> str:
+    """Where an ask has gone whose message there is not known."""
+    if to.surface != SURFACE:
+        return inert(to.surface)
+    return mention(to.user) if to.user else f"<#{to.thread or to.channel or ''}>"
 
 
 def link(message: Mapping[str, JsonValue]) -> str:

@@ -118,6 +118,7 @@ class _Message(TypedDict, total=False):
 
 class _Click(TypedDict, total=False):
     id: Any
+    application_id: Any
     type: Annotated[int, Field(strict=True, ge=Kind.COMPONENT, le=Kind.COMPONENT)]
     token: Any
     guild_id: Any

@@ -22,13 +22,11 @@ from adapters.discord.answers import Answers
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind, Place
-from adapters.discord.choices import Look, page_of
+from adapters.discord.choices import Look
 from adapters.discord.errors import Code, has_code
-from adapters.discord.parse import SURFACE
 from adapters.discord.text import fit, inert
 from bot.ask import ANYONE, Ask, Destination, Thread
 from bot.errors import PlatformError, RateLimitedError, RefusedError, UnavailableError
-from bot.form import AnswerType
 from bot.labels import Labels
 from bot.ports import Later, Shown
 from bot.view import view_of
@@ -36,7 +34,7 @@ from bot.view import view_of
 logger = logging.getLogger(__name__)
 
 Save = Callable[[Shown], Awaitable[None]]
-Ticks = Callable[[Ask], Awaitable[tuple[int, ...] | None]]
+LookOf = Callable[[Ask], Awaitable[Look | None]]
 
 _EPOCH_MS: Final = 1_420_070_400_000
 """Discord's snowflakes count from here: https://docs.discord.com/developers/reference#snowflakes."""
@@ -46,13 +44,15 @@ _WEEK: Final = 10_080
 _PAGES: Final = 5
 """Pages that are read to find a message of ours."""
 _MOST_MENTIONED: Final = 40
+_SHOWS: Final = "shows"
+"""In the reference of a message that still lacks its thread: the state of the ask that it shows."""
 
 
 class Posting:
     """Posts and edits.
 
     Args:
-        ticks: what is ticked in the menu of an ask's multi-select now, where somebody changed it.
+        look: how the menu of an ask's multi-select looks now.
         answers: what else changes a live message.
     """
 
@@ -61,13 +61,13 @@ class Posting:
         calls: Calls,
         channels: Channels,
         labels: Labels,
-        ticks: Ticks,
+        look: LookOf,
         answers: Answers,
     ) -> None:
         self._calls = calls
         self._channels = channels
         self._labels = labels
-        self._ticks = ticks
+        self._look = look
         self._answers = answers
         self.bot_id: str | None = None
 
@@ -76,24 +76,16 @@ class Posting:
         message = dict(ask.message or {})
         if not isinstance(message.get("id"), str):
             message = await self._post(ask, message, save)
-        else:
+        elif message.get(_SHOWS) != [*ask.appearance]:
             brought = await self._answers.brought(ask)
             if (seconds := self._answers.may_come(ask)) > 0:
-                return Later(
-                    seconds
-                )  # an edit made now would be undone by an answer that comes late
+                # An edit made now would be undone by an answer that comes late.
+                return Later(seconds)
             if not brought and not await self._edit(ask, message):
                 if not ask.open:
                     return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
                 message = await self._post(ask, {}, save)
         return _shown(ask, await self._with_thread(ask, message, save))
-
-    async def _look(self, ask: Ask) -> Look | None:
-        view = view_of(ask)
-        several = ask.question is not None and ask.question.answer_type is AnswerType.MULTI_SELECT
-        if view.prompt is None or not several:
-            return None
-        return Look(page_of(view.prompt), await self._ticks(ask))
 
     # --- editing ---------------------------------------------------------------------------------
 
@@ -167,9 +159,6 @@ class Posting:
             path = f"/channels/{noted['channel']}/messages"
             sent = await self._sent(ask, "POST", path, extra, noted)
             noted = noted | {"id": _id_of(sent)}
-        if noted["kind"] == Kind.CHANNEL and "thread" not in noted:
-            # The message is there: whatever becomes of its thread, it is never posted again.
-            await save(Shown(ask.shown_revision, noted, _thread(noted)))
         return noted
 
     async def _post_in_forum(self, ask: Ask, noted: Json) -> Json:
@@ -186,6 +175,10 @@ class Posting:
         """The message with a thread of its own, where it stands in a channel and none is there yet."""
         if message.get("kind") != Kind.CHANNEL or "thread" in message or not ask.open:
             return message
+        # The message is there, at this state: whatever becomes of its thread, it is neither posted nor
+        # edited again for that.
+        message = message | {_SHOWS: [*ask.appearance]}
+        await save(Shown(ask.shown_revision, message, _thread(message)))
         body: Json = {"name": self._name(ask), "auto_archive_duration": _WEEK}
         path = f"/channels/{message['channel']}/messages/{message['id']}/threads"
         thread: JsonValue = message["id"]  # a thread made from a message has its id
@@ -194,6 +187,8 @@ class Posting:
         except (RateLimitedError, UnavailableError):
             raise
         except PlatformError as error:
+            if has_code(error, Code.UNKNOWN_MESSAGE):
+                return await self._with_thread(ask, await self._post(ask, {}, save), save)
             if not has_code(error, Code.THREAD_EXISTS):
                 log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
                 logger.warning(
@@ -279,11 +274,7 @@ class Posting:
         """See `bot.ports.Surface.moved`."""
         if not isinstance(left.get("id"), str):
             return
-        where = inert(to.surface)
-        if to.surface == SURFACE:
-            place = to.thread or to.channel or ""
-            where = notes.mention(to.user) if to.user else f"<#{place}>"
-        body = notes.elsewhere(where, self._labels)
+        body = notes.elsewhere(notes.place(to), self._labels)
         path = f"/channels/{left['channel']}/messages/{left['id']}"
         try:
             await self._calls.request("PATCH", path, body)
@@ -318,7 +309,8 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
 
 
 def _shown(ask: Ask, message: Json) -> Shown:
-    return Shown(ask.revision, message, _thread(message))
+    noted = {key: value for key, value in message.items() if key != _SHOWS}
+    return Shown(ask.revision, noted, _thread(noted))
 
 
 def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:

@@ -18,23 +18,18 @@ class Ticks:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def turn(self, ask_id: str) -> AbstractAsyncContextManager[None]:
-        """A click's turn at the ticks of an ask: clicks have theirs in the order in which they came.
-
-        Who submits right after ticking would otherwise hand in what was ticked before.
-        """
+        """A click's turn at the ticks of an ask: clicks have theirs in the order in which they came."""
         return self._turns.setdefault(ask_id, asyncio.Lock())
 
-    async def of(self, ask: Ask) -> tuple[tuple[int, ...] | None, str]:
-        """What is ticked and by whom, as far as anybody has changed it; None: what the prefill has ticked."""
+    async def of(self, ask: Ask) -> tuple[int, ...] | None:
+        """What is ticked, where anybody has changed it; None: what the prefill has ticked."""
         kept = await self._asks.draft(_key(ask))
         chosen = kept.get("chosen") if isinstance(kept, dict) else None
-        if not isinstance(kept, dict) or not isinstance(chosen, list):
-            return None, ""
-        return tuple(i for i in chosen if isinstance(i, int)), str(kept.get("by"))
+        return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
-    async def keep(self, ask: Ask, chosen: tuple[int, ...], by: str) -> None:
-        """Keeps what is ticked now, and who ticked last."""
-        await self._asks.save_draft(_key(ask), {"chosen": [*chosen], "by": by})
+    async def keep(self, ask: Ask, chosen: tuple[int, ...]) -> None:
+        """Keeps what is ticked now."""
+        await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
 
 
 def _key(ask: Ask) -> str:

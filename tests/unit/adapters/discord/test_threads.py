@@ -1,0 +1,68 @@
+"""A prompt's own thread: made once, whatever Discord's limits, and with no request that is not needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask
+from bot.ports import Actor
+from bot.walker import Answer, Person
+from tests.unit.adapters.discord.rig import Rig, rig
+
+TWO: list[dict[str, Any]] = [
+    {"id": "go", "text": "Go on?", "answer_type": "boolean"},
+    {"id": "why", "text": "Why so?", "answer_type": "text"},
+]
+POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
+THREAD = "POST /channels/*/messages/*/threads"
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, "http", gateway=False) as made:
+        yield made
+
+
+async def shown(up: Rig, ask: Ask) -> Ask:
+    """The ask once its message shows it."""
+    async with asyncio.timeout(10):
+        while (stored := await up.shown(ask)).shown_revision < stored.revision:
+            up.shower.poke(ask.id)
+    return stored
+
+
+async def test_a_thread_that_is_limited_costs_the_message_no_edit(up: Rig) -> None:
+    limited = up.discord.faults.rate_limit(THREAD, retry_after=0.02, times=3)
+    ask = await shown(up, await up.submit(TWO))
+    assert limited.hits == 3
+    assert (up.discord.faults.count(POST), up.discord.faults.count(EDIT)) == (1, 0)
+    assert ask.thread is not None
+    assert ask.thread.id == (ask.message or {})["id"]
+
+
+async def test_what_happens_while_a_thread_is_limited_is_shown_by_one_edit(up: Rig) -> None:
+    limited = up.discord.faults.rate_limit(THREAD, retry_after=0.1, times=3)
+    ask = await up.submit(TWO)
+    await up.discord.faults.called(THREAD)
+    ann = Actor(Person(surface="discord", user_id=str(up.ann.id), name="Ann"))
+    await up.service.act(ask.id, Answer(value=True), ann)
+    await shown(up, ask)
+    assert limited.hits == 3
+    assert up.discord.faults.count(EDIT) == 1
+    assert "Why so?" in up.ann.latest(up.channel).text
+
+
+async def test_a_message_that_is_deleted_before_it_has_a_thread_is_posted_again(up: Rig) -> None:
+    up.discord.faults.rate_limit(THREAD, retry_after=0.2)
+    ask = await up.submit(TWO)
+    await up.discord.faults.called(THREAD)
+    up.discord.delete(up.ann.latest(up.channel).message)
+    stored = await shown(up, ask)
+    standing = [m for m in up.channel.messages.values() if not m.deleted]
+    assert len(standing) == 1
+    assert up.ann.latest(up.channel).message.id == int(str((stored.message or {})["id"]))

@@ -1,0 +1,198 @@
+"""Submit takes the ticks that its own message shows, and no others, whatever became of the answers that showed them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask
+from bot.labels import Labels
+from tests.fakes.discord.interactions import Interaction
+from tests.fakes.discord.world import Message
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+
+CALLBACK = "POST /interactions/*/*/callback"
+FEW = ["orders", "users", "events"]
+CHANGED = Labels().ticks_changed.format(submit="Submit")
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+def wiping(options: list[str] | None = None) -> list[dict[str, Any]]:
+    text = "Which shall be wiped?"
+    kind = "multi_select"
+    return [{"id": "dbs", "text": text, "answer_type": kind, "options": options or FEW}]
+
+
+def many() -> list[dict[str, Any]]:
+    return wiping([f"number {n}" for n in range(60)])
+
+
+async def posted(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+    return await up.shown(await up.submit(questions, **fields))
+
+
+async def loses(up: Rig, made: Interaction) -> None:
+    """Waits until an interaction whose answer was lost has failed in front of its person."""
+    if not up.discord.application.interactions_endpoint_url:
+        await up.discord.faults.called(CALLBACK, 2)
+        up.discord.clock.advance(3)
+    await up.ann.ended(made)
+    assert made.failed
+
+
+def lose_the_next_answer(up: Rig) -> None:
+    up.discord.interactions.lose_answers = 1
+    up.discord.faults.drop(CALLBACK, after=False, times=2)
+
+
+def live(up: Rig) -> Message:
+    return up.ann.latest(up.channel).message
+
+
+async def answers(up: Rig, ask: Ask) -> list[Any]:
+    return [given.value for given in (await up.shown(ask)).walk.answers]
+
+
+async def refused_and_redrawn(up: Rig, made: Interaction, chosen: list[str]) -> None:
+    assert made.answered
+    await up.ann.finds(CHANGED)
+    assert up.ann.latest(up.channel).selects[0].chosen == chosen
+
+
+async def test_submit_takes_no_ticks_whose_answer_was_lost(up: Rig) -> None:
+    ask = await posted(up, wiping())
+    seen = up.ann.copy(live(up))
+    lose_the_next_answer(up)
+    await loses(up, await up.ann.choose(None, FEW, wait=False))
+    await refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), FEW)
+    assert await answers(up, ask) == []
+    await up.ann.choose(None, ["users"])
+    await up.ann.click("Submit")
+    assert await answers(up, ask) == [["users"]]
+
+
+async def test_submit_pressed_before_the_ticks_are_shown_is_refused(tmp_path: Path) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        ask = await posted(up, wiping())
+        seen = up.ann.copy(live(up))
+        late = up.discord.faults.hang(CALLBACK)
+        ticking = await up.ann.choose(None, ["orders"], on=seen, wait=False)
+        await up.ann.until(lambda: late.hits == 1)
+        await refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), ["orders"])
+        late.release()
+        await up.ann.ended(ticking)
+        await up.ann.click("Submit")
+        assert await answers(up, ask) == [["orders"]]
+
+
+async def test_an_answer_that_comes_late_shows_ticks_that_submit_then_refuses(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        ask = await posted(up, wiping())
+        seen = up.ann.copy(live(up))
+        late = up.discord.faults.hang(CALLBACK)
+        first = await up.ann.choose(None, FEW, on=seen, wait=False)
+        await up.ann.until(lambda: late.hits == 1)
+        await up.ann.click_on(seen, "Choose…", ["users"])
+        late.release()
+        await up.ann.ended(first)
+        assert up.ann.latest(up.channel).selects[0].chosen == FEW
+        await refused_and_redrawn(up, await up.ann.click("Submit"), ["users"])
+        assert await answers(up, ask) == []
+
+
+async def test_submit_from_another_client_of_the_same_person_takes_what_that_client_shows(
+    up: Rig,
+) -> None:
+    ask = await posted(up, wiping())
+    phone = up.ann.copy(live(up))
+    await up.ann.choose(None, ["orders", "users"])
+    await refused_and_redrawn(up, await up.ann.click_on(phone, "Submit"), ["orders", "users"])
+    assert await answers(up, ask) == []
+
+
+async def test_ticks_on_another_page_whose_answer_was_lost_are_shown_before_they_count(
+    up: Rig,
+) -> None:
+    ask = await posted(up, many())
+    await up.ann.click("Next")
+    seen = up.ann.copy(live(up))
+    lose_the_next_answer(up)
+    await loses(up, await up.ann.choose(None, ["number 30"], on=seen, wait=False))
+    made = await up.ann.click_on(seen, "Submit")
+    assert made.answered
+    await up.ann.finds(CHANGED)
+    assert "☑ number 30" in up.ann.latest(up.channel).text
+    await up.ann.click("Submit")
+    assert await answers(up, ask) == [["number 30"]]
+
+
+async def test_ticks_among_found_options_whose_answer_was_lost_are_shown_before_they_count(
+    up: Rig,
+) -> None:
+    ask = await posted(up, many())
+    await up.ann.click("Search…")
+    up.ann.fill("Search…", "number 59")
+    await up.ann.submit()
+    seen = up.ann.copy(live(up))
+    lose_the_next_answer(up)
+    await loses(up, await up.ann.choose(None, ["number 59"], on=seen, wait=False))
+    assert (await up.ann.click_on(seen, "Submit")).answered
+    await up.ann.finds(CHANGED)
+    assert "☑ number 59" in up.ann.latest(up.channel).text
+    assert await answers(up, ask) == []
+
+
+async def test_submit_never_takes_what_somebody_else_ticked_unseen(up: Rig) -> None:
+    bob = up.discord.person("bob", up.guild)
+    ask = await posted(up, many(), responders="anyone")
+    await up.ann.choose(None, ["number 3"])
+    seen = up.ann.copy(live(up))
+    await bob.choose(None, ["number 3", "number 4"])
+    both = ["number 3", "number 4"]
+    await refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), both)
+    assert await answers(up, ask) == []
+    await up.ann.click("Submit")
+    assert await answers(up, ask) == [both]
+
+
+async def test_ticks_are_kept_over_pages_and_search(up: Rig) -> None:
+    ask = await posted(up, many())
+    await up.ann.choose(None, ["number 3"])
+    await up.ann.click("Next")
+    await up.ann.choose(None, ["number 30", "number 31"])
+    await up.ann.click("Search…")
+    up.ann.fill("Search…", "number 59")
+    assert (await up.ann.submit()).answered
+    await up.ann.choose(None, ["number 59"])
+    assert "number 30" in up.ann.latest(up.channel).text
+    await up.ann.click("Close")
+    assert up.ann.latest(up.channel).selects[0].chosen == ["number 3"]
+    await up.ann.click("Submit")
+    assert await answers(up, ask) == [["number 3", "number 30", "number 31", "number 59"]]
+
+
+async def test_a_note_that_discord_refuses_leaves_the_message_right_and_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        await posted(up, wiping())
+        seen = up.ann.copy(live(up))
+        await up.ann.choose(None, ["orders"])
+        refused = up.discord.faults.code("POST /webhooks/*/*", 50035)
+        assert (await up.ann.click_on(seen, "Submit")).answered
+        await up.ann.until(lambda: refused.hits == 1)
+        await asyncio.gather(*up.surface._tasks)
+        assert up.ann.latest(up.channel).selects[0].chosen == ["orders"]
+        assert "the note after interaction" in caplog.text
