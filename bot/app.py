@@ -66,10 +66,10 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
+        await stack.enter_async_context(sole_use(settings.storage.sqlite_path))
         store = SqliteStore(settings.storage.sqlite_path, timed=metrics.commit_seconds.observe)
         await store.open()
         stack.push_async_callback(store.close)
-        stack.enter_context(sole_use(settings.storage.sqlite_path))
         page = await _page(settings, store, sockets)
         chats = chats_of(settings, await stack.enter_async_context(chat_session()))
         service = _service(settings, store, (page, *chats), routes, callbacks, metrics)

@@ -68,6 +68,33 @@ def _code(error: sqlite3.Error) -> int:
     return extended & 0xFF
 
 
+def make_file(path: Path) -> None:
+    """Makes the file, readable by its owner only; SQLite's two files beside it take after it.
+
+    Raises:
+        StoreError: it cannot be made or used; in words.
+    """
+    directory = path.parent
+    if not directory.is_dir():
+        raise StoreError(
+            f"The database {path} cannot be made: there is no directory {directory}. Make"
+            " it, or set `storage.url` to a file in a directory that exists."
+        )
+    if path.is_dir():
+        raise StoreError(f"The database {path} is a directory: set `storage.url` to a file in it.")
+    # A file that exists is not opened here: closing it would drop the locks that another
+    # connection of this process holds on it.
+    with contextlib.suppress(FileExistsError, PermissionError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    for needed in (directory, path):
+        if not os.access(needed, os.R_OK | os.W_OK):
+            raise StoreError(
+                f"The database {path} cannot be used: {needed} may not be read and"
+                " written. Give the user that Answerback runs as both permissions on the file"
+                " and on its directory, or set `storage.url` to another place."
+            )
+
+
 class Connections:
     """The file's two connections, and how batches of jobs run on them.
 
@@ -94,7 +121,7 @@ class Connections:
             DatabaseTooNewError: a newer Answerback wrote it.
             StoreError: it cannot be used.
         """
-        self._make()
+        make_file(self.path)
         try:
             connection = self._connect()
             try:
@@ -232,30 +259,6 @@ class Connections:
         unknown = " Whether the last change is stored is not known: read again before trying again."
         self._fail(jobs, error, OutcomeUnknownError, unknown)
         self.close()
-
-    def _make(self) -> None:
-        """Makes the file, readable by its owner only; SQLite's two files beside it take after it."""
-        directory = self.path.parent
-        if not directory.is_dir():
-            raise StoreError(
-                f"The database {self.path} cannot be made: there is no directory {directory}. Make"
-                " it, or set `storage.url` to a file in a directory that exists."
-            )
-        if self.path.is_dir():
-            raise StoreError(
-                f"The database {self.path} is a directory: set `storage.url` to a file in it."
-            )
-        # A file that exists is not opened here: closing it would drop the locks that another
-        # connection of this process holds on it.
-        with contextlib.suppress(FileExistsError, PermissionError):
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        for needed in (directory, self.path):
-            if not os.access(needed, os.R_OK | os.W_OK):
-                raise StoreError(
-                    f"The database {self.path} cannot be used: {needed} may not be read and"
-                    " written. Give the user that Answerback runs as both permissions on the file"
-                    " and on its directory, or set `storage.url` to another place."
-                )
 
     def _connect(self) -> sqlite3.Connection:
         # A connection is used by one thread at a time, but closed and reopened by the writer's.

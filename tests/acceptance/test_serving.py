@@ -148,3 +148,18 @@ async def test_demo_that_is_interrupted_ends_cleanly(
         code, out, err = await process.ended()
     assert (code, out) == (130, "")
     assert "Traceback" not in err
+
+
+async def test_a_second_service_on_the_same_database_is_refused_by_whatever_name(
+    tmp_path: Path,
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "answerback.db").symlink_to(tmp_path / "answerback.db")
+    async with serving(tmp_path):
+        for folder in (tmp_path, other):
+            code, out, err = await run(
+                "serve", folder=folder, environment={"ANSWERBACK_SERVER__PORT": "0"}
+            )
+            assert (code != 0, out) == (True, "")
+            assert "Another Answerback is running on the database" in err

@@ -1,48 +1,201 @@
-"""Only one service runs on a database file, and a killed one does not stand in the next one's way."""
+"""Only one service runs on a database, by whatever name, and a killed one does not stand in the next one's way."""
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import fcntl
+import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from bot.errors import StoreError
+from bot.ports import Write
 from storage.sole_use import sole_use
+from storage.sqlite import SqliteStore
+from tests.contract.store_examples import new_ask
 
 HOLD = """
-import sys, time
+import asyncio, sys
 from pathlib import Path
 from storage.sole_use import sole_use
-with sole_use(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(60)
+from storage.sqlite import SqliteStore
+
+async def main(path):
+    async with sole_use(path):
+        store = SqliteStore(path)
+        await store.open()
+        print("held", flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+TRY = """
+import asyncio, sys
+from pathlib import Path
+from bot.errors import StoreError
+from storage.sole_use import sole_use
+
+async def main(path):
+    try:
+        async with sole_use(path):
+            print("held")
+    except StoreError as error:
+        print(error)
+
+asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_path: Path) -> None:
+@contextmanager
+def holder(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that holds a database, with a store open on it."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"held\n"
+            yield child
+        finally:
+            child.kill()
+
+
+async def python(program: str, path: Path) -> str:
+    """What another process prints that runs a program on a database."""
+    run = partial(subprocess.run, capture_output=True, text=True, check=False)
+    done = await asyncio.to_thread(run, [sys.executable, "-c", program, str(path)])
+    printed: str = done.stdout + done.stderr
+    return printed
+
+
+async def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "asks.db"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(StoreError, match="Another Answerback is running"), sole_use(path):
-            pass
-        holder.send_signal(signal.SIGKILL)
-        holder.wait(10)
-    with sole_use(path):
+    with holder(path) as first:
+        with pytest.raises(StoreError, match="Another Answerback is running"):
+            async with sole_use(path):
+                pass
+        first.send_signal(signal.SIGKILL)
+        first.wait(10)
+    async with sole_use(path):
         pass
 
 
-def test_the_lock_is_given_back(tmp_path: Path) -> None:
+async def test_a_symbolic_link_another_spelling_and_a_deleted_file_beside_it_are_no_way_around(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "asks.db"
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "folder" / "other.db"
+    link.symlink_to(path)
+    beside = tmp_path / "elsewhere"
+    beside.symlink_to(tmp_path, target_is_directory=True)
+    with holder(path):
+        for file in tmp_path.glob("*.lock"):
+            file.unlink()
+        for name in (path, link, beside / "asks.db", tmp_path / "folder" / ".." / "asks.db"):
+            with pytest.raises(StoreError, match="Another Answerback"):
+                async with sole_use(name):
+                    pass
+
+
+async def test_a_hard_link_is_refused_while_another_runs_and_afterwards(tmp_path: Path) -> None:
+    path, other = tmp_path / "asks.db", tmp_path / "other.db"
+    with holder(path):
+        os.link(path, other)
+        with pytest.raises(StoreError, match=r"2 names \(hard links\)"):
+            async with sole_use(other):
+                pass
+    for name in (path, other):
+        with pytest.raises(StoreError, match="Remove the other names"):
+            async with sole_use(name):
+                pass
+    other.unlink()
+    async with sole_use(path):
+        pass
+
+
+async def test_the_lock_and_sqlites_own_locks_do_not_undo_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "asks.db"
+    async with sole_use(path):
+        store = SqliteStore(path)
+        await store.open()
+        await store.create(Write(new_ask()), None)
+        # A second attempt in this very process must not open and close the file: see `sole_use`.
+        with pytest.raises(StoreError, match="Another Answerback"):
+            async with sole_use(path):
+                pass
+        writing = store._connections._writer
+        assert writing is not None
+        writing.execute("BEGIN IMMEDIATE")
+        probe = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+        assert "database is locked" in await python(probe, path)
+        writing.execute("ROLLBACK")
+        await store.close()
+        assert (await python(TRY, path)).startswith("Another Answerback"), (
+            "closing the store keeps the lock"
+        )
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT id FROM asks").fetchall() == [("ask_1",)]
+    assert await python(TRY, path) == "held\n"
+
+
+async def test_the_lock_is_given_back(tmp_path: Path) -> None:
     for _ in range(2):
-        with sole_use(tmp_path / "asks.db"):
+        async with sole_use(tmp_path / "asks.db"):
             pass
 
 
-def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be made"), sole_use(tmp_path / "none" / "asks.db"):
-        pass
+async def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be made"):
+        async with sole_use(tmp_path / "none" / "asks.db"):
+            pass
+
+
+async def test_a_disk_that_cannot_lock_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(_handle: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(StoreError, match="local disk"):
+        async with sole_use(tmp_path / "asks.db"):
+            pass
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed", "removed before"])
+async def test_a_file_that_is_replaced_while_it_is_being_locked_is_locked_as_it_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    path = tmp_path / "asks.db"
+    calls = []
+    real_flock, real_open = fcntl.flock, os.open
+
+    def flock(handle: int, operation: int) -> None:
+        calls.append("flock")
+        if len(calls) == 1 and how != "removed before":
+            path.rename(tmp_path / "old")
+            if how == "replaced":
+                path.touch()
+        real_flock(handle, operation)
+
+    def opened(name: Path, flags: int, mode: int = 0o777) -> int:
+        if how == "removed before" and not flags & os.O_CREAT and not calls:
+            calls.append("open")
+            path.unlink()
+        return real_open(name, flags, mode)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(os, "open", opened)
+    async with sole_use(path):
+        monkeypatch.undo()
+        assert len(calls) == 2
+        assert (await python(TRY, path)).startswith("Another Answerback")
