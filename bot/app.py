@@ -29,6 +29,7 @@ from bot.hooks import ClaudeHook
 from bot.inquiry import HttpInquiry
 from bot.listening import address_of, bind, listen
 from bot.mcp.http import McpEndpoint
+from bot.person_key import OPERATOR, Holder, Holders
 from bot.ports import Store, Surface
 from bot.routing import Rules
 from bot.sending import Sender
@@ -37,6 +38,7 @@ from bot.showing import Shower
 from bot.submission import Routes
 from bot.supervision import supervised
 from bot.upkeep import Upkeep
+from storage.key_file import KeyFile
 from storage.sole_use import sole_use
 from storage.sqlite import SqliteStore
 
@@ -70,6 +72,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         store = SqliteStore(settings.storage.sqlite_path, timed=metrics.commit_seconds.observe)
         await store.open()
         stack.push_async_callback(store.close)
+        holders = await _holders(settings)
         page = await _page(settings, store, sockets)
         chats = chats_of(settings, await stack.enter_async_context(chat_session()))
         service = _service(settings, store, (page, *chats), routes, callbacks, metrics)
@@ -83,6 +86,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             store=store,
             surfaces=service.surfaces,
             tokens=tokens_of(settings),
+            holders=holders,
             metrics=metrics,
             enabled=service.rules.enabled,
             shows=lambda: shower.outcomes,
@@ -115,6 +119,18 @@ async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
     public = await bind(settings.public.host, settings.public.port, "public")
     stack.callback(public.close)
     return _Sockets(api, public, address_of(api), settings.public.url or address_of(public))
+
+
+async def _holders(settings: Settings) -> Holders:
+    """Whose keys are valid, read anew each time: `answerback key rotate` counts at once."""
+    file = KeyFile(settings.storage.sqlite_path)
+    await asyncio.to_thread(file.ensure)
+
+    async def holders() -> tuple[Holder, ...]:
+        key = await file.current()
+        return () if key is None else (Holder(key, OPERATOR),)
+
+    return holders
 
 
 async def _page(settings: Settings, store: Store, sockets: _Sockets) -> WebSurface:

@@ -1,4 +1,4 @@
-"""Acting on an ask through the API: for custom front ends, and without tokens for the local web asks."""
+"""Acting on an ask through the API: for custom front ends, and for local tools that bear a person's key."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
+from bot import person_key
 from bot.api.asks import ended
 from bot.api.bodies import read_json
 from bot.api.calls import Call, ask_response
@@ -18,10 +19,6 @@ from bot.ports import Acted, Actor, Rejected, Why
 from bot.submission import problems_of
 from bot.walker import Person
 
-LOCAL_SURFACE: Final = "web"
-"""The surface whose asks a local caller may act on, as through its page."""
-LOCAL_USER: Final = "visitor"
-"""Who acts when nobody is named: whoever sees the page, which knows no names."""
 _INVALID: Final = "Invalid action"
 
 
@@ -51,20 +48,19 @@ def _read_action(body: JsonValue) -> ActionModel:
 
 
 def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
-    if call.agent is None:
-        if ask.destination.surface != LOCAL_SURFACE:
+    if call.person is not None:
+        if ask.destination.surface != person_key.SURFACE:
             raise ProblemError(
                 403,
                 "Not a web ask",
-                "Without tokens only asks on the web surface can be acted on by this call; "
+                "With a key only asks on the web surface can be acted on by this call; "
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
-        person = Person(
-            surface=LOCAL_SURFACE,
-            user_id=named.user_id if named else LOCAL_USER,
-            name=named.name if named else None,
-        )
-        return Actor(person)
+        if named is None:
+            return Actor(call.person)
+        return Actor(Person(surface=call.person.surface, user_id=named.user_id, name=named.name))
+    if call.agent is None:
+        raise AssertionError("the route lets nobody act without a key or a token")
     if named is None:
         raise ProblemError(
             422, _INVALID, "Say who acts: actor with user_id, and name and groups if known."

@@ -19,10 +19,12 @@ from bot.api.bodies import dump_json
 from bot.api.metrics import Metrics
 from bot.ask import Ask
 from bot.errors import ProblemError
+from bot.person_key import Holders
 from bot.ports import Store, Surface
 from bot.presenting import ask_json
 from bot.service import Service
 from bot.submission import Agent, problems_of
+from bot.walker import Person
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -41,6 +43,7 @@ class Api:
     store: Store
     surfaces: Mapping[str, Surface]
     tokens: Tokens
+    holders: Holders
     metrics: Metrics
     enabled: Callable[[str], bool]
     """Whether a tool of this name is served."""
@@ -62,11 +65,12 @@ API: Final = web.AppKey("api", Api)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, and the agent whose token it bears (None: no tokens are configured)."""
+    """One request and who makes it: an agent by its token, a person by their key, or (neither) anybody here."""
 
     api: Api
     request: web.Request
-    agent: Agent | None
+    agent: Agent | None = None
+    person: Person | None = None
 
     @property
     def service(self) -> Service:

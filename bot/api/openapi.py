@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
 from bot.api import wire
-from bot.api.calls import Operation, Reply
+from bot.api.calls import SURFACE, Operation, Reply
 from bot.api.problems import PROBLEM_JSON
 
 _REF: Final = "#/components/schemas/{model}"
@@ -35,9 +35,10 @@ def document(
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(
             operation, tokens
         )
-    components: dict[str, JsonValue] = {"schemas": _schemas(operations)}
-    if tokens:
-        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    components: dict[str, JsonValue] = {
+        "schemas": _schemas(operations),
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+    }
     return {
         "openapi": "3.1.0",
         "info": {
@@ -53,7 +54,8 @@ def document(
 
 
 def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
-    protected = tokens and operation.roles is not None
+    # Acting takes a person's key even where agents need no token.
+    protected = operation.roles is not None and (tokens or operation.roles == SURFACE)
     described: dict[str, JsonValue] = {
         "operationId": operation.id,
         "summary": operation.summary,
@@ -62,7 +64,8 @@ def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
     }
     words = [operation.description] if operation.description else []
     if protected and operation.roles:
-        words.append("Roles: " + ", ".join(sorted(operation.roles)) + ".")
+        if tokens:
+            words.append("Roles: " + ", ".join(sorted(operation.roles)) + ".")
         described["security"] = [{"token": []}]
     if words:
         described["description"] = " ".join(words)
@@ -116,7 +119,7 @@ def _not_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
     problems = dict(_ALWAYS)
     if protected:
-        problems[401] = "The token is missing or unknown."
+        problems[401] = "The token or key is missing or unknown."
     replies = {
         **{status: Reply(words, wire.ProblemBody) for status, words in problems.items()},
         **operation.replies,

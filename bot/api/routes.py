@@ -126,8 +126,8 @@ OPERATIONS: Final = (
         roles=SURFACE,
         body=wire.ActionBody,
         example={"action": "answer", "value": True},
-        description="For custom front ends, whose token vouches for `actor`; without tokens, for asks on the "
-        "web surface of this machine.",
+        description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
+        "person's key (`answerback key` prints it), for asks on the web surface. Never for agents.",
     ),
     Operation(
         "withdraw",

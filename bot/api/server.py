@@ -11,8 +11,9 @@ from aiohttp.typedefs import Handler, Middleware
 from aiohttp.web_routedef import AbstractRouteDef
 
 from bot.api import openapi
+from bot.api.auth import Caller, actor, reader_or_person
 from bot.api.bodies import MAX_BODY
-from bot.api.calls import Api, Call, Operation
+from bot.api.calls import SURFACE, Api, Call, Operation
 from bot.api.docs_page import DESCRIBED, Described, described
 from bot.api.guard import guarded, only_local
 from bot.api.problems import problems
@@ -74,20 +75,31 @@ def _described(tokens: bool) -> Described:
 
 def _route(api: Api, operation: Operation) -> web.RouteDef:
     async def handle(request: web.Request) -> web.StreamResponse:
-        agent = None
-        if operation.roles is not None and api.tokens.required:
-            agent = api.tokens.agent_of(request)
-            if agent is not None and agent.role not in operation.roles:
-                raise _wrong_role(agent.role, operation)
-        return await operation.handle(Call(api, request, agent))
+        caller = await _caller(api, request, operation)
+        return await operation.handle(Call(api, request, caller.agent, caller.person))
 
     return web.route(operation.method, operation.path, handle)
 
 
-def _wrong_role(role: str, operation: Operation) -> ProblemError:
+async def _caller(api: Api, request: web.Request, operation: Operation) -> Caller:
+    if operation.roles is None:
+        return Caller()
+    if operation.roles == SURFACE:
+        caller = await actor(request, api.tokens, api.holders)
+    elif "surface" in operation.roles:
+        caller = await reader_or_person(request, api.tokens, api.holders)
+    else:
+        caller = Caller(agent=api.tokens.agent_of(request))
+    if caller.agent is not None and caller.agent.role not in operation.roles:
+        raise _wrong_role(caller.agent.role)
+    return caller
+
+
+def _wrong_role(role: str) -> ProblemError:
     if role == "agent":
         words = (
-            "Acting is a person's right; a custom front end needs a token with the role surface."
+            "Acting is a person's right and takes the person's key; a custom front end needs a "
+            "token with the role surface."
         )
     else:
         words = "This token acts for people (role surface); agents' calls need a token with the role agent."

@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import sys
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 import typer
 from pydantic import JsonValue
@@ -22,7 +23,9 @@ from bot.client import (
     NotFoundError,
     StaleError,
 )
+from bot.config import Settings, is_loopback
 from bot.config_file import load
+from storage.key_file import KeyFile
 
 _PATIENCE: Final = 5.0
 _SHOWN: Final = 9
@@ -38,7 +41,7 @@ def command(
         str | None,
         typer.Option(
             envvar="ANSWERBACK_TOKEN",
-            help="A token with the role surface, where there are tokens: it says who you are.",
+            help="The person's key, or a token with the role surface; by default the key of the service here.",
         ),
     ] = None,
     user: Annotated[
@@ -50,17 +53,28 @@ def command(
     Example: `answerback answer`
 
     Keys: y n for yes and no, numbers for choices, b for Back, r for Reply, s for End Turn, q leaves the ask
-    open. Without tokens, asks on the web surface can be answered like on their page; with tokens, any ask can that
-    this person may answer (`answerback token create terminal --role surface`).
+    open. Asks on the web surface are answered with the person's key, which is read from where the service keeps it
+    (`answerback key` prints it). A front end's token answers any ask that this person may answer
+    (`answerback token create terminal --role surface`).
     """
     if not sys.stdin.isatty():
         fail("This needs a terminal; programs act through POST /v1/asks/{id}/actions.", 2)
-    labels = load().labels
+    settings = load()
     base = url_or_configured(url)
+    bearer = token or _local_key(base, settings)
     try:
-        asyncio.run(_answer(base, token, ask, user or getpass.getuser(), Prompting(labels)))
+        asyncio.run(
+            _answer(base, bearer, ask, user or getpass.getuser(), Prompting(settings.labels))
+        )
     except ClientError as error:
         fail(f"{base}: {error}")
+
+
+def _local_key(base: str, settings: Settings) -> str | None:
+    """The key of the service that is configured here; never sent to another machine."""
+    if not is_loopback(urlsplit(base).hostname or ""):
+        return None
+    return KeyFile(settings.storage.sqlite_path).read()
 
 
 async def _answer(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import aiohttp
 
 from tests.acceptance.process import PATIENCE, Process, serving
+from tests.keys import bearer
 from tests.unit.bot.outbox_parts import SECRET
 
 Json = dict[str, Any]
@@ -58,7 +59,9 @@ class Service:
 
     async def call(self, method: str, path: str, body: object = None) -> Json:
         """One call of the API that has to succeed."""
-        async with self._http.request(method, self.url + path, json=body) as response:
+        async with self._http.request(
+            method, self.url + path, json=body, headers=bearer(self._folder)
+        ) as response:
             assert response.status < 400, await response.text()
             found: Json = await response.json()
             return found

@@ -20,6 +20,7 @@ import pytest_asyncio
 from tests.acceptance.agents import eventually
 from tests.acceptance.forked import run
 from tests.acceptance.process import Process, command, serving
+from tests.keys import bearer, key_in
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
@@ -53,7 +54,10 @@ async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ser
     (folder / "answerback.toml").write_text(
         '[inquiry]\nurl = "http://127.0.0.1:1/"\n[tools.ask_user.questions.fixed]\nanswer = 5\n'
     )
-    async with serving(folder) as (_, url), aiohttp.ClientSession(url) as http:
+    async with (
+        serving(folder) as (_, url),
+        aiohttp.ClientSession(url, headers=bearer(folder)) as http,
+    ):
         yield Service(url, http, folder)
 
 
@@ -61,6 +65,49 @@ def form(folder: Path, value: object) -> str:
     path = folder / "form.json"
     path.write_text(json.dumps(value))
     return str(path)
+
+
+# --- key -------------------------------------------------------------------------------------------
+
+
+async def acting_status(service: Service, ask_id: str, key: str) -> int:
+    path, headers = f"/v1/asks/{ask_id}/actions", {"Authorization": f"Bearer {key}"}
+    async with service.http.post(path, json={"action": "end_turn"}, headers=headers) as response:
+        return response.status
+
+
+async def test_key_prints_the_key_alone_and_rotate_replaces_it_in_the_running_service(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path) as (process, url), aiohttp.ClientSession(url) as http:
+        service = Service(url, http, tmp_path)
+        async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
+            ask_id = (await response.json())["id"]
+        code, out, err = await run("key", folder=tmp_path)
+        old = key_in(tmp_path)
+        assert (code, out, err) == (0, f"{old}\n", "")
+        code, out, err = await run("key", "rotate", folder=tmp_path)
+        new = key_in(tmp_path)
+        assert (code, out) == (0, f"{new}\n")
+        assert new != old
+        assert old not in err
+        assert await acting_status(service, ask_id, old) == 401
+        assert await acting_status(service, ask_id, new) == 200
+        process.signal(signal.SIGTERM)
+        code, out, err = await process.ended()
+    assert code == 0
+    for key in (old, new):
+        assert key not in out + err
+
+
+@pytest.mark.parametrize("arguments", [("key",), ("key", "rotate")])
+async def test_key_where_no_service_ever_ran_says_so(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    code, out, err = await run(*arguments, folder=tmp_path)
+    assert (code, out) == (1, "")
+    assert f"There is no key at {tmp_path / 'answerback.db.key'}" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- ask -------------------------------------------------------------------------------------------
@@ -171,7 +218,10 @@ async def test_ask_that_is_interrupted_says_that_the_ask_stays_open(
 async def test_ask_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
     port = free_port()
     environment = {"ANSWERBACK_SERVER__PORT": str(port)}
-    async with serving(tmp_path, environment) as (first, url), aiohttp.ClientSession(url) as http:
+    async with (
+        serving(tmp_path, environment) as (first, url),
+        aiohttp.ClientSession(url, headers=bearer(tmp_path)) as http,
+    ):
         service = Service(url, http, tmp_path)
         async with asking(service, tmp_path) as (asker, ask):
             first.signal(signal.SIGKILL)

@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from tests.acceptance.forked import served
+from tests.keys import bearer
 
 POINTS = int(os.environ.get("CRASH_POINTS", "50"))
 CLIENTS = 6
@@ -49,9 +50,9 @@ class Client:
         self.acknowledged = asyncio.Event()
         """Set once anything was acknowledged since the service was started."""
 
-    async def act_until_cut_off(self, url: str) -> None:
+    async def act_until_cut_off(self, url: str, headers: dict[str, str]) -> None:
         """Goes on for as long as the service answers."""
-        async with aiohttp.ClientSession(url) as http:
+        async with aiohttp.ClientSession(url, headers=headers) as http:
             try:
                 while True:
                     await self._step(http)
@@ -121,7 +122,10 @@ async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
                         if known.id is not None:
                             await verify(http, known)
             clients[0].acknowledged.clear()
-            acting = [asyncio.create_task(client.act_until_cut_off(url)) for client in clients]
+            person = bearer(tmp_path)
+            acting = [
+                asyncio.create_task(client.act_until_cut_off(url, person)) for client in clients
+            ]
             if rng.random() < 0.8:
                 async with asyncio.timeout(10):
                     await clients[0].acknowledged.wait()

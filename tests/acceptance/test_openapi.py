@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from tests.acceptance.process import serving
+from tests.keys import bearer
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = 12
@@ -24,6 +25,7 @@ async def test_whatever_is_sent_is_answered_as_described(tmp_path: Path) -> None
         run = await asyncio.create_subprocess_exec(
             str(Path(sys.executable).with_name("st")),
             *("--config-file", str(CONFIG), "run", f"{url}/openapi.json"),
+            *("--header", f"Authorization: {bearer(tmp_path)['Authorization']}"),
             *("--exclude-operation-id", "events", "--max-examples", str(EXAMPLES)),
             *("--request-timeout", "5", "--generation-deterministic", "--no-color"),
             cwd=tmp_path,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import signal
 import socket
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from tests.acceptance.forked import run
 from tests.acceptance.process import command, serving
+from tests.unit.adapters.web.reader import reader
 
 pytestmark = pytest.mark.acceptance
 
@@ -111,31 +111,22 @@ async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> Non
 async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path: Path) -> None:
     async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
         page = await process.line()
-        jar = aiohttp.CookieJar(unsafe=True)
-        async with aiohttp.ClientSession(cookie_jar=jar) as browser:
-            for _ in range(3):
-                await answer(browser, page)
+        base = "http://" + page.split("/")[2]
+        async with reader(base) as person:
+            shown = await person.open(page.removeprefix(base))
+            for do, entered in (
+                ("yes", {}),
+                ("answer", {"choice": "1"}),
+                ("answer", {"text": "go"}),
+            ):
+                at = f"{page.rpartition('/')[0].removeprefix(base)}/{shown.action}"
+                shown = await person.press(shown, at, do, entered)
+                assert shown.status == 200
         code, out, err = await process.ended()
     assert code == 0
     assert json.loads(out)["structured"] == {"apply": True, "env": "production", "note": "go"}
     assert "The ask has ended: answered." in err
     assert list(tmp_path.iterdir()) == []
-
-
-async def answer(browser: aiohttp.ClientSession, page: str) -> None:
-    """Reads the question on the page and answers it; browser tests click through the page itself."""
-    async with browser.get(page) as response:
-        html = await response.text()
-    ask = re.search(r"ask_[0-9a-f]+", page)
-    assert ask is not None
-    api = page.partition("/asks/")[0]
-    async with browser.get(f"{api}/v1/asks/{ask[0]}") as response:
-        prompt = (await response.json())["prompt"]
-    assert prompt["text"] in html
-    value = {"apply": True, "env": "production", "note": "go"}[prompt["question_id"]]
-    action = {"action": "answer", "value": value}
-    async with browser.post(f"{api}/v1/asks/{ask[0]}/actions", json=action) as response:
-        assert response.status == 200
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from tests.acceptance.process import serving
+from tests.keys import bearer
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
@@ -27,9 +28,10 @@ CASES = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def http(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[aiohttp.ClientSession]:
+    folder = tmp_path_factory.mktemp("vectors")
     async with (
-        serving(tmp_path_factory.mktemp("vectors")) as (_, url),
-        aiohttp.ClientSession(url) as session,
+        serving(folder) as (_, url),
+        aiohttp.ClientSession(url, headers=bearer(folder)) as session,
     ):
         yield session
 

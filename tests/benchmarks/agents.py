@@ -31,6 +31,8 @@ import aiohttp
 import uvloop
 from aiohttp import web
 
+from tests.keys import bearer
+
 COUNTS: Final = tuple(
     int(count) for count in os.environ.get("BENCH_AGENTS", "1,300,3000").split(",")
 )
@@ -112,8 +114,11 @@ def bare() -> None:
 class Agents:
     """Many agents in this process, one connection each."""
 
-    def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
+    def __init__(
+        self, url: str, http: aiohttp.ClientSession, person: dict[str, str] | None = None
+    ) -> None:
         self.url = url
+        self.person = person
         self.http = http
         self.hooks: dict[str, asyncio.Event] = {}
 
@@ -128,7 +133,7 @@ class Agents:
     async def answer(self, ask: Json) -> float:
         """A person answers; when the service had it, in seconds since the epoch."""
         async with self.http.post(
-            f"{self.url}/v1/asks/{ask['id']}/actions", json=ANSWER
+            f"{self.url}/v1/asks/{ask['id']}/actions", json=ANSWER, headers=self.person
         ) as response:
             found: Json = await response.json()
             assert response.status == 200, found
@@ -312,7 +317,7 @@ async def main() -> None:
             process("-m", "tests.benchmarks.agents", "bare", environment={}) as (floor_url, _),
             process("-m", "bot.cli.main", "serve", environment=environment) as (url, _),
         ):
-            floor, agents = Bare(floor_url, http), Agents(url, http)
+            floor, agents = Bare(floor_url, http), Agents(url, http, bearer(Path(folder)))
             receiver = web.Application()
             receiver.router.add_post("/hook", agents.received)
             runner = web.AppRunner(receiver, access_log=None)
@@ -334,12 +339,14 @@ async def main() -> None:
                     row(name, count, await timed(agents, wait, count, to), least)
             await runner.cleanup()
         say(f"Memory of {MANY:,} agents that wait by long-poll:")
-        environment["ANSWERBACK_STORAGE__URL"] += ".many"
+        many = Path(folder, "many")
+        many.mkdir()
+        environment["ANSWERBACK_STORAGE__URL"] = f"sqlite:///{many}/asks.db"
         async with (
             aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as http,
             process("-m", "bot.cli.main", "serve", environment=environment) as (url, pid),
         ):
-            say(f"  {await memory(Agents(url, http), pid):.1f} KiB an agent")
+            say(f"  {await memory(Agents(url, http, bearer(many)), pid):.1f} KiB an agent")
 
 
 if __name__ == "__main__":

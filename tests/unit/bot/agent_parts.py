@@ -15,6 +15,7 @@ from bot import app
 from bot.api.auth import hash_of, new_token
 from bot.ask import Ask
 from bot.config import Agent, Server, Settings, Storage
+from tests.keys import bearer
 from tests.service_parts import WAIT
 
 Json = dict[str, Any]
@@ -27,6 +28,13 @@ class Served:
     running: app.Running
     http: aiohttp.ClientSession
     tokens: dict[str, str]
+    acting: dict[str, str]
+    """The header of what people do: a front end's token, else the person's key."""
+
+    @property
+    def key(self) -> str:
+        """What a person's tools send as their token."""
+        return self.acting["Authorization"].removeprefix("Bearer ")
 
     @property
     def url(self) -> str:
@@ -54,7 +62,7 @@ class Served:
     async def act(self, ask: Ask, **action: Any) -> Json:
         """What a person does."""
         path = f"{self.url}/v1/asks/{ask.id}/actions"
-        async with self.http.post(path, json=action) as response:
+        async with self.http.post(path, json=action, headers=self.acting) as response:
             assert response.status == 200, await response.text()
             found: Json = await response.json()
             return found
@@ -76,9 +84,9 @@ async def served(
         agents=agents,
     )
     surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)
-    headers = {"Authorization": f"Bearer {tokens[surface]}"} if surface else {}
     async with (
         app.running(settings) as running,
-        aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=10)) as http,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as http,
     ):
-        yield Served(running, http, tokens)
+        acting = {"Authorization": f"Bearer {tokens[surface]}"} if surface else bearer(folder)
+        yield Served(running, http, tokens, acting)

@@ -51,7 +51,7 @@ class Terminal:
         self.service = service
         self.keyboard = keyboard
         self.screen = screen
-        self.client = AsyncClient(service.url, patience=1.0)
+        self.client = AsyncClient(service.url, service.key, patience=1.0)
 
     async def asked(self, *questions: dict[str, Any], name: str = "ask_user", **more: Any) -> Ask:
         """An open ask."""

@@ -51,7 +51,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 @pytest.fixture
 async def client(service: Served) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(service.url, patience=1.0) as made:
+    async with AsyncClient(service.url, service.key, patience=1.0) as made:
         yield made
 
 

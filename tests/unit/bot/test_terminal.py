@@ -162,7 +162,7 @@ async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_sta
     terminal.keyboard.send_text("1")
     async with asyncio.timeout(WAIT):
         await walking
-    assert "turn ended by visitor" in terminal.screen.text
+    assert "turn ended by the operator" in terminal.screen.text
     assert (await terminal.client.get(ask.id)).answers == {"a": False}
 
 

@@ -15,6 +15,7 @@ import pytest
 from bot import app
 from bot.api.auth import hash_of, new_token
 from bot.config import Agent, Server, Settings, Storage
+from tests.keys import bearer
 
 Json = dict[str, Any]
 """An answer's body, as it came: tests look into it as they like."""
@@ -40,6 +41,8 @@ class Served:
     running: app.Running
     http: aiohttp.ClientSession
     tokens: dict[str, str]
+    person: dict[str, str]
+    """The header of a person's calls: their key."""
 
     def bearer(self, name: str) -> dict[str, str]:
         """The header of an agent's calls."""
@@ -57,7 +60,7 @@ class Served:
     async def act(self, ask: Json, **action: object) -> tuple[int, Json]:
         """An action on an ask: the status and the body."""
         path = f"/v1/asks/{ask['id']}/actions"
-        async with self.http.post(path, json=action) as response:
+        async with self.http.post(path, json=action, headers=self.person) as response:
             return response.status, await response.json(content_type=None)
 
     async def waiters(self, count: int) -> None:
@@ -112,7 +115,7 @@ def serve(tmp_path: Path) -> Serve:
                 running.api_url, timeout=timeout, cookie_jar=aiohttp.CookieJar(unsafe=True)
             ) as http,
         ):
-            yield Served(running, http, tokens)
+            yield Served(running, http, tokens, bearer(tmp_path))
 
     return serving
 

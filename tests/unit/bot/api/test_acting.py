@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from bot.ports import Rejected, Why
+from storage.key_file import KeyFile
+from tests.service_parts import FakeSurface
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 ROLES = {"ci": "agent", "other": "agent", "console": "surface"}
@@ -73,7 +76,8 @@ async def test_an_action_that_is_none_is_422_with_every_place(
     api: Served, body: Json, where: list[str]
 ) -> None:
     ask = await api.asked()
-    async with api.http.post(f"/v1/asks/{ask['id']}/actions", json=body) as response:
+    path = f"/v1/asks/{ask['id']}/actions"
+    async with api.http.post(path, json=body, headers=api.person) as response:
         assert response.status == 422
         problem = await response.json(content_type=None)
     assert sorted(error["pointer"] for error in problem["errors"]) == where
@@ -119,12 +123,65 @@ async def test_a_surface_token_vouches_for_its_actor(serve: Serve) -> None:
         assert body["ended_by"] == {"surface": "console", "user_id": "U3", "name": "Bob"}
 
 
-async def test_without_tokens_only_web_asks_can_be_acted_on(api: Served) -> None:
+async def test_acting_takes_the_persons_key_also_without_tokens(api: Served) -> None:
     ask = await api.asked()
-    # An ask on a surface that is not configured has failed; it is not the API's to act on either.
-    body = {"name": "ask_user", "arguments": TEXT, "to": "slack:C1", "responders": "anyone"}
-    async with api.http.post("/v1/asks", json=body) as response:
-        elsewhere = await response.json()
+    path = f"/v1/asks/{ask['id']}/actions"
+    body = {"action": "answer", "value": True, "actor": ALICE}
+    wrong = (
+        "",
+        "Bearer",
+        "Bearer wrong",
+        "Bearer \udcff",
+        f"Basic {api.person['Authorization'][7:]}",
+    )
+    for sent in ({}, *({"Authorization": one} for one in wrong)):
+        async with api.http.post(path, json=body, headers=sent) as response:
+            assert response.status == 401
+            assert "answerback key" in await response.text()
+            assert response.headers["WWW-Authenticate"].startswith("Bearer")
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
+
+
+async def test_who_bears_the_key_alone_is_the_operator(api: Served) -> None:
+    _, ended = await api.act(await api.asked(), action="end_turn")
+    operator = {"surface": "web", "user_id": "operator", "name": "the operator"}
+    assert ended["ended_by"] == operator
+
+
+async def test_a_rotated_key_counts_at_once(api: Served, tmp_path: Path) -> None:
+    ask, key = await api.asked(), KeyFile(tmp_path / "asks.db")
+    fresh = await asyncio.to_thread(key.rotate)
+    assert (await api.act(ask, action="answer", value=True))[0] == 401
+    api.person["Authorization"] = f"Bearer {fresh}"
+    assert (await api.act(ask, action="answer", value=True))[0] == 200
+    key.path.unlink()
+    assert (await api.act(ask, action="back"))[0] == 401
+
+
+async def test_a_key_file_that_cannot_be_read_lets_nobody_act(api: Served, tmp_path: Path) -> None:
+    ask, path = await api.asked(), KeyFile(tmp_path / "asks.db").path
+    path.unlink()
+    path.mkdir()
+    assert (await api.act(ask, action="answer", value=True))[0] == 503
+
+
+async def test_with_tokens_the_key_reads_and_acts_and_is_no_agents_token(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[0] == 200
+        assert (await api.get("/v1/asks", Authorization="Bearer wrong"))[0] == 401
+        assert (await api.act(ask, action="end_turn"))[0] == 200
+        body = {"name": "ask_user", "arguments": TEXT}
+        async with api.http.post("/v1/asks", json=body, headers=api.person) as response:
+            assert response.status == 401
+
+
+async def test_only_web_asks_can_be_acted_on_with_the_key(api: Served) -> None:
+    ask = await api.asked()
+    surfaces = api.running.service.surfaces
+    assert isinstance(surfaces, dict)
+    surfaces["slack"] = FakeSurface("slack")
+    elsewhere = await api.asked(TEXT, to="slack:C1", responders="anyone")
     assert (await api.act(elsewhere, action="answer", value="x"))[0] == 403
     assert (await api.act(ask, action="end_turn"))[0] == 200
 

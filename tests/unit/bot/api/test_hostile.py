@@ -74,7 +74,8 @@ async def test_a_wrong_method_is_405_and_says_which_are_right(
 async def test_another_content_type_is_415(api: Served, path: str, content_type: str) -> None:
     if path.endswith("actions"):
         path = f"/v1/asks/{(await api.asked())['id']}/actions"
-    await refused(api, 415, "POST", path, data=b"{}", headers={"Content-Type": content_type})
+    headers = {"Content-Type": content_type, **api.person}
+    await refused(api, 415, "POST", path, data=b"{}", headers=headers)
 
 
 async def test_a_body_without_content_type_is_415(api: Served) -> None:

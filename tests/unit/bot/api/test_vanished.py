@@ -26,7 +26,8 @@ async def test_an_ask_that_is_deleted_while_it_is_being_changed_is_404(
         other.execute("BEGIN IMMEDIATE")
         other.execute("DELETE FROM asks WHERE id = ?", (ask["id"],))
         path = f"/v1/asks/{ask['id']}" + ("/actions" if method == "POST" else "")
-        calling = asyncio.create_task(api.http.request(method, path, json={"action": "end_turn"}))
+        body = {"action": "end_turn"}
+        calling = asyncio.create_task(api.http.request(method, path, json=body, headers=api.person))
         await until(under_way)
         other.execute("COMMIT")
         other.close()

@@ -1,0 +1,53 @@
+"""The key file: made once, for its user alone, replaced in one step, and what is wrong with it told in words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.errors import StoreError
+from storage.key_file import KeyFile
+
+
+def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "asks.db")
+    assert file.read() is None
+    key = file.ensure()
+    assert re.fullmatch(r"abk_[\w-]{43}", key)
+    assert KeyFile(tmp_path / "asks.db").ensure() == key
+    assert file.path == tmp_path / "asks.db.key"
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    assert file.path.read_text() == f"{key}\n"
+
+
+def test_a_rotated_key_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "asks.db")
+    old = file.ensure()
+    file.path.chmod(0o644)
+    new = file.rotate()
+    assert new != old
+    assert file.read() == new
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [file.path]
+
+
+def test_a_key_that_cannot_be_written_or_read_is_told_in_words(tmp_path: Path) -> None:
+    nowhere = KeyFile(tmp_path / "nowhere" / "asks.db")
+    with pytest.raises(StoreError, match="cannot be written"):
+        nowhere.ensure()
+    file = KeyFile(tmp_path / "asks.db")
+    file.path.mkdir()
+    with pytest.raises(StoreError, match="cannot be read"):
+        file.read()
+    with pytest.raises(StoreError, match="cannot be written"):
+        file.rotate()
+    assert list(tmp_path.iterdir()) == [file.path]
+
+
+def test_an_empty_key_file_holds_no_key(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "asks.db")
+    file.path.write_text("\n")
+    assert file.read() is None
+    assert file.ensure()
