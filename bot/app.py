@@ -216,7 +216,7 @@ async def _background(
     stack.push_async_callback(shower.stop)
     upkeep = Upkeep(service, shower, inquiry)
     stack.push_async_callback(upkeep.stop)
-    service.hooks.show = lambda ask: shower.poke(ask.id)
+    service.hooks.show = shower.poke
     service.hooks.due = upkeep.due
     loops: Sequence[tuple[str, Loop]] = (
         ("upkeep", upkeep.run),

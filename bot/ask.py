@@ -135,6 +135,8 @@ class Ask(Exact):
     outcome: Outcome | None = None
     acted_by: Person | None = None
     """Who moved it last: whom a slower person is told of."""
+    acted_revision: int = 0
+    """The revision to which they moved it."""
     expires_at: float | None = None
     reminded: int = 0
     """How many entries of ``remind_after`` are done."""
@@ -146,6 +148,8 @@ class Ask(Exact):
     shown_revision: int = 0
     seen: bool = False
     """Whether the live message was there for people to see, where the ask is now."""
+    missed: int = 0
+    """How often the live message turned out not to show what was noted: it was deleted, or seen out of date."""
     message: dict[str, JsonValue] | None = None
     """The surface's own reference to the live message; None until it is posted."""
     thread: Thread | None = None
@@ -153,9 +157,9 @@ class Ask(Exact):
     """A message at a place that the ask has left and that is still to be turned into a note."""
 
     @property
-    def appearance(self) -> tuple[int, bool]:
-        """What makes two states of the ask look different to people."""
-        return self.revision, self.unattended
+    def appearance(self) -> tuple[int, bool, int]:
+        """What makes it necessary to show the ask again."""
+        return self.revision, self.unattended, self.missed
 
     @property
     def status(self) -> Status:
@@ -258,6 +262,7 @@ def acted(
         revision=ask.revision + 1,
         updated_at=at,
         acted_by=by or ask.acted_by,
+        acted_revision=ask.revision + 1 if by else ask.acted_revision,
         inquiring=False,
     )
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
@@ -303,21 +308,28 @@ def noted(
     """The latest ask with a note of the message that shows ``revision``; None where a newer one is noted.
 
     ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
-    one that it left behind; if it looks otherwise at the same revision, or has left another message
-    behind that is not dealt with, it is to be shown again.
+    one that it left behind; if it looks otherwise at the same revision, was missed meanwhile, or has left
+    another message behind that is not dealt with, it is to be shown again. An empty message is none.
     """
     if latest.destination != of.destination:
         return replace(latest, left=Left(destination=of.destination, message=dict(message)))
     if revision < latest.shown_revision:
         return None
-    due = latest.left is not None or latest.unattended != of.unattended
+    changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
+    due = latest.left is not None or changed
     return replace(
         latest,
         shown_revision=min(revision, latest.revision - due),
         seen=latest.seen or (revision == of.revision and bool(message)),
-        message=dict(message),
-        thread=thread,
+        message=dict(message) or None,
+        thread=thread if thread != Thread() else None,
     )
+
+
+def missed(ask: Ask) -> Ask:
+    """The ask whose live message does not show what was noted, and is to be shown again."""
+    shown = min(ask.shown_revision, ask.revision - 1)
+    return replace(ask, missed=ask.missed + 1, shown_revision=shown)
 
 
 _STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)

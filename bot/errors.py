@@ -12,6 +12,7 @@ The tree::
     │   ├── GoneError                 the channel, thread or person cannot be reached for good
     │   ├── RefusedError              the platform refuses what we rendered: our defect
     │   └── UnavailableError          lost, late or broken: nobody knows whether it happened; try again
+    │       └── NotDoneError          it is certain that nothing happened; try again
     ├── StoreError                    the database failed
     │   ├── OutcomeUnknownError       a COMMIT failed: it may or may not be on disk
     │   └── DatabaseTooNewError       the file was written by a newer Answerback
@@ -112,6 +113,10 @@ class RefusedError(PlatformError):
 
 class UnavailableError(PlatformError):
     """The platform did not answer, or answered that it is broken; whether it acted is unknown."""
+
+
+class NotDoneError(UnavailableError):
+    """The platform cannot do it now, and has certainly not done it: what was not sent needs no search."""
 
 
 class StoreError(AnswerbackError):

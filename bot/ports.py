@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from bot.ask import Ask, Destination, Entry, Status, Thread
 from bot.errors import Problem
 from bot.form import Question
+from bot.places import Places
 from bot.stored import Created, Existing, Idempotency, Memory, Page, StoredEntry
 from bot.walker import Action, Person
 
@@ -82,7 +83,7 @@ class Following(Protocol):
         """Returns after the next commit, with the ask; None when the process is stopping."""
 
 
-class Asks(Protocol):
+class Asks(Places, Protocol):
     """The service, as adapters see it. Every method commits before it returns."""
 
     async def act(
@@ -315,9 +316,9 @@ class Store(Protocol):
         """An ask, or None."""
 
     async def find(
-        self, surface: str, channel: str, thread: str | None, limit: int
+        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
-        """The open asks whose thread (or, with None, channel) this is, newest first."""
+        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
 
     async def page(
         self,
@@ -344,7 +345,7 @@ class Store(Protocol):
         """
 
     async def behind(self, limit: int) -> Sequence[str]:
-        """Ids of asks whose live message shows an older revision, oldest change first."""
+        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
 
     async def due(self, now: float, limit: int) -> Sequence[str]:
         """Ids of asks for which the clock has something to do, earliest first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Final
@@ -40,6 +40,9 @@ from bot.submitting import Submitted, Submitting
 from bot.walker import Action, Answer, Refused, Source, Submit
 
 _OPEN_IN_THREAD: Final = 10
+_PAGE: Final = 100
+_SETTLING_SECONDS: Final = 5.0
+"""How long after a change people may still use the copy from before it, although the message was edited."""
 _DO_NOT_RETRY: Final = "Do not retry this tool call in this turn."
 
 
@@ -224,6 +227,38 @@ class Service:
 
         await self.store.change(ask_id, decide)
 
+    async def unreachable(self, ask: Ask, why: str) -> None:
+        """Nobody can answer where the ask is shown any more (see `bot.ports.Asks`)."""
+        message = (
+            f"{ask.request.name} could not be put to anybody on {ask.destination.surface}: {why} "
+            f"{_DO_NOT_RETRY.removesuffix('.')}; continue without user input or explain what is missing."
+        )
+
+        def failed(latest: Ask, at: float) -> Change | None:
+            if latest.destination != ask.destination:
+                return None  # handed on meanwhile: people are asked elsewhere
+            reason = Reason.BACKEND_ERROR
+            return asks.ended(latest, Status.FAILED, at=at, reason=reason, message=message)
+
+        await self.update(ask.id, failed)
+
+    async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
+        """The live message is not as noted (see `bot.ports.Asks`)."""
+        at = self.clock.now()
+
+        def decide(ask: Ask | None) -> Decision[Ask | None]:
+            if ask is None or ask.message is None or (deleted and not ask.open):
+                return Decision(None, None)
+            shown = ask.shown_revision >= ask.revision
+            if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
+                return Decision(None, None)
+            missed = asks.missed(ask) if shown or deleted else ask
+            return Decision(Write(missed) if missed is not ask else None, missed)
+
+        ask, _ = await self.store.change(ask_id, decide)
+        if ask is not None:
+            self.hooks.show(ask)
+
     # --- reading and waiting -------------------------------------------------------------------------
 
     async def get(self, ask_id: str) -> Ask | None:
@@ -264,6 +299,24 @@ class Service:
     async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (see `bot.ports.Asks`)."""
         return await self.store.find(surface, channel, thread, _OPEN_IN_THREAD)
+
+    async def each_open(
+        self, surface: str, channel: str | None = None, thread: str | None = None
+    ) -> AsyncIterator[Ask]:
+        """Every open ask of a surface, a channel or a thread (see `bot.ports.Asks`)."""
+        after: str | None = None
+        while True:
+            if channel is None:
+                page = await self.inbox(surface, after, _PAGE)
+                found: Sequence[Ask] = page.rows
+                after = page.after
+            else:
+                found = await self.store.find(surface, channel, thread, _PAGE, after)
+                after = found[-1].id if len(found) == _PAGE else None
+            for ask in found:
+                yield ask
+            if after is None:
+                return
 
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first."""

@@ -1,8 +1,8 @@
 """Keeps every live message at its ask's state: level-triggered, one show at a time an ask, nothing queued.
 
 Whoever finds an ask whose shown revision is behind calls `Shower.poke`; the shower then shows the
-latest state until the two agree. A platform that fails is tried again with growing pauses; what
-can never be shown ends the ask in words.
+latest state until the two agree. A platform that fails is tried again with growing pauses, which end
+when somebody acts or looks; what can never be shown ends the ask in words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 import random
 from typing import Final
 
-from bot.ask import Ask, Change, Left, Reason, Status, Thread, ended
+from bot.ask import Ask, Destination, Left, Thread
 from bot.errors import (
     ForbiddenError,
     GoneError,
@@ -22,6 +22,7 @@ from bot.errors import (
     StoreError,
     UnauthorizedError,
 )
+from bot.lanes import MOST, Again, Lanes
 from bot.ports import Later, Shown, Surface
 from bot.service import Service
 
@@ -31,6 +32,7 @@ SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is given up, and tried again."""
 _AT_ONCE: Final = 32
 _AT_ONCE_AGAIN: Final = Later(0.0)
+_REFILL: Final = 1_000
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
 _REST: Final = 600.0
@@ -43,79 +45,68 @@ class Shower:
     def __init__(self, service: Service, *, first_pause: float = _FIRST_PAUSE) -> None:
         self._service = service
         self._first_pause = first_pause
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._again: set[str] = set()
+        self._lanes = Lanes(self._attend, lambda: self.sweep(_REFILL))
         self._resting: dict[str, float] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
 
-    def poke(self, ask_id: str) -> None:
-        """Has an ask shown as it stands; does nothing more than note it when that is under way."""
-        task = self._tasks.get(ask_id)
-        if task is not None and not task.done():
-            self._again.add(ask_id)
-            return
-        self._resting.pop(ask_id, None)
-        task = asyncio.create_task(self._keep_showing(ask_id), name=f"show {ask_id}")
-        self._tasks[ask_id] = task
-        task.add_done_callback(lambda done: self._forget(ask_id, done))
+    def poke(self, ask: Ask) -> None:
+        """Has an ask shown as it stands, whatever pause it is in; a first post takes its turn at its place."""
+        self._resting.pop(ask.id, None)
+        self._lanes.add(ask.id, place_of(ask.destination) if ask.message is None else None)
 
     async def sweep(self, limit: int) -> None:
         """Has asks shown whose message is behind, and that nobody poked or a stop cut off; so many at the most."""
         now = self._service.clock.now()
         self._resting = {ask_id: until for ask_id, until in self._resting.items() if until > now}
-        for ask_id in await self._service.store.behind(limit + len(self._resting)):
-            if ask_id not in self._resting:
-                self.poke(ask_id)
-
-    def _forget(self, ask_id: str, done: asyncio.Task[None]) -> None:
-        # Of a task that is done the loop tells a moment later: by then another may have begun.
-        if self._tasks.get(ask_id) is done:
-            del self._tasks[ask_id]
+        known = len(self._resting) + len(self._lanes)
+        for ask_id in await self._service.store.behind(limit + known):
+            if ask_id in self._resting or ask_id in self._lanes:
+                continue
+            try:
+                ask = await self._service.store.get(ask_id)
+            except StoreError as error:
+                extra = {"action": "show_unreadable", "ask_id": ask_id}
+                logger.warning("An ask cannot be shown now: %s", error, extra=extra)
+                continue
+            if ask is not None:
+                self.poke(ask)
 
     async def idle(self) -> None:
         """Returns once nothing is being shown."""
-        while self._tasks:
-            await asyncio.wait(list(self._tasks.values()))
+        await self._lanes.idle()
 
     async def stop(self) -> None:
         """Gives up what is under way: the next start finds it behind, and shows it."""
-        for task in self._tasks.values():
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._lanes.stop()
 
-    async def _keep_showing(self, ask_id: str) -> None:
-        pause = self._first_pause
-        while True:
-            self._again.discard(ask_id)
-            wait = 0.0
-            try:
-                later = await self._show_latest(ask_id)
-                pause = self._first_pause
-                if later is None and ask_id not in self._again:
-                    return
-                wait = later.seconds if later else 0.0
-            except RateLimitedError as error:
-                wait = error.retry_after
-            except UnauthorizedError as error:
-                # Nobody mends that in a moment, and platforms count what they refuse.
-                self._warn(ask_id, error, _REST)
-                self._resting[ask_id] = self._service.clock.now() + _REST
-                if ask_id not in self._again:
-                    return
-            except (PlatformError, StoreError, TimeoutError) as error:
-                wait = pause * random.uniform(0.8, 1.2)
-                pause = min(pause * 2, _LONGEST_PAUSE)
-                self._warn(ask_id, error, wait)
-            except Exception:
-                # A defect in rendering must not take the other asks down with it; this one is tried again.
-                logger.exception(
-                    "Showing failed", extra={"action": "show_failed", "ask_id": ask_id}
-                )
-                wait = _LONGEST_PAUSE
-            if wait:
-                await asyncio.sleep(wait)
+    async def _attend(self, ask_id: str, failures: int) -> Again | None:
+        try:
+            later = await self._show_latest(ask_id)
+        except RateLimitedError as error:
+            return Again(error.retry_after, limited=True)
+        except UnauthorizedError as error:
+            # Nobody mends that in a moment, and platforms count what they refuse.
+            self._warn(ask_id, error, _REST)
+            self._rest(ask_id)
+            return None
+        except (PlatformError, StoreError, TimeoutError) as error:
+            longest = min(self._first_pause * 2**failures, _LONGEST_PAUSE)
+            wait = longest * random.uniform(0.8, 1.2)
+            self._warn(ask_id, error, wait)
+            return Again(wait, failed=True)
+        except Exception:
+            # A defect in rendering must not take the other asks down with it; this one is tried again.
+            logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
+            return Again(_LONGEST_PAUSE, failed=True)
+        return None if later is None else Again(later.seconds)
+
+    def _rest(self, ask_id: str) -> None:
+        """Has sweeps leave an ask alone; of very many, those that came first are tried sooner."""
+        while len(self._resting) >= MOST:
+            del self._resting[next(iter(self._resting))]
+        self._resting[ask_id] = self._service.clock.now() + _REST
 
     async def _show_latest(self, ask_id: str) -> Later | None:
         """Shows the ask once; None: that was all there was to do."""
@@ -182,18 +173,7 @@ class Shower:
         """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
         extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
         logger.error("An ask cannot be shown: %s", error, extra=extra)
-        message = (
-            f"{ask.request.name} could not be put to anybody on {ask.destination.surface}: {error} "
-            "Do not retry this tool call in this turn; continue without user input or explain what is missing."
-        )
-
-        def failed(latest: Ask, at: float) -> Change | None:
-            if latest.destination != ask.destination:
-                return None  # handed on meanwhile: people are asked elsewhere
-            reason = Reason.BACKEND_ERROR
-            return ended(latest, Status.FAILED, at=at, reason=reason, message=message)
-
-        await self._service.update(ask.id, failed)
+        await self._service.unreachable(ask, str(error))
         latest = await self._service.store.get(ask.id) or ask
         if latest.destination == ask.destination:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
@@ -235,3 +215,9 @@ class Shower:
         logger.warning(
             "Showing is tried again in %.1f s: %s", wait, str(error) or "it hung", extra=extra
         )
+
+
+def place_of(destination: Destination) -> str:
+    """Where posts take turns: a channel with its threads, or a person."""
+    where = destination.channel or destination.user or destination.thread
+    return f"{destination.surface}:{where}"

@@ -104,11 +104,19 @@ def find(
     db: sqlite3.Connection,
     cache: rows.RequestCache,
     place: tuple[str, str, str | None],
-    limit: int,
+    span: tuple[int, str | None],
 ) -> list[Ask]:
-    """The open asks at (surface, channel, thread; None: anywhere in the channel), newest first."""
-    surface, channel, thread = place
-    where, values = ("", ()) if thread is None else ("AND thread_id = ?", (thread,))
+    """The open asks at (surface, channel, thread; None: anywhere in the channel), newest first.
+
+    ``span`` is how many at the most, and the ask that they are older than (None: all of them).
+    """
+    (surface, channel, thread), (limit, after) = place, span
+    named = {
+        "AND thread_id = ?": thread,
+        "AND seq < (SELECT seq FROM asks WHERE id = ?)": after,
+    }
+    where = " ".join(term for term, value in named.items() if value is not None)
+    values = [value for value in named.values() if value is not None]
     found = db.execute(
         f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE status = 'open' AND surface = ?"
         f" AND channel = ? {where} ORDER BY seq DESC LIMIT ?",
@@ -149,12 +157,14 @@ def newest_first(
     return [row[1:] for row in found], rows.cursor(table, found[-1][0]) if more else None
 
 
+_BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+        PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
+    ) AS turn FROM asks WHERE shown_revision < revision) ORDER BY turn, updated_at LIMIT ?"""
+
+
 def behind(db: sqlite3.Connection, limit: int) -> list[str]:
-    """Ids of asks whose message shows an older revision, oldest change first."""
-    found = db.execute(
-        "SELECT id FROM asks WHERE shown_revision < revision ORDER BY updated_at LIMIT ?", (limit,)
-    )
-    return [ask_id for (ask_id,) in found]
+    """Ids of asks whose message shows an older revision, oldest change first, all places in turn."""
+    return [ask_id for (ask_id,) in db.execute(_BEHIND, (limit,))]
 
 
 def due(db: sqlite3.Connection, now: float, limit: int) -> list[str]:

@@ -142,11 +142,11 @@ class SqliteStore:
         return await self._read(lambda db: asks.load(db, self._requests, ask_id))
 
     async def find(
-        self, surface: str, channel: str, thread: str | None, limit: int
+        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
-        """The open asks whose thread (or, with None, channel) this is, newest first."""
+        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
-        return await self._read(lambda db: asks.find(db, self._requests, place, limit))
+        return await self._read(lambda db: asks.find(db, self._requests, place, (limit, after)))
 
     async def page(
         self,
@@ -194,7 +194,7 @@ class SqliteStore:
         await self._write(ChangeJob(self._batch, ask_id, decide, None))
 
     async def behind(self, limit: int) -> Sequence[str]:
-        """Ids of asks whose live message shows an older revision, oldest change first."""
+        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
         return await self._read(lambda db: asks.behind(db, limit))
 
     async def due(self, now: float, limit: int) -> Sequence[str]:

@@ -21,7 +21,7 @@ class _Sent(NamedTuple):
     """An answer of which it will be known whether Discord took it."""
 
     message_id: str
-    appearance: tuple[int, bool] | None
+    appearance: tuple[int, bool, int] | None
     """What it makes the message show; None: something else may be applied after it."""
     taken: asyncio.Future[bool]
 

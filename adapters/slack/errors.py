@@ -12,6 +12,7 @@ from slack_sdk.errors import SlackApiError
 
 from bot.errors import (
     GoneError,
+    NotDoneError,
     PlatformError,
     RateLimitedError,
     RefusedError,
@@ -27,6 +28,10 @@ LATER: Final = frozenset(
     }
 )  # fmt: skip
 """What passes by itself, and is tried again; every code that is unknown here is final."""
+_PERHAPS_DONE: Final = frozenset(
+    {"service_unavailable", "internal_error", "fatal_error", "request_timeout"}
+)
+"""Those of them after which Slack may have done it all the same."""
 OURS: Final = frozenset(
     {
         "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
@@ -84,6 +89,10 @@ _UNAUTHORIZED: Final[Mapping[str, str]] = {
     "ekm_access_denied": "the administrators have suspended access to messages: ask them",
     "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",
 }
+TOKEN_REFUSED: Final = frozenset(
+    {"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"}
+)
+"""Those of them that hold for every call, until there is another token."""
 _MENDED: Final[Mapping[str, str]] = {**_GONE, **_UNAUTHORIZED}
 DEFAULT_PAUSE: Final = 30.0
 """Seconds to wait where Slack limits us without saying how long."""
@@ -107,8 +116,10 @@ def of_code(method: str, code: str, data: Mapping[str, object] | None = None) ->
         return UnauthorizedError(words, code=code)
     if code in OURS:
         return RefusedError(f"{words}: {details(data)}" if details(data) else words, code=code)
-    if code in LATER or code in MODAL_RACE:
+    if code in _PERHAPS_DONE:
         return UnavailableError(words, code=code)
+    if code in LATER or code in MODAL_RACE:
+        return NotDoneError(words, code=code)
     if not hint and code not in MESSAGE_GONE:
         words = f"{said}: see https://docs.slack.dev/reference/methods/{method}"
     return GoneError(words, code=code)
@@ -129,6 +140,11 @@ def of_exception(method: str, error: SlackApiError) -> PlatformError:
     if not code or (isinstance(status, int) and status >= 500):
         return UnavailableError(f"Slack answered {method} with status {status}", code=str(status))
     return of_code(method, code, data)
+
+
+def may_be_done(error: PlatformError) -> bool:
+    """Whether Slack may have done what it was asked for, although it answered like this or not at all."""
+    return isinstance(error, UnavailableError) and not isinstance(error, NotDoneError)
 
 
 def details(data: Mapping[str, object] | None) -> str:

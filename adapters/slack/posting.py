@@ -1,9 +1,9 @@
 """Keeps one live message an ask: posted once, edited in place, found again after a crash, replaced when it is gone.
 
 Owns what is said to Slack about an ask unasked: the live message, reminders, the note at a place that an
-ask left. A post is preceded by a mark in the store; with a mark and no message, what was said around its time is
-searched for our metadata before anything is posted again, because Slack has no idempotency key
-(https://docs.slack.dev/reference/methods/chat.postMessage).
+ask left. A post is preceded by a mark in the store, which is taken back where Slack says that nothing was posted.
+With a mark and no message, what was said around its time is searched for our metadata before anything is posted
+again, because Slack has no idempotency key (https://docs.slack.dev/reference/methods/chat.postMessage).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ REMINDER_EVENT: Final = "answerback_reminder"
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 _MOST_REMINDED: Final = 40
 """A reminder is one message however many may answer: Slack makes several of a longer text."""
+_POST: Final = "chat.postMessage"
+_MOST_DIRECT: Final = 1_000
 _PAGE: Final = 200
 _PAGES: Final = 250
 _SKEW_SECONDS: Final = 300
@@ -90,6 +92,8 @@ class Posting:
     def __init__(self, calls: Calls, labels: Labels) -> None:
         self._calls = calls
         self._labels = labels
+        self._direct: dict[str, str] = {}
+        """The conversations with people that were opened last: a post that has to wait does not open them again."""
 
     async def show(self, ask: Ask, save: Save) -> Shown:
         """See `bot.ports.Surface.show`."""
@@ -101,14 +105,14 @@ class Posting:
         url = ask.thread.url if ask.thread else None
         if ref.ts is None and not ask.open:
             return ref.shown(ask.revision, url)  # nobody has seen it, and nobody has to
+        if ref.ts is None:
+            self._calls.demand(_POST, ref.channel)
         message = render(view_of(ask), self._labels)
         if ref.ts is not None and not await self._updated(ask, ref, message):
             ref, url = replace(ref, ts=None, dead=ref.ts), None
+            self._calls.demand(_POST, ref.channel)
         if ref.ts is None:
-            ref = replace(ref, at=time.time())
-            await save(ref.shown(ask.shown_revision, None))
-            ref = replace(ref, ts=await self._posted(ask, ref, message))
-            await save(ref.shown(ask.revision, None))
+            ref = await self._first_post(ask, ref, message, save)
         return ref.shown(ask.revision, url or await self._permalink(ref))
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -141,18 +145,36 @@ class Posting:
         text = self._labels.escalated.format(where=place(to))
         await self._update(ref, Message(escape(text), [section(text)]))
 
+    async def _first_post(self, ask: Ask, ref: Ref, message: Message, save: Save) -> Ref:
+        ref = replace(ref, at=time.time())
+        await save(ref.shown(ask.shown_revision, None))
+        try:
+            ref = replace(ref, ts=await self._posted(ask, ref, message))
+        except PlatformError as error:
+            if not errors.may_be_done(error):
+                kept = replace(ref, ts=ref.dead).kept() if ref.dead else {}
+                await save(Shown(ask.shown_revision, kept, ask.thread or Thread()))
+            raise
+        await save(ref.shown(ask.revision, None))
+        return ref
+
     # --- finding and posting ---------------------------------------------------------------------
 
     async def _place(self, destination: Destination) -> Ref:
         if destination.user is None:
             return Ref(destination.channel or "", None, destination.thread)
         user = destination.user
+        if (known := self._direct.get(user)) is not None:
+            return Ref(known, None, destination.thread)
         answer = await self._calls.do(
             "conversations.open", lambda: self._calls.client.conversations_open(users=user)
         )
         channel = answer.get("channel")
         opened = channel.get("id") if isinstance(channel, dict) else None
-        return Ref(str(opened or ""), None, destination.thread)
+        while len(self._direct) >= _MOST_DIRECT:
+            del self._direct[next(iter(self._direct))]
+        self._direct[user] = str(opened or "")
+        return Ref(self._direct[user], None, destination.thread)
 
     async def _found(self, ask: Ask, ref: Ref) -> Ref:
         """The message that an interrupted post may have left behind."""
@@ -262,7 +284,7 @@ class Posting:
     ) -> str:
         client = self._calls.client
         answer = await self._calls.do(
-            "chat.postMessage",
+            _POST,
             lambda: client.chat_postMessage(
                 channel=channel,
                 thread_ts=thread,

@@ -145,9 +145,8 @@ async def _answerback(
     for number in range(ASKS):
         await store.create(Write(ask_number(number)), None)
     if kind != "http":
-        service.hooks.show = lambda ask: shower.poke(ask.id)
-        for ask_id in await store.behind(ASKS):
-            shower.poke(ask_id)
+        service.hooks.show = shower.poke
+        await shower.sweep(ASKS)
     await surface.start(service)
     return surface.public_routes()
 

@@ -126,6 +126,14 @@ class ListsContract:
         await store.change("ask_2", ending(at=9.0))
         assert await store.behind(10) == ["ask_3", "ask_1", "ask_2"]
 
+    async def test_asks_that_are_behind_come_from_all_places_in_turn(self, store: Store) -> None:
+        for number in range(1, 6):
+            place = Destination(surface="slack", channel="C1" if number < 4 else "C2")
+            await store.create(Write(new_ask(number, to=place, at=float(number))), None)
+        await store.create(Write(new_ask(6, at=9.0, message={"ts": "1.0"})), None)
+        assert await store.behind(3) == ["ask_1", "ask_4", "ask_6"]
+        assert await store.behind(10) == ["ask_1", "ask_4", "ask_6", "ask_2", "ask_5", "ask_3"]
+
     async def test_an_ask_is_found_by_its_channel_and_thread_newest_first(
         self, store: Store
     ) -> None:
@@ -143,6 +151,9 @@ class ListsContract:
         assert await found("T0") == ["ask_2"]
         assert await found(None) == ["ask_3", "ask_2", "ask_1"]
         assert await found(None, 1) == ["ask_3"]
+        older = await store.find("slack", "C1", None, 10, "ask_3")
+        assert [ask.id for ask in older] == ["ask_2", "ask_1"]
+        assert await store.find("slack", "C1", "T1", 10, "ask_1") == []
         await store.change("ask_3", ending())
         assert await found("T1") == ["ask_1"]
         assert await store.find("slack", "C2", None, 10) == []

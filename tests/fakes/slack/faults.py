@@ -110,15 +110,25 @@ class Faults:
 
 
 class Buckets:
-    """Slack's published limits as token buckets: per method, and per channel for posts."""
+    """Slack's published limits as token buckets: per method, and per channel for posts.
 
-    def __init__(self) -> None:
+    Args:
+        posts: how many posts a second a channel takes, and how many at once; None: as published.
+        speed: how much faster time passes here than on the wall.
+    """
+
+    def __init__(self, posts: int | None = None, speed: float = 1.0) -> None:
+        self._posts = (posts, posts) if posts else (rules.POST_PER_CHANNEL_SECOND, rules.POST_BURST)
+        self._speed = speed
         self._left: dict[tuple[str, str], tuple[float, float]] = {}
 
-    def wait(self, method: str, channel: str | None, now: float) -> int:
-        """0 when the call may pass, else the whole seconds of Retry-After."""
+    def wait(self, method: str, channel: str | None, now: float) -> float:
+        """0 when the call may pass, else the seconds of Retry-After: whole ones of the time that passes here."""
+        return self._wait(method, channel, now * self._speed) / self._speed
+
+    def _wait(self, method: str, channel: str | None, now: float) -> int:
         if method == "chat.postMessage":
-            rate, size = float(rules.POST_PER_CHANNEL_SECOND), float(rules.POST_BURST)
+            rate, size = (float(number) for number in self._posts)
             key = (method, channel or "")
         elif method in rules.PER_MINUTE:
             size = float(rules.PER_MINUTE[method])

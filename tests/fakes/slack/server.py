@@ -180,7 +180,7 @@ class FakeSlack:
         fault = self.faults.take(name, channel if isinstance(channel, str) else None)
         if fault is not None and (spoiled := await self._before(fault, request, name, args, token)):
             return spoiled
-        wait = 0
+        wait = 0.0
         if self.buckets is not None:
             wait = self.buckets.wait(name, args.get("channel"), self.clock.now())
         if wait:

@@ -61,7 +61,7 @@ async def running(
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
     shower = Shower(service, first_pause=0.01)
     upkeep = Upkeep(service, shower, inquiry)
-    service.hooks.show = lambda ask: shower.poke(ask.id)
+    service.hooks.show = shower.poke
     service.hooks.due = upkeep.due
     loop = asyncio.create_task(upkeep.run())
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -184,8 +185,11 @@ async def test_what_moves_on_while_it_is_shown_by_other_means_is_shown_when_that
 
 
 async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:
-    async with running(parts) as (_, shower):
-        shower.poke("ask_none")
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await shower.idle()
+        parts.chat.shows = 0
+        shower.poke(replace(ask, id="ask_none"))
         await shower.idle()
     assert parts.chat.shows == 0
 
@@ -193,7 +197,7 @@ async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:
 async def test_an_ask_on_a_surface_that_is_not_configured_is_left_as_it_is(parts: Parts) -> None:
     ask = await submit(parts.service())
     async with running(parts, surfaces=("web",)) as (service, shower):
-        shower.poke(ask.id)
+        shower.poke(ask)
         await shower.idle()
         assert await service.get(ask.id) == ask
     assert parts.chat.shows == 0

@@ -40,11 +40,11 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
 
     async def commit() -> None:
         await looks[0]  # told in the same round of the loop as the last look, and after it
-        shower.poke(ask.id)
+        shower.poke(ask)
 
     ask = await submit(service)
     monkeypatch.setattr(parts.store, "get", get)
-    shower.poke(ask.id)
+    shower.poke(ask)
     await until_looked(1)
     committing = asyncio.create_task(commit())
     await asyncio.sleep(0)

@@ -47,7 +47,7 @@ class DiscordDesk:
             responders=(str(self._rig.ann.id),),
         )
         await self._rig.store.create(Write(ask), None)
-        self._rig.shower.poke(ask.id)
+        self._rig.shower.poke(ask)
         self._ask_id = ask.id
         await self._rig.shown(ask)
         return ask.id

@@ -84,7 +84,7 @@ async def surface_in_front_of(
         service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset({"discord"}))
         shower = Shower(service, first_pause=0.02)
         stack.push_async_callback(shower.stop)
-        service.hooks.show = lambda ask: shower.poke(ask.id)
+        service.hooks.show = shower.poke
         if mode == "http":
             discord.application.interactions_endpoint_url = await _served(surface, stack)
         stack.push_async_callback(surface.stop)

@@ -32,7 +32,7 @@ MANY: list[dict[str, Any]] = [
 async def caught_up(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(10):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.poke(ask.id)
+            up.shower.poke(ask)
     return stored
 
 

@@ -39,7 +39,7 @@ def posts(up: Rig, channel: Channel | None = None) -> int:
 async def converged(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(10):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.poke(ask.id)
+            up.shower.poke(ask)
     return stored
 
 
@@ -241,7 +241,7 @@ async def test_a_channel_that_is_closed_to_the_app_is_not_asked_again_and_again(
     assert up.discord.faults.count(EDIT) == 2
     assert await up.store.behind(10) == [asks[1].id], "a record is given up, a question is not"
     up.discord.faults.clear()
-    up.shower.poke(asks[1].id)
+    up.shower.poke(asks[1])
     await up.shower.idle()
     assert await up.store.behind(10) == []
 

@@ -32,7 +32,7 @@ async def shown(up: Rig, ask: Ask) -> Ask:
     """The ask once its message shows it."""
     async with asyncio.timeout(10):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.poke(ask.id)
+            up.shower.poke(ask)
     return stored
 
 

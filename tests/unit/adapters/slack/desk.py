@@ -42,8 +42,9 @@ class SlackDesk:
         self._ask_id = f"ask_{self._count:024x}"
         ask = ask_of(form, id=self._ask_id, responders=(self._rig.ada.id,))
         place = replace(ask.destination, channel=CHANNEL)
-        await self._rig.app.store.create(Write(replace(ask, destination=place)), None)
-        self._rig.app.shower.poke(ask.id)
+        ask = replace(ask, destination=place)
+        await self._rig.app.store.create(Write(ask), None)
+        self._rig.app.shower.poke(ask)
         await self._rig.shown(ask)
         return ask.id
 

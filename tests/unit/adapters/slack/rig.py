@@ -111,13 +111,12 @@ async def app_in_front_of(slack: FakeSlack, database: Path, mode: Mode) -> Async
         )
         shower = Shower(service, first_pause=0.02)
         stack.push_async_callback(shower.stop)
-        service.hooks.show = lambda ask: shower.poke(ask.id)
+        service.hooks.show = shower.poke
         stack.push_async_callback(surface.stop)
         await surface.start(service)
         if mode == "http":
             slack.deliver_to(await _served(surface, stack))
-        for ask_id in await store.behind(100):
-            shower.poke(ask_id)
+        await shower.sweep(100)
         yield App(surface, service, store, shower)
 
 

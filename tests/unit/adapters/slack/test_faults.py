@@ -16,6 +16,7 @@ from adapters.slack import calls, errors, posting, sockets
 from bot.ask import Ask, Destination, Status
 from bot.errors import (
     GoneError,
+    NotDoneError,
     PlatformError,
     RateLimitedError,
     RefusedError,
@@ -48,8 +49,9 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 KINDS: dict[type[PlatformError], str] = {
-    UnavailableError: "service_unavailable internal_error fatal_error request_timeout team_added_to_org "
-    "expired_trigger_id exchanged_trigger_id invalid_trigger_id hash_conflict not_found",
+    UnavailableError: "service_unavailable internal_error fatal_error request_timeout",
+    NotDoneError: "team_added_to_org streaming_state_conflict accesslimited expired_trigger_id "
+    "exchanged_trigger_id invalid_trigger_id hash_conflict not_found",
     RefusedError: "invalid_blocks invalid_blocks_format msg_blocks_too_long msg_too_long view_too_large "
     "no_text invalid_arguments metadata_too_large push_limit_reached duplicate_external_id",
     GoneError: "channel_not_found not_in_channel is_archived is_inactive restricted_action "
@@ -256,7 +258,7 @@ async def test_a_revoked_token_fails_what_nobody_has_seen_and_leaves_the_rest_op
     await up.slack.until(lambda: up.slack.calls[-1].method == "chat.update")
     await up.app.shower.idle()
     up.slack.revoked = False
-    up.app.shower.poke(seen.id)
+    up.app.shower.poke(seen)
     seen = await up.shown(seen)
     assert seen.shown_revision == seen.revision == 2
 

@@ -1,0 +1,140 @@
+"""A burst of asks: shown in order, as fast as Slack allows, with no search and no channel stalled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.slack import calls
+from bot import lanes
+from bot.ask import Ask, Status
+from bot.submission import Submission
+from tests.fakes.slack.faults import Buckets
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+OTHER = "C0OTHER"
+SPEED = 8.0
+"""How much faster time passes than in Slack."""
+
+
+@pytest.fixture
+async def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
+    monkeypatch.setattr(calls, "POST_SECONDS", calls.POST_SECONDS / SPEED)
+    async with rig(tmp_path) as made:
+        made.slack.workspace.add_channel(OTHER, made.ada.id, made.bob.id, name="other")
+        yield made
+
+
+async def _submitted(up: Rig, **fields: Any) -> Ask:
+    """An ask whose post is not waited for."""
+    body = {
+        "name": "ask_user",
+        "arguments": {"questions": [APPLY, NOTE]},
+        "to": f"slack:{CHANNEL}",
+        "responders": [up.ada.id],
+        **fields,
+    }
+    return (await up.app.service.submit(Submission.model_validate(body))).ask
+
+
+def _shown(up: Rig, channel: str = CHANNEL) -> list[str]:
+    """The asks that are shown, in the order of their messages."""
+    return [m.metadata["event_payload"]["ask_id"] for m in up.slack.messages(channel) if m.metadata]
+
+
+async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(up: Rig) -> None:
+    up.slack.buckets = Buckets(posts=2, speed=SPEED)
+    asks = [await _submitted(up) for _ in range(24)]
+    await up.slack.until(lambda: len(_shown(up)) == 24, timeout=30)
+    assert _shown(up) == [ask.id for ask in asks]
+    posts = [call for call in up.slack.calls if call.method == "chat.postMessage"]
+    assert up.slack.count("conversations.history") == 0
+    assert sum(call.status == 429 for call in posts) <= 4
+    assert (posts[-1].at - posts[0].at) * SPEED <= 15
+
+
+async def test_a_channel_that_is_limited_stalls_no_other_one_and_no_edit(up: Rig) -> None:
+    seen = await up.submit(APPLY, NOTE)
+    limited = up.slack.faults.add(
+        "chat.postMessage", status=429, retry_after=30, channel=CHANNEL, times=None
+    )
+    asks = [await _submitted(up) for _ in range(3)]
+    await up.slack.until(lambda: limited.hits)
+    await _submitted(up, to=f"slack:{OTHER}")
+    await up.slack.until(lambda: len(_shown(up, OTHER)) == 1)
+    await up.ada.click(up.live(seen), LABELS.yes)
+    await up.slack.until(lambda: "A note?" in up.ada.sees(up.live(seen)).text)
+    assert limited.hits == 1, "nobody posts there before its time"
+    assert up.slack.count("conversations.history") == 0
+    for ask in asks:
+        stored = await up.app.store.get(ask.id)
+        assert stored is not None
+        assert (stored.status, stored.message) == (Status.OPEN, None)
+
+
+async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "CALL_SECONDS", 0.3)
+    up.slack.faults.add("chat.postMessage", hang=True, when="after")
+    looking = up.slack.faults.add("conversations.history", times=None, status=503)
+    asks = [await _submitted(up) for _ in range(3)]
+    await up.slack.until(lambda: looking.hits and len(_shown(up)) == 3)
+    up.slack.faults.clear()
+    await up.app.shower.idle()
+    assert sorted(_shown(up)) == sorted(ask.id for ask in asks)
+
+
+async def test_a_replacement_that_slack_limits_is_posted_later_and_once(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    old = up.live(ask)
+    copy = old.snapshot()
+    await up.ada.delete(old)
+    up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    await up.ada.click_on(copy, LABELS.yes)
+    ask = await up.shown(ask)
+    assert ask.shown_revision == 2
+    assert "A note?" in up.ada.sees(up.live(ask)).text
+    assert up.slack.count("conversations.history") == 0
+
+
+async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig) -> None:
+    up.slack.faults.add("chat.postMessage", times=2, status=429, retry_after=1)
+    ask = await up.submit(APPLY, to="slack:@U0ADA", responders=None)
+    assert ask.shown_revision == 1
+    assert up.slack.count("conversations.open") == 1
+
+
+async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "MOST_IN_A_PLACE", 3)
+    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    asks = [await _submitted(up) for _ in range(12)]
+    await up.slack.until(lambda: limited.hits)
+    assert len(up.app.shower._lanes) == 3
+    await up.slack.until(lambda: len(_shown(up)) == 12)
+    await up.app.shower.idle()
+    assert _shown(up) == [ask.id for ask in asks]
+
+
+async def test_all_places_have_their_turn_when_memory_is_full(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "MOST", 4)
+    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=1, channel=CHANNEL)
+    for _ in range(6):
+        await _submitted(up)
+    await up.slack.until(lambda: limited.hits)
+    for _ in range(2):
+        await _submitted(up, to=f"slack:{OTHER}")
+    assert len(up.app.shower._lanes) == 4
+    await up.slack.until(lambda: len(_shown(up)) == 6 and len(_shown(up, OTHER)) == 2)
+    await asyncio.wait_for(up.app.shower.idle(), 5)
+    assert await up.app.store.behind(10) == []

@@ -1,0 +1,144 @@
+"""What surfaces tell of live messages and places: shown again where that helps, failed in words where it does not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.ask import Ask, Status
+from bot.errors import StoreError, UnauthorizedError, UnavailableError
+from bot.walker import Answer
+from tests.service_parts import actor, boolean
+from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
+from tests.unit.bot.conftest import Parts
+
+
+async def test_a_message_that_was_deleted_is_shown_again_and_a_record_is_not(parts: Parts) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await shower.idle()
+        await service.show_again(ask.id, deleted=True)
+        await shower.idle()
+        assert parts.chat.shows == 2
+        await service.act(ask.id, Answer(value=True), actor())
+        await shower.idle()
+        await service.show_again(ask.id, deleted=True)
+        await service.show_again("ask_none", deleted=True)
+        await shower.idle()
+    assert parts.chat.shows == 3
+    assert await parts.store.behind(10) == []
+
+
+async def test_a_deletion_during_a_show_is_not_covered_up_by_it(parts: Parts) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await shower.idle()
+        parts.chat.hold = asyncio.Event()
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == 2)
+        await service.show_again(ask.id, deleted=True)
+        parts.chat.hold.set()
+        await shower.idle()
+    assert parts.chat.shows == 3
+
+
+async def test_an_older_copy_is_a_reason_to_show_again_unless_the_change_is_recent(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await shower.idle()
+        await service.show_again(ask.id)
+        await shower.idle()
+        assert parts.chat.shows == 1
+        await parts.clock.advance(6)
+        await service.show_again(ask.id)
+        await shower.idle()
+        assert parts.chat.shows == 2
+
+
+@pytest.mark.parametrize("error", [UnauthorizedError("closed"), UnavailableError("down")])
+async def test_who_uses_an_older_copy_ends_the_pause_that_showing_is_in(
+    parts: Parts, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.showing._LONGEST_PAUSE", 3_600.0)
+    async with running(parts) as (service, shower):
+        shower._first_pause = 3_600.0
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await shower.idle()
+        parts.chat.failures.append(error)
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: not parts.chat.failures)
+        assert not shows(parts, ask, 2)()
+        await service.show_again(ask.id)
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+
+
+async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts) -> None:
+    async with running(parts, routes=escalated("chat:C2")) as (service, shower):
+        gone = [await submit(service) for _ in range(3)]
+        moved = await submit(service, to=None, responders=None)
+        other = await submit(service, to="chat:C9")
+        await shower.idle()
+        found = [ask async for ask in service.each_open("chat", "C1")]
+        assert {ask.id for ask in found} == {ask.id for ask in (*gone, moved)}
+        await hand_on(parts, service, moved)
+        for ask in found:
+            await service.unreachable(ask, "The channel was archived.")
+        await shower.idle()
+        ended = [await service.get(ask.id) for ask in gone]
+        still = [await service.get(ask.id) for ask in (moved, other)]
+    assert all(ask and ask.status is Status.FAILED for ask in ended)
+    assert all(ask and ask.open for ask in still)
+    message = (ended[0] and ended[0].outcome and ended[0].outcome.message) or ""
+    assert "chat: The channel was archived. Do not retry" in message
+
+
+async def test_all_open_asks_are_gone_through_a_page_at_a_time(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.service._PAGE", 2)
+    async with running(parts) as (service, shower):
+        asks = [await submit(service) for _ in range(5)]
+        await submit(service, to="chat:C9")
+        await shower.idle()
+        here = [ask.id async for ask in service.each_open("chat", "C1", "1.1")]
+        everywhere = [ask.id async for ask in service.each_open("chat")]
+    assert here == [ask.id for ask in reversed(asks)]
+    assert (len(everywhere), everywhere[1:]) == (6, here)
+
+
+async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = parts.service()
+    odd, gone, fine = [await submit(service) for _ in range(3)]
+    get = parts.store.get
+
+    async def unreadable(ask_id: str) -> Ask | None:
+        if ask_id == odd.id:
+            raise StoreError("It cannot be read.")
+        return None if ask_id == gone.id else await get(ask_id)
+
+    monkeypatch.setattr(parts.store, "get", unreadable)
+    async with running(parts):
+        await parts.chat.until(shows(parts, fine, 1))
+    assert "It cannot be read." in caplog.text
+
+
+async def test_asks_that_wait_for_the_operator_are_left_alone_up_to_a_number(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.showing.MOST", 1)
+    async with running(parts) as (service, shower):
+        asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(2)]
+        await shower.idle()
+        for ask in asks:
+            parts.chat.failures.append(UnauthorizedError("revoked"))
+            await service.act(ask.id, Answer(value=True), actor())
+            await shower.idle()
+        await shower.sweep(10)
+        await shower.idle()
+        assert (shows(parts, asks[0], 2)(), shows(parts, asks[1], 2)()) == (True, False)
