@@ -44,6 +44,8 @@ _WANTED: Final = {
 
 def entries_of(fields: Sequence[Field], value: JsonValue) -> dict[str, Entry]:
     """What the fields start from: a value's parts, or their own defaults where there is no value."""
+    if value is not None and fields and fields[0].is_whole:
+        return {f.name: _entry(f, value) for f in fields}
     if isinstance(value, dict):
         return {f.name: _entry(f, value.get(f.name)) for f in fields}
     return {f.name: _entry(f, f.default) for f in fields}
@@ -51,7 +53,7 @@ def entries_of(fields: Sequence[Field], value: JsonValue) -> dict[str, Entry]:
 
 def value_of(
     fields: Sequence[Field], entries: Mapping[str, Entry]
-) -> dict[str, JsonValue] | tuple[Problem, ...]:
+) -> JsonValue | tuple[Problem, ...]:
     """The value that a person entered, or every mistake found, each with the pointer of its field.
 
     Optional fields that were left empty are absent from the value.
@@ -65,7 +67,9 @@ def value_of(
             problems.append(found)
         elif found is not _ABSENT:
             value[each.name] = found.value
-    return tuple(problems) if problems else value
+    if problems:
+        return tuple(problems)
+    return value[fields[0].name] if fields and fields[0].is_whole else value
 
 
 def text_value(text: str) -> JsonValue | Problem:

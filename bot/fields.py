@@ -1,8 +1,8 @@
 """A flat JSON Schema as a list of input fields; pure. What people enter in them is `bot.entries`'.
 
-Every surface makes its native forms of these. "Flat" is an object whose properties are texts,
-numbers, booleans, choices or arrays of choices; whatever cannot be put faithfully as such fields
-(nesting, conditions, combinations) has none, and is entered as JSON instead. A form only narrows
+Every surface makes its native forms of these. "Flat" is a text, a number, a boolean, a choice, an
+array of choices, or an object whose properties are such; whatever cannot be put faithfully as such
+fields (nesting, conditions, combinations) has none, and is entered as JSON instead. A form only narrows
 what can be entered: the whole value is still to be checked against the schema afterwards.
 """
 
@@ -73,11 +73,13 @@ class Field:
     max_items: int | None = None
     default: JsonValue = None
     has_default: bool = False
+    is_whole: bool = False
+    """Whether this field's value is the whole value: the schema is not of an object."""
 
     @property
     def pointer(self) -> str:
         """The JSON pointer of this field in the value."""
-        return schemas.pointer([self.name])
+        return "" if self.is_whole else schemas.pointer([self.name])
 
 
 # --- from a schema to fields ---------------------------------------------------------------------
@@ -118,6 +120,10 @@ _FORMATS: Final = {
     "date-time": Kind.DATE_TIME,
 }
 _MAX_REFERENCES: Final = 8
+_CHOOSING: Final = frozenset({"enum", "const", "oneOf", "anyOf"})
+"""Keywords that may list what can be chosen."""
+_WHOLE: Final = "Answer"
+"""The title of a field that is the whole value and has none."""
 
 
 class _NotFlatError(Exception):
@@ -126,13 +132,15 @@ class _NotFlatError(Exception):
 
 def fields_of(schema: JsonValue) -> tuple[Field, ...] | None:
     """The fields of a usable schema, in its order; None where it is not flat: it is entered as JSON."""
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+    if not isinstance(schema, dict):
         return None
+    if schema.get("type", "object") != "object" or _CHOOSING & schema.keys():
+        return _whole_field(schema)
     properties, required = schema.get("properties"), schema.get("required", [])
     extra = schema.get("additionalProperties", True)
     if not isinstance(properties, dict) or not properties or not isinstance(required, list):
         return None
-    if _SHAPING & schema.keys() or "enum" in schema or "const" in schema:
+    if _SHAPING & schema.keys():
         return None
     if not (isinstance(extra, bool) or extra == {}) or not set(required) <= properties.keys():
         return None
@@ -142,6 +150,14 @@ def fields_of(schema: JsonValue) -> tuple[Field, ...] | None:
         return None
     numbered = enumerate(fields, 1)
     return tuple(f if f.title.strip() else replace(f, title=f"#{n}") for n, f in numbered)
+
+
+def _whole_field(schema: Mapping[str, JsonValue]) -> tuple[Field] | None:
+    try:
+        field = _field(schema, "", dict(schema), True)
+    except _NotFlatError:
+        return None
+    return (replace(field, title=field.title or _WHOLE, is_whole=True),)
 
 
 def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: bool) -> Field:
@@ -234,7 +250,7 @@ def _types(node: Mapping[str, JsonValue]) -> tuple[list[str], bool]:
 
 def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, ...] | None:
     """What can be chosen, where the property lists it; None where it does not."""
-    listed = [word for word in ("enum", "const", "oneOf", "anyOf") if word in node]
+    listed = sorted(_CHOOSING & node.keys())
     if not listed:
         return None
     if len(listed) > 1 or _SHAPING & (node.keys() - {"oneOf", "anyOf"}):

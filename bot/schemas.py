@@ -135,11 +135,16 @@ def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
 def _problem(error: jsonschema_rs.ValidationError) -> Problem:
     path = list(error.instance_path)
     kind = type(error.kind).__name__
+    message = f"{place(path)}: {error.message}." if path else f"{error.message}."
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         path.append(error.kind.property)
-    return Problem(
-        pointer=pointer(path), code=_CODES.get(kind, "unknown_value"), message=f"{error.message}."
-    )
+    return Problem(pointer=pointer(path), code=_CODES.get(kind, "unknown_value"), message=message)
+
+
+def place(path: list[str | int]) -> str:
+    """A path of keys and indexes as people write it: ``servers[0].name``."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(parts).removeprefix(".")
 
 
 def pointer(path: list[str | int]) -> str:

@@ -14,7 +14,9 @@ from pydantic import JsonValue
 
 from bot import walker
 from bot.ask import Ask, Outcome
+from bot.fields import Field, Kind, fields_of
 from bot.form import AnswerType, Question
+from bot.labels import Labels
 from bot.walker import Given, Person, Phase
 
 
@@ -106,24 +108,50 @@ def can_remember(ask: Ask) -> bool:
     return ask.question is not None and walker.offers_remembering(ask.question)
 
 
-def text_of(question: Question, given: Given) -> str:
-    """An answer as one text for people, not shortened: labels for options, Yes and No for booleans."""
-    return "\n".join(texts_of(question, given))
-
-
-def texts_of(question: Question, given: Given) -> list[str]:
-    """An answer as lines of text: one a chosen option; "none" where nothing was chosen."""
-    value = given.value
-    kind = question.answer_type
-    if isinstance(value, bool) and kind is AnswerType.BOOLEAN:
-        return ["Yes" if value else "No"]
-    if isinstance(value, str) and kind is not AnswerType.SCHEMA:
+def texts_of(question: Question, given: Given, labels: Labels) -> list[str]:
+    """An answer as lines for people, not shortened: one a chosen option, one a field of a form; never none."""
+    value, kind = given.value, question.answer_type
+    if kind is AnswerType.SCHEMA:
+        return _entered(question, value, labels)
+    if kind is AnswerType.BOOLEAN:
+        if given.remembered:
+            return [labels.yes_for_turn if value else labels.no_for_turn]
+        return [labels.yes if value else labels.no]
+    if isinstance(value, str):
         option = None if given.other else question.option(value)
-        return [option.label if option else value]
-    if isinstance(value, list) and kind is AnswerType.MULTI_SELECT:
-        chosen = [question.option(item) for item in value]
-        return [option.label for option in chosen if option] or ["(none)"]
-    return [as_json(value)]
+        return [option.label if option else value or labels.none_chosen]
+    chosen = [question.option(str(item)) for item in value] if isinstance(value, list) else []
+    return [option.label for option in chosen if option] or [labels.none_chosen]
+
+
+def _entered(question: Question, value: JsonValue, labels: Labels) -> list[str]:
+    """The value of a form as its fields show it, titles before entries; any other value as JSON."""
+    fields = fields_of(question.json_schema)
+    if fields is None:
+        return [as_json(value)]
+    if fields[0].is_whole:
+        return [_entry(fields[0], value, labels)]
+    entries = value if isinstance(value, dict) else {}
+    titles = {field.name: field for field in fields}
+    lines = [
+        f"{field.title}: {_entry(field, entries[name], labels)}"
+        for name, field in titles.items()
+        if name in entries
+    ]
+    lines += [f"{name}: {as_json(one)}" for name, one in entries.items() if name not in titles]
+    return lines or [labels.none_chosen]
+
+
+def _entry(field: Field, value: JsonValue, labels: Labels) -> str:
+    if value is None or value in ([], ""):
+        return labels.none_chosen
+    if field.kind is Kind.BOOLEAN:
+        return labels.yes if value else labels.no
+    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        chosen = value if field.kind is Kind.CHOICES and isinstance(value, list) else [value]
+        titles = {json.dumps(choice.value): choice.title for choice in field.choices}
+        return ", ".join(titles.get(json.dumps(one), as_json(one)) for one in chosen)
+    return value if isinstance(value, str) else as_json(value)
 
 
 def as_json(value: JsonValue) -> str:

@@ -285,7 +285,7 @@ def answer_text(line: Line, labels: Labels) -> str:
 def _answer_texts(line: Line, labels: Labels) -> list[str]:
     if line.given is None:
         return [labels.not_answered]
-    said = [text for text in texts_of(line.question, line.given) if text] or [labels.none_chosen]
+    said = texts_of(line.question, line.given, labels)
     source = words.source_note(line.given.source, labels)
     return [*said[:-1], f"{said[-1]} ({source})"] if source else said
 

@@ -112,7 +112,7 @@ def _holds(field: Field, value: Entry) -> bool:
 
 
 def _input(field: Field, value: Entry, index: int, labels: Labels) -> list[Block]:
-    optional = isinstance(value_of([field], {}), dict)
+    optional = not isinstance(value_of([field], {}), tuple)
     element, above = _element(field, value, labels, optional)
     hint = _hint(field) or None
     made = entry(field.title, block_id(index), element, optional=optional, hint=hint)

@@ -8,9 +8,8 @@ from adapters import texts, words
 from adapters.plain import visible
 from adapters.slack.blocks import escape
 from bot.ask import Status
-from bot.form import AnswerType
 from bot.labels import Labels
-from bot.view import Line, View, text_of
+from bot.view import Line, View, texts_of
 from bot.walker import Person
 
 NAME_ROOM: Final = 160
@@ -49,8 +48,6 @@ def given(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
     """An answer as people read it, marked where no person gave it."""
     if line.given is None:
         return labels.not_answered
-    text = visible(text_of(line.question, line.given))
-    if line.question.answer_type is AnswerType.MULTI_SELECT and not line.given.other:
-        text = text.replace("\n", between)
+    text = between.join(map(visible, texts_of(line.question, line.given, labels)))
     note = words.source_note(line.given.source, labels)
     return f"{text} ({note})" if note else text

@@ -75,7 +75,7 @@ def full_text(view: View, labels: Labels) -> str:
     for line in view.lines:
         answer = [labels.not_answered]
         if line.given is not None:
-            answer = texts_of(line.question, line.given)
+            answer = texts_of(line.question, line.given, labels)
             note = words.source_note(line.given.source, labels)
             answer += [f"({note})"] if note else []
         parts.append(

@@ -184,7 +184,7 @@ def _schema(post: Post, question: Question) -> Action | Wrong:
         value = text_value(post.one("json"))
         return Wrong((value,)) if isinstance(value, Problem) else Answer(value=value)
     found = value_of(fields, entries(post, fields))
-    return Answer(value=found) if isinstance(found, dict) else Wrong(found)
+    return Wrong(found) if isinstance(found, tuple) else Answer(value=found)
 
 
 def _entry(post: Post, name: str, field: Field) -> Entry:

@@ -308,7 +308,8 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
     return Row(
         question=visible(line.question.text),
         answers=_answer_texts(line.question, given, labels) if given else (),
-        code=line.question.answer_type is AnswerType.SCHEMA,
+        code=line.question.answer_type is AnswerType.SCHEMA
+        and fields_of(line.question.json_schema) is None,
         note=words.source_note(given.source, labels) if given else None,
         by=_by(given.by, labels) if given and given.by != ask.acted_by else None,
         edit=f"{Do.EDIT}:{index}" if line.editable else None,
@@ -316,13 +317,7 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
 
 
 def _answer_texts(question: Question, given: Given, labels: Labels) -> tuple[str, ...]:
-    if question.answer_type is AnswerType.BOOLEAN:
-        yes = labels.yes_for_turn if given.remembered else labels.yes
-        no = labels.no_for_turn if given.remembered else labels.no
-        return (yes if given.value is True else no,)
-    if given.value in ([], ""):
-        return (labels.none_chosen,)
-    return tuple(visible(text) for text in texts_of(question, given))
+    return tuple(visible(text) for text in texts_of(question, given, labels))
 
 
 def _by(person: Person | None, labels: Labels) -> str | None:

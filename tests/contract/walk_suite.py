@@ -17,6 +17,7 @@ from adapters.plain import visible
 from bot.answers import json_equal
 from bot.ask import Ask
 from bot.form import AnswerType, Form, Question
+from bot.labels import Labels
 from bot.view import View, texts_of, view_of
 from tests.naive_walk import NaiveWalk
 from tests.strategies import forms, texts, values
@@ -180,5 +181,5 @@ def said(view: View) -> list[str]:
             found += [option.label, option.description or ""]
     for line in view.lines:
         found.append(line.question.text)
-        found += texts_of(line.question, line.given) if line.given else []
+        found += texts_of(line.question, line.given, Labels()) if line.given else []
     return found

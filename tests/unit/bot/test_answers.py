@@ -11,6 +11,7 @@ import pytest
 import referencing
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from bot import schemas
 from bot.answers import Accepted, Unfit, check_answer, check_other, json_equal
@@ -291,3 +292,22 @@ def test_references_are_followed_into_arrays_and_those_in_notes_need_lead_nowher
 def test_a_number_that_json_does_not_have_is_no_answer(number: float) -> None:
     (problem,) = schemas.violations({"type": "number"}, number)
     assert problem.code == "wrong_type"
+
+
+def test_what_is_wrong_within_an_answer_names_its_place() -> None:
+    schema: JsonValue = {
+        "properties": {
+            "servers": {"type": "array", "items": {"properties": {"port": {"type": "integer"}}}},
+            "name": {"type": "string"},
+        },
+        "required": ["name", "zone"],
+    }
+    question = Question(id="q", text="?", answer_type=AnswerType.SCHEMA, json_schema=schema)
+    unfit = check_answer(question, {"servers": [{"port": "1"}, {"port": "1"}], "name": 2})
+    assert isinstance(unfit, Unfit)
+    assert {problem.pointer: problem.message for problem in unfit.problems} == {
+        "/servers/0/port": 'servers[0].port: "1" is not of type "integer".',
+        "/servers/1/port": 'servers[1].port: "1" is not of type "integer".',
+        "/name": 'name: 2 is not of type "string".',
+        "/zone": '"zone" is a required property.',
+    }

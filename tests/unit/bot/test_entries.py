@@ -32,10 +32,11 @@ def only(node: dict[str, Any], required: bool = True) -> tuple[Field, ...]:
 def entered(node: dict[str, Any], entry: Entry, required: bool = True) -> JsonValue:
     """What entering this yields: the value of "x", or the words of the only problem."""
     found = value_of(only(node, required), {"x": entry})
-    if isinstance(found, dict):
-        return found["x"]
-    assert [p.pointer for p in found] == ["/x"]
-    return found[0].message
+    if isinstance(found, tuple):
+        assert [p.pointer for p in found] == ["/x"]
+        return found[0].message
+    assert isinstance(found, dict)
+    return found["x"]
 
 
 @st.composite
@@ -103,11 +104,11 @@ def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
     )
     entries: dict[str, Entry] = {f.name: data.draw(any_entry) for f in found}
     made = value_of(found, entries)
-    if isinstance(made, dict):
-        jsonschema.Draft202012Validator(schema).validate(made)
-    else:
+    if isinstance(made, tuple):
         assert {p.pointer for p in made} <= {f.pointer for f in found}
         assert all(p.message.endswith(".") for p in made)
+    else:
+        jsonschema.Draft202012Validator(schema).validate(made)
 
 
 @pytest.mark.parametrize(
@@ -302,3 +303,30 @@ def test_json_that_was_typed_is_the_value(value: JsonValue) -> None:
 def test_a_field_of_a_format_that_was_left_empty_says_what_it_takes(form: str, words: str) -> None:
     told = entered({"type": "string", "format": form}, None)
     assert str(told).startswith(f"x is required: must be {words}")
+
+
+@pytest.mark.parametrize(
+    ("schema", "entry", "value"),
+    [
+        ({"type": "integer", "minimum": 1}, "3", 3),
+        ({"type": "string"}, "three", "three"),
+        ({"type": "boolean"}, False, False),
+        ({"enum": ["a", 2]}, [1], 2),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, [0, 1], ["a", "b"]),
+        ({"type": ["integer", "null"]}, None, None),
+    ],
+)
+def test_the_one_field_of_a_value_yields_the_value_itself(
+    schema: dict[str, Any], entry: Entry, value: JsonValue
+) -> None:
+    found = fields(schema)
+    assert value_of(found, {"": entry}) == value
+    assert entries_of(found, value) == {"": entry}
+
+
+def test_what_is_wrong_with_the_one_field_of_a_value_points_to_the_whole() -> None:
+    problems = value_of(fields({"type": "integer", "minimum": 1}), {"": "0"})
+    assert isinstance(problems, tuple)
+    assert [(p.pointer, p.message) for p in problems] == [
+        ("", "Answer must be a whole number, at least 1.")
+    ]

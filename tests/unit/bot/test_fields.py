@@ -63,8 +63,11 @@ def test_a_nullable_property_is_a_field_that_may_be_left_empty(node: JsonValue) 
     "schema",
     [
         True,
-        {"type": "string"},
-        {"type": "array", "items": {"enum": ["a"]}},
+        {},
+        {"type": "null"},
+        {"type": ["string", "integer"]},
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "integer", "not": {"const": 3}},
         {"type": "object"},
         {"type": "object", "properties": {}},
         {"type": "object", "properties": {"x": {}}},
@@ -196,3 +199,23 @@ def test_a_field_or_choice_with_blank_words_has_others(blank: str) -> None:
     assert fields[2].choices[1] == Choice(1, "1")
     assert fields[2].choices[0].title.startswith('"')
     assert fields[3].choices == (Choice("x", "x"),)
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "title"),
+    [
+        ({"type": "number", "title": "Price"}, Kind.NUMBER, "Price"),
+        ({"type": "integer", "minimum": 1}, Kind.INTEGER, "Answer"),
+        ({"type": "string", "format": "date"}, Kind.DATE, "Answer"),
+        ({"type": "boolean"}, Kind.BOOLEAN, "Answer"),
+        ({"enum": ["a", "b"]}, Kind.CHOICE, "Answer"),
+        ({"oneOf": [{"const": 1, "title": "one"}]}, Kind.CHOICE, "Answer"),
+        ({"type": "array", "items": {"enum": ["a"]}}, Kind.CHOICES, "Answer"),
+    ],
+)
+def test_a_schema_of_one_value_is_one_field(schema: JsonValue, kind: Kind, title: str) -> None:
+    found = fields_of(schema)
+    assert found is not None
+    (field,) = found
+    assert (field.kind, field.title, field.pointer) == (kind, title, "")
+    assert (field.is_whole, field.required) == (True, True)

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from bot.ask import Ask, Change, Reason, Status, acted, ended
 from bot.form import AnswerType, Option, Question
+from bot.labels import Labels
 from bot.presenting import ask_json, prompt_json
-from bot.view import Control, text_of, view_of
+from bot.view import Control, texts_of, view_of
 from bot.walker import Answer, Back, Edit, EndTurn, Given, Other, Source
 from tests.unit.bot.dialect_parts import after, asked
 
@@ -23,7 +25,7 @@ OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))
     [
         (AnswerType.BOOLEAN, True, False, "Yes"),
         (AnswerType.BOOLEAN, False, False, "No"),
-        (AnswerType.TEXT, "", False, ""),
+        (AnswerType.TEXT, "", False, "(none)"),
         (AnswerType.SELECT, "y", False, "Why"),
         (AnswerType.SELECT, "y", True, "y"),
         (AnswerType.MULTI_SELECT, ["x", "y"], False, "Ex\nWhy"),
@@ -38,7 +40,40 @@ def test_an_answer_is_told_in_the_words_people_chose_it_by(
     kind: AnswerType, value: Any, other: bool, text: str
 ) -> None:
     question = QUESTION.model_copy(update={"answer_type": kind, "options": OPTIONS})
-    assert text_of(question, Given(question_id="q", value=value, other=other)).startswith(text)
+    given = Given(question_id="q", value=value, other=other)
+    assert "\n".join(texts_of(question, given, Labels())) == text
+
+
+FORM = {
+    "properties": {
+        "replicas": {"type": "integer", "title": "How many replicas"},
+        "zone": {"oneOf": [{"const": "eu-1", "title": "Europe"}]},
+        "days": {"type": "array", "items": {"enum": ["Mon", "Tue"]}},
+        "spot": {"type": "boolean"},
+        "note": {"type": "string"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "lines"),
+    [
+        (
+            FORM,
+            {"replicas": 3, "zone": "eu-1", "days": ["Mon", "Tue"], "spot": False, "note": ""},
+            ["How many replicas: 3", "zone: Europe", "days: Mon, Tue", "spot: No", "note: (none)"],
+        ),
+        (FORM, {"zone": "mars", "more": [1]}, ['zone: "mars"', "more: [\n  1\n]"]),
+        (FORM, {}, ["(none)"]),
+        ({"type": "number"}, 2.5, ["2.5"]),
+        ({"oneOf": [{"const": 1, "title": "one"}]}, 1, ["one"]),
+    ],
+)
+def test_an_answer_to_a_form_is_told_by_the_titles_of_its_fields(
+    schema: JsonValue, value: Any, lines: list[str]
+) -> None:
+    question = QUESTION.model_copy(update={"answer_type": AnswerType.SCHEMA, "json_schema": schema})
+    assert texts_of(question, Given(question_id="q", value=value), Labels()) == lines
 
 
 def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:

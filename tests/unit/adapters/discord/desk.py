@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from adapters.discord.text import fit
 from bot.ask import Ask, Destination
+from bot.fields import fields_of
 from bot.form import AnswerType, Form, Question
 from bot.labels import Labels
 from bot.ports import Write
@@ -130,9 +131,11 @@ class DiscordDesk:
             case AnswerType.TEXT:
                 await self._writes(LABELS.answer, LABELS.other_label, str(value))
             case AnswerType.SCHEMA:
-                label = "n" if isinstance(value, dict) else LABELS.json_label
-                text = str(value["n"]) if isinstance(value, dict) else json.dumps(value)
-                await self._writes(LABELS.fill_in, label, text)
+                fields = fields_of(question.json_schema)
+                label = fields[0].title if fields else LABELS.json_label
+                text = json.dumps(value["n"] if isinstance(value, dict) else value)
+                blank = fields is not None and value is None
+                await self._writes(LABELS.fill_in, label, "" if blank else text)
 
     async def _chooses(self, question: Question, value: JsonValue) -> None:
         index = next(i for i, o in enumerate(question.options) if o.value == value)

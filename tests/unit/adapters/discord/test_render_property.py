@@ -148,5 +148,5 @@ def said(view: View) -> Iterator[str]:
     for line in view.lines:
         yield line.question.text
         if line.given is not None:
-            yield from texts_of(line.question, line.given)
+            yield from texts_of(line.question, line.given, Labels())
     yield view.reply or ""

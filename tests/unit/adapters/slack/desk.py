@@ -16,7 +16,7 @@ from tests.fakes.slack.sight import Control, Sight
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.asks import ask_of
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
+from tests.unit.adapters.slack.rig import CHANNEL, Rig
 
 _OFFERS = {
     "back": "back",
@@ -145,10 +145,10 @@ class SlackDesk:
         await self._press(verb)
         view = await self._rig.ada.sees_modal()
         [entry] = [c for c in self._rig.ada.sees(view).controls if c.kind != "button"]
-        native = isinstance(value, dict) and entry.label != LABELS.json_label
-        text = str(value["n"]) if isinstance(value, dict) and native else value
-        if verb is Verb.FILL and not native:
-            text = json.dumps(value)
+        text = value
+        if verb is Verb.FILL:
+            whole = value["n"] if isinstance(value, dict) and entry.label == "n" else value
+            text = "" if value is None and entry.label == "Answer" else json.dumps(whole)
         ack = await self._rig.ada.submit({entry.label: text})
         assert ack.ok
         assert self._rig.ada.modal is None, (ack, text)

@@ -84,7 +84,7 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
             if fields is None:
                 return sent(page, json=as_json(value))
             entries = entries_of(fields, value)
-            return sent(page, **{f"f{i}": str(entries[f.name]) for i, f in enumerate(fields)})
+            return sent(page, **{f"f{i}": str(entries[f.name] or "") for i, f in enumerate(fields)})
 
 
 @given(strategies.forms(), st.data())
