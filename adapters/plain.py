@@ -61,6 +61,12 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def unseen(text: str) -> str | None:
+    """``text`` as `visible` shows it, where an input would show it otherwise; None where it shows all of it."""
+    shown = visible(text)
+    return shown if shown != text.replace("\r\n", "\n") else None
+
+
 def as_json(value: object) -> str:
     """A JSON value to be read or edited by people: what cannot be seen is escaped, so the value is the same."""
     text = json.dumps(value, ensure_ascii=False, indent=2)

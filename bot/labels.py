@@ -90,6 +90,12 @@ class Labels(BaseModel):
     open_until: str = "Open until {time}"
     answer_schema: str = "What the answer has to look like"
     keys_hint: str = "Number keys choose, Ctrl+Enter answers."
+    context: str = "Context"
+    question: str = "Question"
+    more_below: str = "More below"
+    unseen: str = (
+        "This holds characters that cannot be seen or that change the order of text. Spelled out:"
+    )
     mend: str = "Please mend this:"
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
     show_now: str = "Show how it stands"

@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from adapters.plain import one_line, visible
+from adapters.plain import one_line, unseen, visible
 from adapters.web import limits
 from bot.entries import Entry, entries_of
 from bot.fields import Field, Kind
@@ -53,6 +53,8 @@ class Input:
     widget: Widget
     bounds: str | None = None
     value: str = ""
+    unseen: str | None = None
+    """The value spelled out, where it has characters that cannot be seen."""
     type: str = "text"
     mode: str | None = None
     """Which keyboard a phone shows."""
@@ -93,6 +95,7 @@ def _input(name: str, field: Field, entry: Entry, labels: Labels) -> Input:
         widget=_widget(field, text, len(choices)),
         bounds=_bounds(field),
         value=text,
+        unseen=unseen(text),
         type=_TYPES.get(field.kind, "text"),
         mode=_MODES.get(field.kind),
         example=_EXAMPLES.get(field.kind),

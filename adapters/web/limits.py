@@ -20,5 +20,7 @@ ONE_LINE: Final = 200
 """Characters up to which a field that bounds its length is one line."""
 KEYED: Final = 9
 """Options that have a number key."""
+SO_FAR: Final = 400
+"""Characters of questions and answers up to which they stand open above the next question."""
 PING_SECONDS: Final = 15.0
 """Between two signs of life on an event stream: under the 30 s after which common proxies hang up."""

@@ -13,7 +13,7 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from adapters import words
-from adapters.plain import one_line, visible
+from adapters.plain import as_json, one_line, unseen, visible
 from adapters.texts import shorten
 from adapters.web import inputs, limits, parse
 from adapters.web.inputs import Choice, Input
@@ -23,7 +23,7 @@ from bot.errors import Problem
 from bot.fields import fields_of
 from bot.form import AnswerType, Question
 from bot.labels import Labels
-from bot.view import Line, Prompt, View, as_json, texts_of, view_of
+from bot.view import Line, Prompt, View, texts_of, view_of
 from bot.walker import Given, Person
 
 
@@ -82,6 +82,8 @@ class PromptPart:
     json: str | None = None
     """What stands in the JSON editor; None where there is none."""
     schema: str | None = None
+    unseen: str | None = None
+    """What stands in the one input, spelled out, where that has characters that cannot be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class AskPage:
     prompt: PromptPart | None
     review: bool
     rows: tuple[Row, ...]
+    folded: bool
+    """Whether "so far" is too long to stand above the question."""
     controls: frozenset[str]
     needs_words: bool
     reply: str
@@ -164,6 +168,7 @@ def ask_page(
     prompt = view.prompt
     outcome = view.outcome
     errors = tuple(_error(problem, prompt, post) for problem in problems)
+    rows = tuple(_row(ask, line, labels) for line in view.lines)
     return AskPage(
         ask_id=view.ask_id,
         revision=view.revision,
@@ -174,7 +179,8 @@ def ask_page(
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=_prompt_part(prompt, labels, post) if prompt else None,
         review=view.is_review,
-        rows=tuple(_row(ask, line, labels) for line in view.lines),
+        rows=rows,
+        folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows) > limits.SO_FAR,
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
         reply=post.one("reply") if post else "",
@@ -229,7 +235,8 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
             return _with_choices(part, prompt, again)
         case AnswerType.TEXT:
             start = prompt.prefill if isinstance(prompt.prefill, str) else ""
-            return replace(part, written=again.one("text") if again else start)
+            text = again.one("text") if again else start
+            return replace(part, written=text, unseen=unseen(text))
         case AnswerType.SCHEMA:
             return _with_schema(part, prompt, again, labels)
         case _:
@@ -279,6 +286,7 @@ def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> Promp
         filtered=len(question.options) >= limits.FILTER_FROM,
         other=other if question.other else None,
         other_chosen=other_chosen,
+        unseen=unseen(other),
     )
 
 
@@ -293,11 +301,8 @@ def _with_schema(
     fields = fields_of(schema)
     if fields is None:
         start = "" if prompt.prefill is None else as_json(prompt.prefill)
-        return replace(
-            part,
-            json=again.one("json") if again else start,
-            schema=visible(as_json(schema)),
-        )
+        text = again.one("json") if again else start
+        return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
     entered = parse.entries(again, fields) if again else None
     return replace(part, inputs=inputs.inputs_of(fields, prompt.prefill, entered, labels))
 

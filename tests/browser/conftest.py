@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from tests.browser.site import Site, site
 
@@ -41,6 +41,11 @@ async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
     """A site where no agent has a token."""
     async with site(tmp_path) as running:
         yield running
+
+
+async def settled(page: Page) -> None:
+    """Returns once keys and clicks count on what is shown."""
+    await expect(page.locator("main form")).to_have_css("pointer-events", "auto")
 
 
 @asynccontextmanager

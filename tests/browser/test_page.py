@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, expect
 
 from bot.ask import Ask, Status
 from bot.walker import Answer, EndTurn
-from tests.browser.conftest import tab
+from tests.browser.conftest import settled, tab
 from tests.browser.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -99,13 +99,17 @@ async def test_the_form_is_walked_by_keyboard_alone(browser: Browser, web_site: 
     ask = await web_site.migration()
     async with tab(browser) as page:
         await open_(page, web_site, ask)
+        await settled(page)
+        await page.keyboard.press("1")
         await expect(page.get_by_role("button", name="Yes", exact=True)).to_be_focused()
         await page.keyboard.press("Enter")
         await expect(page.get_by_label("staging")).to_be_focused()
+        await settled(page)
         await page.keyboard.press("2")
         await expect(page.get_by_label("production")).to_be_checked()
         await page.keyboard.press("Control+Enter")
         await expect(page.locator("#text")).to_be_focused()
+        await settled(page)
         await page.keyboard.type("go 1")
         await page.keyboard.press("Control+Enter")
         await expect(page.locator("h1")).to_contain_text("Answered")
@@ -231,6 +235,7 @@ async def test_mistakes_take_the_focus_and_lead_to_their_fields(
     async with tab(browser) as page:
         await open_(page, web_site, ask)
         await page.get_by_label("How many").fill("many")
+        await settled(page)
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("alert")).to_be_focused()
         await page.get_by_role("link", name="Your name is required.").click()

@@ -1,9 +1,13 @@
 // What the page can do beyond plain forms: it follows its ask, never losing what is being entered,
-// and takes keys. Without this file every control works all the same.
+// takes keys, and lets nobody decide by accident. Without this file every control works all the same.
+// It is loaded before the page's content: a key that is pressed while that appears is already seen here.
 "use strict";
 
 (() => {
-  const live = document.getElementById("live");
+  const SETTLING = 500; // ms
+  let settling = true; // whether what can be pressed has only just changed
+  let timer = 0;
+  let byPointer = false; // whether the last click came from a pointer, and not from a key
   let source = null;
   let sending = false;
   let shownAt = 0; // when the page was last fetched: a busy inbox is fetched once a second at the most
@@ -20,6 +24,73 @@
       if (e.matches("textarea, input")) return e.value !== e.defaultValue;
       return e.matches("select") && Array.from(e.options).some((o) => o.selected !== o.defaultSelected && o.value !== "");
     });
+  }
+
+  // --- nobody decides by accident ----------------------------------------------------------------
+
+  // page.css keeps the pointer off as long.
+  function settle() {
+    settling = true;
+    document.getElementById("main").classList.add("settling");
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      settling = false;
+      document.getElementById("main").classList.remove("settling");
+    }, SETTLING);
+  }
+
+  // Whether a key can choose or answer something where it is pressed.
+  function decides(event) {
+    if (event.key === "Enter") return event.ctrlKey || event.metaKey || !event.target.matches("textarea");
+    return !inText(event.target) && (event.key === " " || /^([1-9]|Arrow.*)$/.test(event.key));
+  }
+
+  // A key or a click that was meant for what stood here before, or a key that is still held down.
+  function tooSoon(event) {
+    const now = form();
+    if (!now || (event.type === "click" && !now.contains(event.target))) return;
+    if (event.type === "keydown" && !decides(event)) return;
+    const held = event.repeat && !inText(event.target) && (event.key === "Enter" || event.key === " ");
+    if (!held && !settling) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  for (const type of ["click", "keydown", "submit"]) addEventListener(type, tooSoon, true);
+
+  // --- what is cut says so -----------------------------------------------------------------------
+
+  // Boxes that are too tall scroll, by keyboard too, and say so below. Without this file they are not cut.
+  function cut(within) {
+    const boxes = Array.from(within.querySelectorAll(".long:not(.cut)")).filter((box) => box.checkVisibility());
+    for (const box of boxes) box.classList.add("cut");
+    const tall = boxes.filter((box) => box.scrollHeight - box.clientHeight > box.clientHeight / 4);
+    for (const box of boxes) if (!tall.includes(box)) box.classList.remove("cut");
+    for (const box of tall) sign(box);
+  }
+
+  function sign(box) {
+    const main = document.getElementById("main");
+    const made = document.createElement("p");
+    const below = document.createElement("span");
+    const full = document.createElement("button");
+    made.className = "more";
+    below.textContent = `${main.dataset.below} ↓`;
+    full.type = "button";
+    full.className = "small";
+    full.textContent = main.dataset.full;
+    made.append(below, full);
+    const look = () => below.classList.toggle("none", box.scrollTop + box.clientHeight >= box.scrollHeight - 2);
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", box.dataset.name);
+    box.addEventListener("scroll", look);
+    full.addEventListener("click", () => {
+      box.classList.remove("cut", "long");
+      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+      made.remove();
+    });
+    box.after(made);
   }
 
   // --- following the ask -------------------------------------------------------------------------
@@ -66,7 +137,7 @@
     const show = document.createElement("a");
     show.href = location.href;
     show.textContent = document.body.dataset.show;
-    live.replaceChildren(words, show);
+    document.getElementById("live").replaceChildren(words, show);
   }
 
   async function refresh() {
@@ -89,7 +160,7 @@
       if (html.body.dataset[name] === undefined) delete document.body.dataset[name];
       else document.body.dataset[name] = html.body.dataset[name];
     }
-    live.replaceChildren();
+    document.getElementById("live").replaceChildren();
     prepare();
     const same = link && Array.from(main.querySelectorAll("a")).find((a) => a.getAttribute("href") === link);
     if (same) same.focus({ preventScroll: true });
@@ -111,6 +182,8 @@
   // --- what the controls do ----------------------------------------------------------------------
 
   function prepare() {
+    settle();
+    cut(document.getElementById("main"));
     const filter = document.querySelector(".filter");
     if (filter) {
       filter.hidden = false;
@@ -135,10 +208,12 @@
   document.addEventListener("click", (event) => {
     const target = event.target instanceof Element ? event.target : null;
     if (!target) return;
+    byPointer = event.detail > 0;
     const dialog = document.getElementById("confirm");
     if (dialog && target.closest("button[value=end_turn]")) {
       event.preventDefault();
       dialog.showModal();
+      settle();
     } else if (dialog && target.closest("button.close")) {
       dialog.close();
     }
@@ -172,6 +247,7 @@
     if (!event.persisted) return;
     stop();
     sending = false;
+    settle();
     for (const button of document.querySelectorAll("main button")) button.disabled = false;
     follow();
   });
@@ -179,9 +255,10 @@
   addEventListener("pagehide", stop);
 
   document.addEventListener("toggle", (event) => {
-    if (event.target instanceof HTMLDetailsElement && event.target.matches(".reply") && event.target.open) {
-      document.getElementById("reply").focus();
-    }
+    if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
+    cut(event.target);
+    // A scrolled page would move other controls under the pointer.
+    if (event.target.matches(".reply")) document.getElementById("reply").focus({ preventScroll: byPointer });
   }, true);
 
   document.addEventListener("keydown", (event) => {
@@ -189,7 +266,8 @@
     if (!now || event.isComposing) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       const inReply = document.activeElement && document.activeElement.id === "reply";
-      const button = now.querySelector(inReply ? "button[value=reply]" : ".answers button.primary");
+      const answering = document.querySelector(".yesno button:focus") || now.querySelector(".answers:not(.yesno) button.primary");
+      const button = inReply ? now.querySelector("button[value=reply]") : answering;
       if (button) {
         event.preventDefault();
         now.requestSubmit(button);
@@ -213,6 +291,8 @@
 
   document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
 
-  prepare();
-  follow();
+  document.addEventListener("DOMContentLoaded", () => {
+    prepare();
+    follow();
+  });
 })();

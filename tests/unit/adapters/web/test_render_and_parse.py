@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -261,3 +262,43 @@ def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_token() -> 
     assert is_own_page("http://a:1", None, frozenset({"a:1"}))
     assert not is_own_page("http://b:1", None, frozenset({"a:1"}))
     assert not is_own_page("http://a:1", "cross-site", frozenset({"a:1"}))
+
+
+UNSEEN = "safe\u202egnp.exe"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question(id="q", text="?", answer_type=AnswerType.TEXT, default=UNSEEN, has_default=True),
+        Question(
+            id="q",
+            text="?",
+            answer_type=AnswerType.SCHEMA,
+            json_schema={"type": "object", "properties": {"a": {"type": "string"}}},
+            default={"a": UNSEEN},
+            has_default=True,
+        ),
+    ],
+    ids=["text", "schema"],
+)
+def test_what_cannot_be_seen_in_an_input_is_spelled_out_beside_it_and_kept(
+    question: Question,
+) -> None:
+    page = shown(ask_of(Form(questions=(question,))))
+    assert "safe⟨U+202E⟩gnp.exe" in page.text
+    assert UNSEEN in dict(page.fields).values()
+
+
+def test_a_json_editor_holds_the_same_value_with_what_cannot_be_seen_escaped() -> None:
+    question = Question(
+        id="q",
+        text="?",
+        answer_type=AnswerType.SCHEMA,
+        json_schema={"type": "array"},
+        default=[UNSEEN],
+        has_default=True,
+    )
+    page = shown(ask_of(Form(questions=(question,))))
+    assert "\u202e" not in dict(page.fields)["json"]
+    assert json.loads(dict(page.fields)["json"]) == [UNSEEN]

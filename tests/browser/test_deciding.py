@@ -1,0 +1,298 @@
+"""Nobody decides by accident: what has the focus, what counts right after a change, what moves, what is cut."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from bot.ask import Ask
+from bot.walker import Answer
+from tests.browser.conftest import settled, tab
+from tests.browser.site import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+BACK_UP = {"id": "a", "text": "Back up first?", "answer_type": "boolean"}
+DROP = {"id": "b", "text": "Drop the table?", "answer_type": "boolean"}
+LONG = "\n".join(f"line {n}" for n in range(200))
+FOCUS = "document.activeElement.tagName"
+NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 640}}
+
+
+async def open_(page: Page, site: Site, ask: Ask) -> None:
+    await page.goto(f"{site.url}/asks/{ask.id}")
+
+
+async def answers(site: Site, ask: Ask) -> list[object]:
+    return [given.value for given in (await site.stored(ask)).walk.answers]
+
+
+@asynccontextmanager
+async def still(browser: Browser, site: Site, ask: Ask) -> AsyncIterator[Page]:
+    """A page whose clock stands still until it is told to go on."""
+    async with tab(browser) as page:
+        await page.clock.install(time=1_000)
+        await page.clock.pause_at(2_000)
+        await open_(page, site, ask)
+        yield page
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+@pytest.mark.parametrize("more", [{}, {"default": True}, {"default": False}], ids=str)
+async def test_nothing_is_focused_or_chosen_on_a_yes_or_no(
+    browser: Browser, web_site: Site, more: dict[str, Any], script: bool
+) -> None:
+    ask = await web_site.ask({**DROP, **more}, BACK_UP)
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        assert await page.evaluate(FOCUS) == "BODY"
+        for keys in ("Enter", "Control+Enter", "Space", "y"):
+            await page.keyboard.press(keys)
+        await expect(page.locator("h1")).to_have_text("Drop the table?")
+    assert await answers(web_site, ask) == []
+
+
+async def test_a_number_key_and_enter_answer_a_yes_or_no(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask(BACK_UP, DROP)
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        await page.keyboard.press("2")
+        await expect(page.get_by_role("button", name="No", exact=True)).to_be_focused()
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("h1")).to_have_text("Drop the table?")
+    assert await answers(web_site, ask) == [False]
+
+
+async def test_keys_count_half_a_second_after_a_page_was_opened(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(BACK_UP)
+    async with still(browser, web_site, ask) as page:
+        yes = page.get_by_role("button", name="Yes", exact=True)
+        await page.clock.run_for(499)
+        await page.keyboard.press("1")
+        assert await page.evaluate(FOCUS) == "BODY"
+        await yes.focus()
+        await page.keyboard.press("Enter")
+        await yes.dispatch_event("click")
+        await expect(page.locator("h1")).to_have_text("Back up first?")
+        await page.clock.run_for(1)
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    assert await answers(web_site, ask) == [True]
+
+
+async def test_a_second_press_of_enter_does_not_answer_the_next_question(
+    browser: Browser, web_site: Site
+) -> None:
+    choice = {"id": "c", "text": "Which?", "answer_type": "select", "options": ["x", "y"]}
+    ask = await web_site.ask(choice, {**choice, "id": "d", "text": "And?", "default": "y"})
+    async with still(browser, web_site, ask) as page:
+        await page.clock.run_for(500)
+        await page.keyboard.press("1")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text("And?")
+        for keys in ("Enter", "Control+Enter", "ArrowUp", "1"):
+            await page.keyboard.press(keys)
+        await expect(page.get_by_role("radio", name="y recommended")).to_be_checked()
+        await expect(page.locator("h1")).to_have_text("And?")
+    assert await answers(web_site, ask) == ["x"]
+
+
+async def test_a_key_that_is_held_down_answers_nothing(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask(BACK_UP, DROP)
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        await page.get_by_role("button", name="Yes", exact=True).focus()
+        held = "new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true, cancelable: true})"
+        assert await page.evaluate(f"document.activeElement.dispatchEvent({held})") is False
+
+
+async def test_keys_and_clicks_do_not_count_right_after_somebody_else_answered(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(BACK_UP, DROP)
+    async with still(browser, web_site, ask) as page:
+        await page.clock.run_for(2_000)
+        await page.get_by_role("button", name="Yes", exact=True).focus()
+        async with page.expect_response("**/asks/*"):
+            await web_site.act(ask, Answer(value=False))
+            await page.clock.run_for(1)
+        await expect(page.locator("h1")).to_have_text("Drop the table?")
+        assert await page.evaluate(FOCUS) == "BODY"
+        await page.get_by_role("button", name="Yes", exact=True).dispatch_event("click")
+        await page.keyboard.press("1")
+        assert await page.evaluate(FOCUS) == "BODY"
+    assert await answers(web_site, ask) == [False]
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+async def test_the_pointer_reaches_nothing_for_half_a_second(
+    browser: Browser, web_site: Site, script: bool
+) -> None:
+    ask = await web_site.ask(BACK_UP, DROP)
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_(page, web_site, ask)
+        moving = (
+            "document.querySelector('main form').getAnimations().map(a => "
+            "[a.effect.getTiming().duration, a.effect.getKeyframes().map(k => k.pointerEvents)])"
+        )
+        assert await page.evaluate(moving) in ([[500, ["none", "none"]]], [])
+        await settled(page)
+        assert await page.evaluate(moving) == []
+
+
+async def test_the_dialog_that_ends_the_turn_waits_too(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask(BACK_UP)
+    async with still(browser, web_site, ask) as page:
+        await page.clock.run_for(2_000)
+        await page.get_by_role("button", name="End Turn").click()
+        dialog = page.get_by_role("dialog", name="End the turn?")
+        await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+        await dialog.get_by_role("button", name="End Turn").dispatch_event("click")
+        await expect(dialog).to_be_visible()
+        await page.clock.run_for(500)
+        await dialog.get_by_role("button", name="End Turn").click()
+        await expect(page.locator("h1")).to_contain_text("Turn ended")
+
+
+# --- what moves ------------------------------------------------------------------------------------
+
+
+async def places(page: Page) -> list[object]:
+    """Where every button is on the screen."""
+    return [
+        (await button.text_content(), await button.bounding_box())
+        for button in await page.locator("main :is(button, summary):visible").all()
+    ]
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+@pytest.mark.parametrize("look", [{}, NARROW, {"viewport": {"width": 700, "height": 330}}], ids=str)
+async def test_opening_reply_moves_no_control(
+    browser: Browser, web_site: Site, look: dict[str, Any], script: bool
+) -> None:
+    ask = await web_site.act(await web_site.ask(BACK_UP, DROP), Answer(value=True))
+    async with tab(browser, java_script_enabled=script, **look) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        reply = page.locator("summary", has_text="Reply")
+        await reply.scroll_into_view_if_needed()
+        before = await places(page)
+        await reply.click()
+        await expect(page.locator("#reply")).to_be_visible()
+        after = await places(page)
+        assert [one for one in before if one not in after] == []
+
+
+async def test_reply_opened_by_key_is_scrolled_to(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask(BACK_UP)
+    async with tab(browser, viewport={"width": 500, "height": 330}) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        await page.locator("summary", has_text="Reply").press("Enter")
+        await expect(page.locator("#reply")).to_be_focused()
+        await expect(page.locator("#reply")).to_be_in_viewport()
+
+
+# --- what is cut -----------------------------------------------------------------------------------
+
+
+async def cut(box: Locator) -> bool:
+    """Whether a box shows less than it holds."""
+    return bool(await box.evaluate("box => box.scrollHeight > box.clientHeight + 1"))
+
+
+async def test_a_long_context_says_that_it_is_cut_and_scrolls_by_keyboard(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask({**DROP, "context": LONG})
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        box = page.get_by_role("region", name="Context")
+        assert await cut(box)
+        sign = page.get_by_text("More below")
+        await expect(sign).to_be_visible()
+        await expect(sign).to_be_in_viewport()
+        for _ in range(3):  # past the two links at the top
+            await page.keyboard.press("Tab")
+        await expect(box).to_be_focused()
+        await page.keyboard.press("End")
+        await expect(page.get_by_text("line 199")).to_be_in_viewport()
+        await expect(sign).to_be_hidden()
+        await page.keyboard.press("Home")
+        await expect(sign).to_be_visible()
+        await page.get_by_role("button", name="Show in full").click()
+        assert not await cut(page.locator("#context"))
+        await expect(sign).to_have_count(0)
+    assert await answers(web_site, ask) == []
+
+
+async def test_without_a_script_nothing_is_cut(browser: Browser, web_site: Site) -> None:
+    ask = await web_site.ask({**DROP, "context": LONG})
+    async with tab(browser, java_script_enabled=False) as page:
+        await open_(page, web_site, ask)
+        assert not await cut(page.locator("#context"))
+
+
+async def test_a_context_that_fits_is_no_stop_for_the_tab_key(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask({**DROP, "context": "one\ntwo"})
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await settled(page)
+        for _ in range(3):  # past the two links at the top
+            await page.keyboard.press("Tab")
+        await expect(page.get_by_role("button", name="Yes", exact=True)).to_be_focused()
+        await expect(page.get_by_text("More below")).to_have_count(0)
+
+
+async def test_long_answers_and_previews_say_that_they_are_cut_too(
+    browser: Browser, web_site: Site
+) -> None:
+    text = {"id": "t", "text": LONG, "answer_type": "text"}
+    ask = await web_site.act(await web_site.ask(text, DROP), Answer(value=LONG))
+    options = [
+        {"label": "x", "description": "d", "preview": LONG},
+        {"label": "y", "description": "d"},
+    ]
+    question = {"question": "Which?", "header": "W", "options": options}
+    other = await web_site.ask(name="AskUserQuestion", arguments={"questions": [question]})
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        await page.locator("summary", has_text="So far").click()
+        await expect(page.get_by_text("More below")).to_have_count(2)
+        await open_(page, web_site, other)
+        await expect(page.get_by_text("More below")).to_have_count(0)
+        await page.locator("summary", has_text="Preview").click()
+        await expect(page.get_by_text("More below")).to_have_count(1)
+
+
+async def test_the_context_stands_above_the_question_and_the_answers_right_below_it(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(BACK_UP, {**DROP, "context": "It is large."})
+    ask = await web_site.act(ask, Answer(value=True))
+    async with tab(browser) as page:
+        await open_(page, web_site, ask)
+        text = await page.locator("main").inner_text()
+        order = [
+            "Assistant asks",
+            "So far",
+            "Back up first?",
+            "It is large.",
+            "Drop the table?",
+            "Yes\n",
+            "Back\n",
+        ]
+        found = [text.rindex(words) for words in order]
+        assert found == sorted(found)
