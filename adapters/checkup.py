@@ -12,8 +12,10 @@ class Finding:
     what: str
     wrong: str | None = None
     mend: str = ""
+    warning: bool = False
+    """Whether ``wrong`` is a risk to know of, and nothing is broken."""
 
     @property
     def well(self) -> bool:
-        """Whether nothing is wrong with it."""
-        return self.wrong is None
+        """Whether nothing is broken."""
+        return self.wrong is None or self.warning

@@ -126,7 +126,10 @@ class Route(_Strict):
     """``[routes.<name>]``: a named destination with its own rules."""
 
     to: str | To
-    responders: _Responders | None = None
+    responders: Annotated[tuple[_Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
+    """Who may act there; a call may name fewer of them, and nobody else."""
+    responders_from_call: bool = True
+    """Whether a call may say who may act."""
     remind_after: tuple[_Seconds, ...] = ()
     expires_in: _Seconds | None = None
     on_expiry: Literal["cancel", "defaults"] = "cancel"
@@ -224,14 +227,12 @@ def plan(
     if isinstance(destination, str):
         known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
         return (_unknown(f"{destination} Configured routes: {known}."),)
-    responders = (
-        submission.responders
-        if submission.responders is not None
-        else (route.responders if route else None)
-    )
+    responders = _responders(submission.responders, route)
+    if isinstance(responders, Problem):
+        return (responders,)
     return Plan(
         destination=destination,
-        responders=_listed(responders),
+        responders=responders,
         remind_after=_sorted(submission.remind_after, route.remind_after if route else ()),
         expires_in=submission.expires_in or (route.expires_in if route else None),
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
@@ -267,6 +268,38 @@ def _no_surface(name: str, surfaces: frozenset[str]) -> str:
 
 def _unknown(message: str) -> Problem:
     return Problem(pointer="/to", code="unknown_route", message=message)
+
+
+def _responders(
+    named: tuple[str, ...] | Literal["anyone"] | None, route: Route | None
+) -> tuple[str, ...] | Problem | None:
+    """Who may act, by the call and its route: who may decide is the operator's to say, not the model's.
+
+    A route's list is a ceiling. Names are compared as they are written: whether somebody is in a group on the list is
+    not known here, so a call that names them is refused.
+    """
+    ceiling = _listed(route.responders) if route else None
+    given = _listed(named)
+    if named is None:
+        return ceiling
+    if route is not None and not route.responders_from_call:
+        return _forbidden("Who may answer is set by this route. Leave responders out.")
+    if given is None:
+        code = "responders_forbidden" if ceiling else "empty"
+        message = "responders names nobody. Name at least one, or leave it out."
+        return Problem(pointer="/responders", code=code, message=message)
+    if ceiling is None or ANYONE in ceiling:
+        return given
+    allowed = ", ".join(f'"{one}"' for one in ceiling)
+    rest = f"The route allows {allowed}: name some of these, or leave responders out."
+    if named == ANYONE:
+        return _forbidden(f'"anyone" is more than this route allows. {rest}')
+    beyond = ", ".join(f'"{one[:100]}"' for one in given if one not in ceiling)
+    return _forbidden(f"{beyond} may not answer here. {rest}") if beyond else given
+
+
+def _forbidden(message: str) -> Problem:
+    return Problem(pointer="/responders", code="responders_forbidden", message=message)
 
 
 def _listed(responders: tuple[str, ...] | Literal["anyone"] | None) -> tuple[str, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +14,7 @@ import typer
 from adapters.checkup import Finding
 from adapters.discord import doctor as discord_doctor
 from adapters.slack import doctor as slack_doctor
+from bot.ask import ANYONE
 from bot.cli.output import EXIT_FAILED, say, warn
 from bot.config import SURFACES, Settings
 from bot.config_file import load
@@ -49,10 +50,12 @@ async def _look(settings: Settings, *, fix: bool) -> bool:
             well = well and finding.well
             if finding.wrong is None:
                 say(f"✓ {finding.what}")
-            else:
-                warn(f"✗ {finding.what}: {finding.wrong}")
-                if finding.mend:
-                    say(f"  {finding.mend}")
+                continue
+            (say if finding.well else warn)(
+                f"{'!' if finding.well else '✗'} {finding.what}: {finding.wrong}"
+            )
+            if finding.mend:
+                say(f"  {finding.mend}")
     return well
 
 
@@ -65,6 +68,8 @@ async def findings(
         yield Finding("configuration")
     except ConfigError as error:
         yield Finding("configuration", str(error))
+    for finding in _ceilings(settings):
+        yield finding
     yield await _database(settings)
     setup = slack_setup(settings)
     if setup is not None:
@@ -74,6 +79,27 @@ async def findings(
     if other is not None:
         async for finding in discord_doctor.findings(other, http):
             yield finding
+
+
+def _ceilings(settings: Settings) -> Iterator[Finding]:
+    """Routes whose list of responders some agent can get around, because it may name the place itself."""
+    free = [
+        f"agents.{name}"
+        for name, agent in settings.agents.items()
+        if agent.role == "agent" and not agent.routes
+    ]
+    if settings.agents and not free:
+        return
+    if free:
+        who = f"{', '.join(free)} may name any place"
+        mend = f"Say which routes they may use: {', '.join(f'{name}.routes' for name in free)}."
+    else:
+        who = "any program on this machine may name any place, because no agent has a token"
+        mend = "Give each agent a token (`answerback token create NAME`) and say which routes it may use."
+    for name, route in settings.routes.items():
+        if route.responders not in {None, ANYONE}:
+            wrong = f"{who}, and so ask people outside this list"
+            yield Finding(f"routes.{name}.responders", wrong, mend, warning=True)
 
 
 async def _database(settings: Settings) -> Finding:

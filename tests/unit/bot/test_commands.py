@@ -212,6 +212,28 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     assert "Check storage.url, the folder's rights and the disk." in err
 
 
+@pytest.mark.parametrize(
+    ("agents", "told"),
+    [
+        ("", "any program on this machine may name any place"),
+        ("[agents.free]\n{hash}", "agents.free may name any place"),
+        ('[agents.ci]\n{hash}\nroutes = ["ops"]', None),
+        ('[agents.desk]\n{hash}\nrole = "surface"', None),
+    ],
+)
+def test_the_doctor_warns_of_an_agent_that_can_get_around_a_routes_responders(
+    folder: Path, agents: str, told: str | None
+) -> None:
+    routes = '[routes.ops]\nto = "web"\nresponders = ["U1"]\n[routes.all]\nto = "web"\nresponders = "anyone"\n'
+    hashed = f'token_hash = "sha256:{"0" * 64}"'
+    (folder / "answerback.toml").write_text(routes + agents.format(hash=hashed))
+    code, _, err = run("doctor")
+    assert code == 0
+    assert ("! routes.ops.responders" in err) == (told is not None)
+    assert (told or "✓ configuration") in err
+    assert "routes.all" not in err
+
+
 def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
     async def make() -> None:
         store = SqliteStore(folder / "answerback.db")

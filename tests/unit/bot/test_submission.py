@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from bot.ask import Destination
 from bot.errors import ConfigError, InvalidCallError
@@ -93,10 +94,80 @@ def test_the_call_overrides_its_route_and_the_route_the_defaults() -> None:
         "defaults",
     )
     by_call = planned(
-        routes, to="ops", responders="anyone", remind_after=[], expires_in=5, on_expiry="cancel"
+        routes, to="ops", responders=["U1"], remind_after=[], expires_in=5, on_expiry="cancel"
     )
-    assert (by_call.responders, by_call.remind_after, by_call.expires_in) == (("anyone",), (), 5)
+    assert (by_call.responders, by_call.remind_after, by_call.expires_in) == (("U1",), (), 5)
     assert by_call.on_expiry == "cancel"
+
+
+LISTED = Route(to="chat:C1", responders=("U1", "U2", "@G1"))
+OPEN = Route(to="chat:C1", responders="anyone")
+UNLISTED = Route(to="chat:C1")
+FIXED = Route(to="chat:C1", responders=("U1", "U2"), responders_from_call=False)
+SURFACES_OWN = Route(to="chat:C1", responders_from_call=False)
+
+
+@pytest.mark.parametrize(
+    ("route", "named", "expected"),
+    [
+        (LISTED, None, ("U1", "U2", "@G1")),
+        (LISTED, ["U2"], ("U2",)),
+        (LISTED, ["@G1", "U1"], ("@G1", "U1")),
+        (LISTED, "anyone", "responders_forbidden"),
+        (LISTED, ["anyone"], "responders_forbidden"),
+        (LISTED, [], "responders_forbidden"),
+        (LISTED, ["U1", "U3"], "responders_forbidden"),
+        (LISTED, ["@U1"], "responders_forbidden"),
+        (LISTED, ["G1"], "responders_forbidden"),
+        (LISTED, ["u1"], "responders_forbidden"),
+        (LISTED, ["U1 "], "responders_forbidden"),
+        (LISTED, ["chat:U1"], "responders_forbidden"),
+        (LISTED, ["<@U1>"], "responders_forbidden"),
+        (OPEN, None, ("anyone",)),
+        (OPEN, "anyone", ("anyone",)),
+        (OPEN, ["U9"], ("U9",)),
+        (OPEN, [], "responders_forbidden"),
+        (UNLISTED, None, None),
+        (UNLISTED, ["U9"], ("U9",)),
+        (UNLISTED, "anyone", ("anyone",)),
+        (UNLISTED, [], "empty"),
+        (FIXED, None, ("U1", "U2")),
+        (FIXED, ["U1"], "responders_forbidden"),
+        (SURFACES_OWN, None, None),
+        (SURFACES_OWN, ["U9"], "responders_forbidden"),
+        (SURFACES_OWN, [], "responders_forbidden"),
+    ],
+)
+@pytest.mark.parametrize("by_default", [True, False])
+def test_a_call_may_narrow_its_routes_responders_and_never_widen_them(
+    route: Route, named: Any, expected: Any, by_default: bool
+) -> None:
+    routes = Routes("ops" if by_default else "web", {"ops": route})
+    body = {**CALL, "responders": named} | ({} if by_default else {"to": "ops"})
+    found = plan(read_submission(body), routes, SURFACES, None)
+    if isinstance(expected, str):
+        assert isinstance(found, tuple)
+        (problem,) = found
+        assert (problem.pointer, problem.code) == ("/responders", expected)
+        assert problem.message.endswith(".")
+    else:
+        assert isinstance(found, Plan)
+        assert found.responders == expected
+
+
+def test_an_agent_with_routes_cannot_get_around_a_ceiling_by_naming_the_place() -> None:
+    routes = Routes("ops", {"ops": LISTED})
+    places: list[Any] = ["chat:C1", "chat:C1/1.1", "chat:@U9", {"surface": "chat", "channel": "C1"}]
+    for to in places:
+        body = read_submission({**CALL, "to": to, "responders": ["U9"]})
+        found = plan(body, routes, SURFACES, Agent("a", routes=("ops",)))
+        assert isinstance(found, tuple)
+        assert [problem.code for problem in found] == ["unknown_route"]
+
+
+def test_a_routes_list_names_somebody() -> None:
+    with pytest.raises(ValidationError):
+        Route.model_validate({"to": "web", "responders": []})
 
 
 def test_without_anything_said_the_page_is_asked() -> None:

@@ -10,6 +10,7 @@ import pytest
 from yarl import URL
 
 from bot.api.wire import AskBody, RecordPage
+from bot.submission import Route
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 
 CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
@@ -247,3 +248,23 @@ async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) 
     headers = {"Idempotency-Key": "gone"}
     async with api.http.post("/v1/asks", json=CALL, headers=headers) as response:
         assert response.status == 200
+
+
+async def test_a_call_that_widens_its_routes_responders_is_422_and_asks_nobody(
+    serve: Serve,
+) -> None:
+    routes = {"ops": Route(to="web", responders=("U1", "@G1"))}
+    async with serve(routes=routes) as api:
+        too_many: tuple[object, ...] = ("anyone", [], ["U1", "U9"])
+        for responders in too_many:
+            body = {"name": "ask_user", "arguments": FORM, "to": "ops", "responders": responders}
+            async with api.http.post("/v1/asks", json=body) as response:
+                assert response.status == 422
+                refused = await response.json(content_type=None)
+            (error,) = refused["errors"]
+            assert (error["pointer"], error["code"]) == ("/responders", "responders_forbidden")
+            assert refused["tool_result"]["is_error"]
+        assert (await api.get("/v1/asks"))[1]["asks"] == []
+        for narrowed in (None, ["@G1"]):
+            ask = await api.asked(to="ops", responders=narrowed)
+            assert ask["status"] == "open"
