@@ -97,6 +97,8 @@ def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Unfi
     chosen: set[str] = set()
     known = {option.value for option in question.options}
     for i, item in enumerate(value):
+        if len(problems) == _MAX_VIOLATIONS:
+            break
         if not isinstance(item, str):
             problems.append(
                 _at(i, "wrong_type", f"{show(item)} is not the value of an option, a string.")
@@ -110,7 +112,7 @@ def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Unfi
         else:
             chosen.add(item)
     if problems:
-        return Unfit(tuple(problems[:_MAX_VIOLATIONS]))
+        return Unfit(tuple(problems))
     return Accepted([option.value for option in question.options if option.value in chosen])
 
 

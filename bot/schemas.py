@@ -1,42 +1,42 @@
 """JSON Schemas that a stranger wrote: refused at submit when unusable, checked in bounded time afterwards.
 
-Owns the compiled validators (a bounded cache) and every bound that keeps a hostile schema from
-holding the process: nothing is fetched, patterns run on a linear-time engine, and the number of
-subschemas that checking one value can visit is counted before anything is checked.
+Owns the bounds that keep a hostile schema from holding the process: what one schema may be, what all schemas of a
+call may take together, and what checking one answer may cost. Nothing is fetched. `require_usable` takes up to half a
+second for the largest call that is accepted, and belongs off the event loop; `violations` takes at most 50 ms.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+import re
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NoReturn, cast
-from urllib.parse import unquote
+from typing import Final
 
 import jsonschema_rs
 from pydantic import JsonValue
 
+from bot import metaschemas, subschemas, validators
 from bot.errors import Problem
 from bot.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
+from bot.schema_costs import MOST, size
+from bot.validators import compiled, patterns_of
 
 MAX_VALUE_DEPTH: Final = 64
-MAX_VISITS: Final = 20_000
-"""Subschemas that may apply along one path through a value; a doubling ``allOf`` reaches it at 14 levels."""
+MAX_SCHEMAS: Final = 2_000
+"""Schemas in all schemas of a call: checking as many against a metaschema takes half a second."""
+MAX_PATTERNS: Final = 500
+MAX_PATTERN_TEXT: Final = 20_000
+"""Characters of all patterns of a call."""
+MAX_CLASSES: Final = 100
+r"""Unicode classes (``\p{L}``) in all patterns of a call: one may take a tenth of a millisecond to expand."""
+MAX_PATTERN_BYTES: Final = 2 * validators.MOST_PATTERN_BYTES
+"""What all patterns of a call may take when they are compiled."""
 _MAX_VIOLATIONS: Final = 20
-_PATTERN_BYTES: Final = 16 * 1024 * 1024
-"""What all patterns of a schema may take together once they are compiled; compiling them takes a tenth of a second."""
-
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-_SAME_VALUE: Final = frozenset(
-    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
-)
-"""Keywords whose subschemas apply to the very same value, not to a part of it."""
-_BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-"""Keywords that hold subschemas by names, which are no keywords whatever they are called."""
-_NO_SCHEMAS: Final = frozenset(
-    {"$defs", "definitions", "enum", "const", "default", "examples", "required"}
-)
+_MAX_SHOWN: Final = 300
+_LISTED: Final = 5_000
+"""Comparisons up to which every mistake is listed: making the words for one may take 6 µs a comparison."""
+_CLASS: Final = re.compile(r"\\[pP]")
 _CODES: Final = {
     "Required": "required",
     "Type": "wrong_type",
@@ -54,14 +54,59 @@ class InvalidSchemaError(ValueError):
     """A JSON Schema that cannot be used; the message says why."""
 
 
+class SchemaTooLargeError(InvalidSchemaError):
+    """A JSON Schema for which there is no room left in its call."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the schemas of one call take together."""
+
+    schemas: int = 0
+    patterns: int = 0
+    characters: int = 0
+    classes: int = 0
+    pattern_bytes: int = 0
+
+    def take(self, schema: JsonValue) -> None:
+        """Counts one schema more.
+
+        Raises:
+            SchemaTooLargeError: it is one too many.
+        """
+        patterns = patterns_of(schema)
+        self.schemas += sum(1 for _ in subschemas.walk(schema))
+        self.patterns += len(patterns)
+        self.characters += sum(map(len, patterns))
+        self.classes += sum(len(_CLASS.findall(pattern)) for pattern in patterns)
+        if patterns:
+            self.take_patterns(0)  # with nothing left, none is compiled to find out how large it is
+        _require(self.schemas, MAX_SCHEMAS, "schemas, one inside the other,")
+        _require(self.patterns, MAX_PATTERNS, "patterns")
+        _require(self.characters, MAX_PATTERN_TEXT, "characters of patterns")
+        _require(self.classes, MAX_CLASSES, r"Unicode classes (\p{…}) in patterns")
+
+    def take_patterns(self, compiled_bytes: int) -> None:
+        """Counts the patterns of one schema more, now that they are compiled.
+
+        Raises:
+            SchemaTooLargeError: they are too large.
+        """
+        self.pattern_bytes += compiled_bytes
+        _require(self.pattern_bytes, MAX_PATTERN_BYTES, "bytes of compiled patterns")
+
+
+def _require(taken: int, most: int, what: str) -> None:
+    if taken > most:
+        raise SchemaTooLargeError(
+            f"with it the schemas of this call have {taken} {what}; {most} are allowed in one call. "
+            "Simplify it, or ask in more than one call"
+        )
+
+
 def depth(value: object, limit: int) -> int:
     """How deep arrays and objects are nested in a JSON value, counted no further than ``limit + 1``."""
-    layer: list[object] = [value]
-    for level in range(limit + 1):
-        layer = [child for node in layer for child in _children(node)]
-        if not layer:
-            return level
-    return limit + 1
+    return size(value, limit).depth
 
 
 def is_text(text: str) -> bool:
@@ -78,12 +123,16 @@ def all_text(value: JsonValue) -> bool:
     return is_text(json.dumps(value, ensure_ascii=False))
 
 
-def require_usable(schema: JsonValue) -> None:
+def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     """Refuses a schema that is not valid, would fetch anything, or is past the bounds.
+
+    Args:
+        budget: what the schemas before it in the same call have taken.
 
     Raises:
         InvalidSchemaError: with the reason.
     """
+    budget = budget or Budget()
     if not isinstance(schema, (dict, bool)):
         raise InvalidSchemaError("a JSON Schema is an object, true or false")
     if depth(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
@@ -94,11 +143,16 @@ def require_usable(schema: JsonValue) -> None:
     if len(key.encode()) > MAX_SCHEMA_BYTES:
         raise InvalidSchemaError(f"it is longer than {MAX_SCHEMA_BYTES} bytes")
     _refuse_references(schema)
+    budget.take(schema)
+    if (mistake := metaschemas.mistake(schema)) is not None:
+        raise InvalidSchemaError(mistake)
     try:
-        _validator(key)
+        ready = compiled(key)
     except ValueError as error:
         raise InvalidSchemaError(_why_unusable(error)) from error
-    if _visits(key, 1) > MAX_VISITS:
+    budget.take_patterns(ready.pattern_bytes)
+    cost = ready.cost(depth=1, nodes=1, text_bytes=0)
+    if cost is None or cost > MOST:
         raise InvalidSchemaError(
             "its alternatives multiply past what can be checked; refer to fewer of them"
         )
@@ -109,33 +163,51 @@ def _why_unusable(error: ValueError) -> str:
     if reason.endswith('is not a "regex"'):
         return (
             f"{reason}, has look-around or back-references, which no engine matches in linear time, "
-            "or repeats too much (all patterns together may take 16 MiB compiled)"
+            "or repeats too much (the patterns of a schema may take 4 MiB compiled)"
         )
     return reason or "it cannot be compiled"
 
 
 def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
     """What keeps ``value`` from being valid against a usable schema; pointers are into the value."""
-    nested = depth(value, MAX_VALUE_DEPTH)
+    nested, nodes = size(value, MAX_VALUE_DEPTH)
     if nested > MAX_VALUE_DEPTH:
         return (_whole("too_long", f"The answer is nested deeper than {MAX_VALUE_DEPTH} levels."),)
-    if not all_text(value):
+    text = json.dumps(value, ensure_ascii=False)
+    if not is_text(text):
         return (_whole("wrong_type", "The answer holds half a surrogate pair, which is no text."),)
-    key = _key(schema)
-    if _visits(key, nested) > MAX_VISITS:
-        return (
-            _whole(
-                "too_long", "The answer is nested too deeply to be checked against this schema."
-            ),
-        )
-    errors = islice(_validator(key).iter_errors(value), _MAX_VIOLATIONS)
-    return tuple(_problem(error) for error in errors)
+    try:
+        ready = compiled(_key(schema))
+    except ValueError:  # it was accepted when the bounds were wider
+        return (_whole("unknown_value", "The schema of this question is too large to be checked."),)
+    cost = ready.cost(nested, nodes, len(text.encode()))
+    if cost is None or cost > MOST:
+        words = "The answer is too large to be checked against this schema: shorten it."
+        return (_whole("too_long", words),)
+    if ready.validator.is_valid(value):
+        return ()
+    if cost <= _LISTED:
+        errors = islice(ready.validator.iter_errors(value), _MAX_VIOLATIONS)
+        return tuple(_problem(error) for error in errors)
+    return (_problem(_first_error(ready.validator, value)),)
+
+
+def _first_error(
+    validator: jsonschema_rs.Validator, value: JsonValue
+) -> jsonschema_rs.ValidationError:
+    """The first error alone: the engine makes all of them before it hands out one."""
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return error
+    raise AssertionError("a value that is not valid has a mistake")
 
 
 def _problem(error: jsonschema_rs.ValidationError) -> Problem:
     path = list(error.instance_path)
     kind = type(error.kind).__name__
-    message = f"{place(path)}: {error.message}." if path else f"{error.message}."
+    words = f"{_shown(error.message)}."
+    message = f"{_shown(place(path))}: {words}" if path else words
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         path.append(error.kind.property)
     return Problem(pointer=pointer(path), code=_CODES.get(kind, "unknown_value"), message=message)
@@ -147,6 +219,10 @@ def place(path: list[str | int]) -> str:
     return "".join(parts).removeprefix(".")
 
 
+def _shown(message: str) -> str:
+    return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
+
+
 def pointer(path: list[str | int]) -> str:
     """A path of keys and indexes as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
@@ -156,119 +232,19 @@ def _whole(code: str, message: str) -> Problem:
     return Problem(pointer="", code=code, message=message)
 
 
-def _children(node: object) -> list[object]:
-    if isinstance(node, Mapping):
-        return list(node.values())
-    return node if isinstance(node, list) else []
-
-
 def _refuse_references(schema: JsonValue) -> None:
     """Only pointers inside the schema itself are followed, and no base address may move them."""
-    stack: list[object] = [schema]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            for word in _REFERENCES:
-                target = node.get(word)
-                if isinstance(target, str) and target != "#" and not target.startswith("#/"):
-                    raise InvalidSchemaError(
-                        f'{word} "{target[:100]}" is not allowed: only "#" and "#/…" are followed'
-                    )
-            if isinstance(node.get("$id"), str):
+    for node in subschemas.walk(schema):
+        for word in subschemas.REFERENCES:
+            target = node.get(word)
+            if isinstance(target, str) and target != "#" and not target.startswith("#/"):
                 raise InvalidSchemaError(
-                    "$id is not allowed: refer to parts of the schema by #/$defs/…"
+                    f'{word} "{target[:100]}" is not allowed: only "#" and "#/…" are followed'
                 )
-        stack.extend(_children(node))
-
-
-def _never_fetch(uri: str) -> NoReturn:
-    raise ValueError(f"{uri} would have to be fetched, and nothing is fetched")
-
-
-@lru_cache(maxsize=64)
-def _validator(key: str) -> jsonschema_rs.Validator:
-    schema = json.loads(key)
-    room = _PATTERN_BYTES // max(1, _patterns(schema))
-    return jsonschema_rs.validator_for(
-        schema,
-        validate_formats=True,
-        ignore_unknown_formats=True,
-        retriever=_never_fetch,
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=room),
-    )
-
-
-def _patterns(schema: JsonValue) -> int:
-    """How many patterns a schema has, at the most."""
-    count, stack = 0, [cast("object", schema)]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            by_name = node.get("patternProperties")
-            count += isinstance(node.get("pattern"), str)
-            count += len(by_name) if isinstance(by_name, Mapping) else 0
-        stack.extend(_children(node))
-    return count
-
-
-@lru_cache(maxsize=1024)
-def _visits(key: str, nested: int) -> int:
-    """How many subschemas checking a value of this depth can visit along one path, at the most."""
-    try:
-        return _Visits(json.loads(key)).count_from_root(nested)
-    except RecursionError:
-        return MAX_VISITS + 1
-
-
-class _Visits:
-    """Counts, without checking anything, what checking could visit; each subschema once a depth."""
-
-    def __init__(self, root: JsonValue) -> None:
-        self._root = root
-        self._counted: dict[tuple[int, int], int] = {}
-
-    def count_from_root(self, nested: int) -> int:
-        """The count for a value that is nested so deep."""
-        return self._count(self._root, nested)
-
-    def _count(self, node: object, left: int) -> int:
-        if not isinstance(node, (dict, list)):
-            return 1
-        place = (id(node), left)
-        if place not in self._counted:
-            self._counted[place] = 1  # a cycle that stays on the same value is followed once
-            self._counted[place] = min(1 + sum(self._below(node, left)), MAX_VISITS + 1)
-        return self._counted[place]
-
-    def _below(self, node: dict[str, object] | list[object], left: int) -> Iterator[int]:
-        if isinstance(node, list):
-            yield from (self._count(item, left) for item in node)
-            return
-        for word, child in node.items():
-            below = left if word in _SAME_VALUE else left - 1
-            if word in _REFERENCES and isinstance(child, str):
-                yield self._count(_resolve(self._root, child), left)
-            elif word in _NO_SCHEMAS or below < 0:
-                continue
-            elif word in _BY_NAME and isinstance(child, dict):
-                counts = [self._count(part, below) for part in child.values()]
-                # Each property is a part of its own, and a path leads through one; the others may all apply.
-                yield max(counts, default=0) if word == "properties" else sum(counts)
-            else:
-                yield self._count(child, below)
-
-
-def _resolve(root: object, reference: str) -> object:
-    node = root
-    for part in unquote(reference[1:]).split("/")[1:]:
-        part = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping):
-            node = node.get(part)
-        elif isinstance(node, list) and part.isdigit() and int(part) < len(node):
-            node = node[int(part)]
-        else:
-            return None
-    return node
+        if isinstance(node.get("$id"), str):
+            raise InvalidSchemaError(
+                "$id is not allowed: refer to parts of the schema by #/$defs/…"
+            )
 
 
 def _key(schema: JsonValue) -> str:

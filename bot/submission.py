@@ -5,7 +5,7 @@ Reads it, and finds every mistake in it at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from bot import schemas
 from bot.ask import ANYONE, Destination, Escalation
 from bot.errors import ConfigError, InvalidCallError, Problem
+from bot.schema_costs import size
 
 DEFAULT_SURFACE: Final = "web"
 _MAX_NAME: Final = 1_000
@@ -47,6 +48,10 @@ _CHOICES: Final = {
     "responders": 'must be an array of ids, or "anyone"',
 }
 """Fields that may be of several types."""
+
+_MAX_VALUES: Final = 2_000
+"""JSON values of a body beside what the call is about: a thousand responders and all else there is."""
+_DEEP: Final = 64
 
 
 def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -172,12 +177,37 @@ def read_submission(body: JsonValue) -> Submission:
     Raises:
         InvalidCallError: with every mistake.
     """
+    if (too_many := oversized(body, free=("arguments", "metadata"))) is not None:
+        raise InvalidCallError(_tool(body), [too_many])
     try:
         return Submission.model_validate(body)
     except ValidationError as error:
-        name = body.get("name") if isinstance(body, dict) else None
-        tool = name[:100] if isinstance(name, str) and schemas.is_text(name) else "ask"
-        raise InvalidCallError(tool, problems_of(error)) from None
+        raise InvalidCallError(_tool(body), problems_of(error)) from None
+
+
+def oversized(body: JsonValue, free: Collection[str]) -> Problem | None:
+    """What is wrong with a body of more values than anybody means; naming every mistake in it would take seconds.
+
+    Args:
+        free: members that may be as large as a body may be.
+    """
+    bounded = (
+        {key: value for key, value in body.items() if key not in free}
+        if isinstance(body, dict)
+        else body
+    )
+    nodes = size(bounded, _DEEP).nodes
+    if nodes <= _MAX_VALUES:
+        return None
+    words = (
+        f"The body has {nodes} values outside of {' and '.join(free)}; {_MAX_VALUES} are allowed."
+    )
+    return Problem(pointer="", code="too_many", message=words)
+
+
+def _tool(body: JsonValue) -> str:
+    name = body.get("name") if isinstance(body, dict) else None
+    return name[:100] if isinstance(name, str) and schemas.is_text(name) else "ask"
 
 
 def problems_of(error: ValidationError) -> tuple[Problem, ...]:

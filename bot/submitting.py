@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ class Submitting:
         self._known_surfaces = known_surfaces
         self._routes = routes
         self._check_callback = check_callback
+        self._reading = asyncio.Lock()
 
     async def submit(
         self,
@@ -75,7 +77,7 @@ class Submitting:
             else Idempotency(agent.name if agent else _NO_AGENT, idempotency_key, digest)
         )
         try:
-            dialect, form, planned = self._read(body, agent)
+            dialect, form, planned = await self._read(body, agent)
             ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
             write = await self._opened(ask)
             self._check_askable(body, write.ask)
@@ -91,7 +93,7 @@ class Submitting:
         self._commits.committed(write)
         return Submitted(stored.ask, created=True)
 
-    def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
+    async def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
         """The call's form and where it leads, or every mistake of both."""
         problems: list[Problem] = []
         planned = plan(body, self._routes, self._known_surfaces, agent)
@@ -107,7 +109,7 @@ class Submitting:
             message = f'The tool "{body.name}" is switched off here (tools.{body.name}.enable). Do not call it.'
             problems.append(Problem(pointer="/name", code="unknown_value", message=message))
         try:
-            dialect, form = registry.parse_call(body.name, body.arguments, body.dialect)
+            dialect, form = await self._parsed(body)
         except InvalidCallError as error:
             raise InvalidCallError(
                 error.tool, [*error.problems, *problems], error.dialect
@@ -115,6 +117,15 @@ class Submitting:
         if problems or isinstance(planned, tuple):
             raise InvalidCallError(body.name[:100], problems, dialect)
         return dialect, form, planned
+
+    async def _parsed(self, body: Submission) -> tuple[str, Form]:
+        """The dialect and form of a call. What takes time is read in a thread, one call after the other."""
+        if registry.is_quick(body.arguments):
+            return registry.parse_call(body.name, body.arguments, body.dialect)
+        async with self._reading:
+            return await asyncio.to_thread(
+                registry.parse_call, body.name, body.arguments, body.dialect
+            )
 
     def _check_place(self, planned: Plan) -> list[Problem]:
         surface = self._commits.surfaces.get(planned.destination.surface)

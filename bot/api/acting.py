@@ -16,7 +16,7 @@ from bot.api.wire import ACTIONS, ActionModel, ActorBody, action_of
 from bot.ask import Ask
 from bot.errors import Problem, ProblemError
 from bot.ports import Acted, Actor, Rejected, Why
-from bot.submission import problems_of
+from bot.submission import oversized, problems_of
 from bot.walker import Person
 
 _INVALID: Final = "Invalid action"
@@ -41,6 +41,8 @@ def _read_action(body: JsonValue) -> ActionModel:
         raise ProblemError(
             422, _INVALID, None, [Problem(pointer="/action", code=code, message=message)]
         )
+    if (too_many := oversized(body, free=("value",))) is not None:
+        raise ProblemError(422, _INVALID, None, [too_many])
     try:
         return model.model_validate(body)
     except ValidationError as error:

@@ -9,7 +9,6 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from bot import schemas
 from bot.ask import Ask, Status, ToolResult
 from bot.dialects import results
 from bot.dialects.reading import Node
@@ -35,12 +34,7 @@ def parse(call: Node) -> Form | None:
         return None
     defaults = _read_schema(schema)
     if not call.problems.found:
-        try:
-            schemas.require_usable(schema.value)
-        except schemas.InvalidSchemaError as error:
-            schema.fail(
-                "invalid_schema", f"requestedSchema cannot be used as a JSON Schema: {error}."
-            )
+        schema.require_schema()
     if message is None or call.problems.found:
         return None
     question = Question(

@@ -14,6 +14,8 @@ from bot.form import MAX_LABEL, MAX_OPTIONS, AnswerType, Option, Persistence, Qu
 
 FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
 _TYPES: Final = tuple(kind.value for kind in AnswerType)
+_MAX_IDS: Final = 20
+"""Earlier ids that are named where one is missing."""
 _WITH_OPTIONS: Final = frozenset({AnswerType.SELECT, AnswerType.MULTI_SELECT})
 
 
@@ -36,13 +38,13 @@ def read_question(
         types: the answer types that the dialect has.
         default_type: the answer type where the call gives none; None: it must give one.
     """
-    before = len(node.problems.found)
+    before = node.problems.count
     context = node.text("context", required=False, blank=True)
     word = node.choice("answer_type", types, default_type.value if default_type else None)
     kind = AnswerType(word) if word is not None else None
     options = _options(node, kind)
     schema = _schema(node, kind)
-    broken = len(node.problems.found) > before
+    broken = node.problems.count > before
     if kind is None or (broken and kind is not AnswerType.TEXT and kind is not AnswerType.BOOLEAN):
         return None
     question = Question(
@@ -57,7 +59,7 @@ def read_question(
         persistence=persistence,
     )
     question = _with_default(node, question)
-    return None if id is None or text is None or len(node.problems.found) > before else question
+    return None if id is None or text is None or node.problems.count > before else question
 
 
 def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
@@ -83,7 +85,7 @@ def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
     if question_id is None:
         return None
     if question_id not in earlier:
-        ids = ", ".join(f'"{i}"' for i in earlier) or "none"
+        ids = _ids(earlier)
         message = f'{when.name} refers to "{question_id}", which is not an earlier question; earlier ids: {ids}.'
         when.fail("forward_reference", message, "question_id")
         return None
@@ -94,6 +96,13 @@ def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
         when.fail("unsatisfiable_when", message, "equals")
         return None
     return When(question_id=question_id, equals=equals)
+
+
+def _ids(earlier: Collection[str]) -> str:
+    """The ids of earlier questions; of many long ones, the nearest."""
+    shown = [f'"{i}"' if len(i) <= 80 else show(i) for i in list(earlier)[-_MAX_IDS:]]
+    more = len(earlier) - len(shown)
+    return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
 
 
 def read_label_options(
@@ -175,11 +184,7 @@ def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
             "schema_required", f'{child.name} is missing: answer_type "schema" needs a JSON Schema.'
         )
         return None
-    try:
-        schemas.require_usable(child.value)
-    except schemas.InvalidSchemaError as error:
-        child.fail("invalid_schema", f"{child.name} cannot be used as a JSON Schema: {error}.")
-        return None
+    child.require_schema()
     return child.value
 
 

@@ -27,6 +27,8 @@ _JSON_NAMES: Final = {
     type(None): "null",
 }
 
+MOST_LISTED: Final = 1_000
+"""Mistakes of one call that are told one by one; of more the number is told."""
 _MOST_UNKNOWN: Final = 100
 """Unknown fields of one object that are named, each with what is known; of more the number is told."""
 
@@ -37,11 +39,30 @@ class Problems:
 
     arguments: JsonValue
     found: list[Problem] = field(default_factory=list)
+    budget: schemas.Budget = field(default_factory=schemas.Budget)
+    """What the schemas of the call have taken so far."""
+    unlisted: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many mistakes there are so far."""
+        return len(self.found) + self.unlisted
+
+    def note(self, problem: Problem) -> None:
+        """Notes one more mistake."""
+        if len(self.found) < MOST_LISTED:
+            self.found.append(problem)
+        else:
+            self.unlisted += 1
 
     def in_document_order(self) -> tuple[Problem, ...]:
         """All of them, in the order in which a reader of the arguments comes upon them."""
         places: dict[int, dict[str, int]] = {}
-        return tuple(sorted(self.found, key=lambda found: self._place(found.pointer, places)))
+        listed = sorted(self.found, key=lambda found: self._place(found.pointer, places))
+        if self.unlisted:
+            message = f"There are {self.unlisted} more mistakes: mend these first."
+            listed.append(Problem(pointer="", code="too_many", message=message))
+        return tuple(listed)
 
     def _place(self, pointer: str, places: dict[int, dict[str, int]]) -> tuple[int, ...]:
         """The position of each part of a pointer in its object or array; a missing key comes last."""
@@ -77,7 +98,7 @@ class Node:
     def fail(self, code: str, message: str, *below: str | int) -> None:
         """Notes a mistake here, or at a place below."""
         path = schemas.pointer([*self.path, *below])
-        self.problems.found.append(Problem(pointer=path, code=code, message=message))
+        self.problems.note(Problem(pointer=path, code=code, message=message))
 
     def at(self, key: str | int) -> Node:
         """The part below, null where there is none."""
@@ -146,6 +167,15 @@ class Node:
         else:
             return self.value
         return None
+
+    def require_schema(self) -> None:
+        """Notes why this cannot be used as a JSON Schema, where it cannot."""
+        try:
+            schemas.require_usable(self.value, self.problems.budget)
+        except schemas.SchemaTooLargeError as error:
+            self.fail("too_long", f"{self.name} is too large: {error}.")
+        except schemas.InvalidSchemaError as error:
+            self.fail("invalid_schema", f"{self.name} cannot be used as a JSON Schema: {error}.")
 
     def label(self, key: str, *, required: bool = True, blank: bool = False) -> str | None:
         """A string below, as long as a label may be."""

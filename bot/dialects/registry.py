@@ -32,6 +32,8 @@ class Dialect(Protocol):
         """The tool result of an ask that has ended otherwise than by End Turn."""
 
 
+_QUICK: Final = 1_000
+"""JSON values in a call that is read at once, at up to 5 µs each."""
 DIALECTS: Final[dict[str, Dialect]] = {
     "ask_user": ask_user,
     "single": single,
@@ -75,11 +77,26 @@ def parse_call(
     form = DIALECTS[dialect].parse(Node(arguments, problems))
     if form is not None and not schemas.all_text(arguments):  # in a field that nobody reads
         message = "The call holds half a surrogate pair, which is no text."
-        problems.found.append(Problem(pointer="", code="wrong_type", message=message))
+        problems.note(Problem(pointer="", code="wrong_type", message=message))
         form = None
     if form is None:
         raise InvalidCallError(name[:100], problems.in_document_order(), dialect)
     return dialect, form
+
+
+def is_quick(arguments: JsonValue) -> bool:
+    """Whether a call is read in a few milliseconds: it is small and has no JSON Schema."""
+    stack, nodes = [arguments], 0
+    while stack and nodes <= _QUICK:
+        node = stack.pop()
+        nodes += 1
+        if isinstance(node, dict):
+            if node.keys() & {"schema", "requestedSchema"}:
+                return False
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return nodes <= _QUICK
 
 
 def result_of(ask: Ask) -> ToolResult | None:

@@ -1,0 +1,248 @@
+"""What schemas may cost: one budget for a call, short pieces of work, a cache that is bounded in bytes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from bot import metaschemas, schemas, validators
+from bot.dialects import registry
+from bot.errors import InvalidCallError
+from bot.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
+
+BLOCKED = 0.05
+"""Seconds for which one piece of work may hold the interpreter."""
+
+
+def resident() -> int:
+    """Bytes of memory that this process has."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """What a piece of work takes of a processor."""
+    began = time.thread_time()
+    work()
+    return time.thread_time() - began
+
+
+@pytest.fixture
+def compiling(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What each call of the engine's compiler took: it holds the interpreter's lock meanwhile."""
+    taken: list[float] = []
+    compile_ = jsonschema_rs.validator_for
+
+    def timed(*args: Any, **options: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return compile_(*args, **options)
+        finally:
+            taken.append(time.thread_time() - began)
+
+    monkeypatch.setattr(jsonschema_rs, "validator_for", timed)
+    monkeypatch.setattr(validators, "CACHE", validators.Cache(validators.CACHE_BYTES))
+    return taken
+
+
+def call(*of: Any) -> dict[str, Any]:
+    """A call with a schema question for each schema."""
+    return {
+        "questions": [
+            {"id": f"q{n}", "text": "?", "answer_type": "schema", "schema": schema}
+            for n, schema in enumerate(of)
+        ]
+    }
+
+
+@pytest.mark.parametrize("pattern", [r"\p{L}{90}", "(a|b|cd){20000}"])
+def test_a_hundred_costly_patterns_are_one_budget(pattern: str, compiling: list[float]) -> None:
+    before = resident()
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call(
+            "ask_user", call(*({"pattern": pattern, "title": str(n)} for n in range(100)))
+        )
+    problem = refused.value.problems[-1]
+    assert problem.code in {"too_long", "invalid_schema"}
+    assert problem.pointer == "/questions/99/schema"
+    assert max(compiling) < BLOCKED
+    assert sum(compiling) < 2.0
+    assert resident() - before < 100 * 2**20
+
+
+def test_what_there_is_no_room_for_is_refused_in_words() -> None:
+    large = {"pattern": r"^\p{L}{60}$"}
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("ask_user", call(large, large, large))
+    (problem,) = refused.value.problems
+    assert (problem.pointer, problem.code) == ("/questions/2/schema", "too_long")
+    assert problem.message.startswith("questions[2].schema is too large: with it the schemas")
+    assert "in more than one call" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"anyOf": [{"const": n} for n in range(1_100)]}, "schemas, one inside the other"),
+        ({"allOf": [{"pattern": f"a{n}"} for n in range(300)]}, "600 patterns"),
+        ({"pattern": "a" * 15_000}, "30000 characters"),
+        ({"pattern": r"[\p{L}]" * 60}, "120 Unicode classes"),
+    ],
+)
+def test_each_part_of_the_budget_is_for_all_schemas_of_a_call(schema: Any, words: str) -> None:
+    budget = Budget()
+    schemas.require_usable(schema, budget)
+    with pytest.raises(SchemaTooLargeError) as refused:
+        schemas.require_usable(schema, budget)
+    assert words in str(refused.value)
+
+
+def test_what_the_metaschema_does_not_allow_is_told_with_its_place() -> None:
+    for schema, words in (
+        ({"properties": {"a": {"type": 5}}}, "at /properties/a/type: 5 is not"),
+        ({"minLength": -1}, "at /minLength: -1 is less than the minimum of 0"),
+        ({"required": ["a", "a"]}, "non-unique"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "required": 1}, "at /required"),
+        ({"$schema": 5}, "at /$schema"),
+        ({"type": "x" * 1000}, "…"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "enum": [{}, {}]}, "twice"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "draft-03"),
+    ):
+        with pytest.raises(InvalidSchemaError) as refused:
+            schemas.require_usable(schema)
+        assert words in str(refused.value)
+        assert len(str(refused.value)) < 400
+
+
+def test_a_metaschema_is_checked_in_linear_time() -> None:
+    draft = "http://json-schema.org/draft-04/schema#"
+    few, many = (
+        {"$schema": draft, "enum": [{"n": n} for n in range(size)]} for size in (400, 4_000)
+    )
+    metaschemas.mistake(few)
+    assert seconds(lambda: metaschemas.mistake(many)) < 40 * seconds(
+        lambda: metaschemas.mistake(few)
+    )
+
+
+def deep(levels: int) -> Any:
+    """A value that is nested so deep."""
+    return {"p1": deep(levels - 1)} if levels else 1
+
+
+_GRAPH: Any = {
+    "$ref": "#/$defs/d0",
+    "$defs": {
+        f"d{i}": {
+            "properties": {f"p{j}": {"$ref": f"#/$defs/d{(i * 7 + j) % 60}"} for j in range(30)}
+        }
+        for i in range(60)
+    },
+}
+_WORDS = [str(n) for n in range(1_000)]
+COSTLY: dict[str, tuple[Any, Any]] = {
+    "a long enum, missed": ({"items": {"enum": _WORDS}}, ["x"] * 40_000),
+    "a long enum, missed less often": ({"items": {"enum": _WORDS}}, ["x"] * 450),
+    "objects in an enum": (
+        {"items": {"enum": [[n, [n]] for n in range(800)]}},
+        [[799, [799]]] * 150,
+    ),
+    "many names, missing": ({"items": {"required": _WORDS}}, [{}] * 450),
+    "two names, missing": ({"items": {"required": ["a", "b"]}}, [{}] * 30_000),
+    "alternatives": ({"items": {"anyOf": [{"const": n} for n in range(900)]}}, [-1] * 250),
+    "one of": ({"oneOf": [{"const": n} for n in range(1_900)]}, -1),
+    "nothing allowed": ({"items": False}, [1] * 100_000),
+    "no two alike": ({"items": {"uniqueItems": True}}, [[[n] for n in range(300)]] * 100),
+    "a pattern with many states": ({"pattern": "[ab]*a[ab]{300}[cd]"}, "ab" * 3_000),
+    "a pattern with few states": ({"pattern": "[ab]*a[ab]{30}[cd]"}, "aab" * 5_000),
+    "a pattern with many empty ways": ({"pattern": "((((a?){30})?){30}){3}[!]"}, "é漢" * 60),
+    "formats": ({"allOf": [{"format": "idn-hostname"}] * 5}, "é" * 80_000),
+    "references to and fro": (_GRAPH, deep(60)),
+    "long texts, refused": ({"items": {"type": "integer"}}, ["x" * 20_000] * 10),
+}
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_no_check_of_an_answer_takes_long(name: str) -> None:
+    schema, value = COSTLY[name]
+    schemas.require_usable(schema)
+    found: list[Any] = []
+    assert seconds(lambda: found.extend(schemas.violations(schema, value))) < 2 * BLOCKED
+    assert len(found) <= 20
+    assert all(len(problem.message) < 400 for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"pattern": r"^\p{L}{1,50}$"}, "漢" * 50),
+        ({"pattern": r"^[^@\s]+@[^@\s]+\.[^@\s]+$"}, "a" * 200 + "@example.com"),
+        ({"pattern": "^.{1,200}$"}, "é" * 200),
+        ({"items": {"enum": _WORDS}}, _WORDS[:400]),
+        ({"properties": {w: {"type": "string"} for w in _WORDS}}, dict.fromkeys(_WORDS, "y")),
+        ({"items": {"$ref": "#"}}, [[[]] * 50] * 50),
+        ({"type": "string", "minLength": 1}, "x" * 100_000),
+    ],
+)
+def test_what_people_ask_and_answer_is_checked(schema: Any, value: Any) -> None:
+    schemas.require_usable(schema)
+    assert schemas.violations(schema, value) == ()
+
+
+def test_a_schema_that_was_stored_under_wider_bounds_is_told_to_be_too_large() -> None:
+    stored = {"properties": {f"p{n}": {"pattern": f"\\p{{L}}{{80}}{n}"} for n in range(5)}}
+    with pytest.raises(InvalidSchemaError):
+        schemas.require_usable(stored)
+    (problem,) = schemas.violations(stored, {})
+    assert "too large to be checked" in problem.message
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": [{"$ref": "https://example.com/x"}, {"$id": "x"}]},
+        {"const": {"$ref": "other.json", "$id": "https://example.com/"}},
+        {"default": {"$ref": "x"}, "examples": [{"$id": "x"}]},
+        {"properties": {"a": {"default": [{"$dynamicRef": "x"}]}, "$ref": {"const": "x"}}},
+    ],
+)
+def test_references_and_ids_in_data_are_data(schema: Any) -> None:
+    schemas.require_usable(schema)
+    for value in (*schema.get("enum", []), *([schema["const"]] if "const" in schema else [])):
+        assert schemas.violations(schema, value) == ()
+
+
+@pytest.mark.parametrize("word", ["const", "enum", "default", "x-note"])
+def test_data_that_a_reference_makes_a_schema_is_one(word: str) -> None:
+    hostile = {"$ref": "https://example.com/x"}
+    held: Any = [hostile] if word == "enum" else hostile
+    pointer = f"#/{word}" + ("/0" if word == "enum" else "")
+    with pytest.raises(InvalidSchemaError, match="only"):
+        schemas.require_usable({word: held, "properties": {"a": {"$ref": pointer}}})
+
+
+def test_the_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
+    cache = validators.Cache(10_000)
+    small = validators.compiled("true")
+    small.weight = 4_000
+    for key in ("a", "b"):
+        cache.put(key, small)
+    assert cache.get("a") is small
+    cache.put("c", small)
+    cache.put("c", small)
+    assert cache.weight == 8_000
+    assert [key for key in "abc" if cache.get(key)] == ["a", "c"]
+
+
+def test_however_many_schemas_were_compiled_memory_stays_bounded() -> None:
+    before = resident()
+    for n in range(120):
+        schema = {"pattern": rf"^\p{{L}}{{80}}{n}$"}
+        schemas.require_usable(schema)
+        schemas.violations(schema, "é" * 79 + "!")
+    assert validators.CACHE.weight <= validators.CACHE_BYTES
+    assert resident() - before < 3 * validators.CACHE_BYTES
