@@ -49,6 +49,8 @@ class Verb(StrEnum):
     """Open the search through a long list."""
     FULL = "full"
     """Show in full, privately, what had to be shortened. Argument: what (a part the renderer names)."""
+    USE = "use"
+    """Take words that were typed as the answer. Argument: the platform's id of the message."""
     PREVIEW = "preview"
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
 

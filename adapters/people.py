@@ -1,9 +1,10 @@
-"""Who may act on an ask, as far as a surface can tell by itself. Pure; the service decides in the end."""
+"""Who may act on an ask, as far as a surface can tell by itself; the service decides in the end."""
 
 from __future__ import annotations
 
 from bot.ask import ANYONE, Ask
-from bot.ports import Actor
+from bot.ports import Actor, Surface
+from bot.walker import Person
 
 
 def groups_asked(ask: Ask) -> frozenset[str]:
@@ -17,3 +18,15 @@ def is_stranger(ask: Ask, actor: Actor) -> bool:
         return False
     groups = groups_asked(ask)
     return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)
+
+
+async def known(ask: Ask, person: Person, surface: Surface) -> Actor:
+    """A person with those of their groups that decide whether they may act; looked up only where they do.
+
+    Raises:
+        PlatformError: the platform does not tell.
+    """
+    groups = groups_asked(ask)
+    if not groups or ANYONE in ask.responders or person.user_id in ask.responders:
+        return Actor(person)
+    return Actor(person, await surface.groups_of(person, groups), groups)

@@ -81,6 +81,8 @@ def note(
             return labels.has_ended.format(
                 how=f"{how} {labels.by.format(name=name_of(by))}" if by else how
             )
+        case Why.STALE if rejected.problems:
+            return "\n".join(problem.message for problem in rejected.problems)
         case Why.STALE:
             by = rejected.ask.acted_by if rejected.ask else None
             if by is not None and by.user_id != reader:

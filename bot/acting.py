@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import NamedTuple
 
 from bot import ask as asks
-from bot.ask import ANYONE, Ask
+from bot.ask import ANYONE, UNOPENED, Ask, Opened
 from bot.commits import Commits
 from bot.errors import PlatformError, Problem, RateLimitedError, UnavailableError
 from bot.ports import Acted, Actor, Decision, Rejected, Why, Write
@@ -19,11 +19,14 @@ from bot.walker import Action, Answer, Refused
 
 logger = logging.getLogger(__name__)
 
-_SKEW_SECONDS: Final = 10.0
-"""How far a platform's clock may be behind ours before what was typed counts as older than the question.
 
-Far less than the minute after which a platform sends again what we did not take.
-"""
+class Seen(NamedTuple):
+    """What somebody acted on: the revision they saw, where that is known, and when, by the platform's clock."""
+
+    revision: int | None = None
+    at: float | None = None
+    typed: bool = False
+    """Whether they acted by typing words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,13 @@ class Acting:
         ask_id: str,
         choose: Callable[[Ask], Action | None],
         actor: Actor,
-        *,
-        revision: int | None,
+        seen: Seen,
         delivery: str | None,
-        typed_at: float | None = None,
     ) -> Acted | Rejected | None:
         """What the action that ``choose`` finds for the ask as it stands makes of it; None when it finds none."""
         while True:
             now = self._commits.clock.now()
-            decide = partial(self._decide, choose, actor, (revision, typed_at), now)
+            decide = partial(self._decide, choose, actor, seen, now)
             told, repeated = await self._commits.store.change(
                 ask_id, decide, delivery=delivery, then=self._commits.stored
             )
@@ -73,7 +74,7 @@ class Acting:
         self,
         choose: Callable[[Ask], Action | None],
         actor: Actor,
-        seen: tuple[int | None, float | None],
+        seen: Seen,
         at: float,
         ask: Ask | None,
     ) -> Decision[Write | Rejected | _NeedsGroups | None]:
@@ -85,7 +86,7 @@ class Acting:
             return Decision(
                 None, _NeedsGroups(ask, missing) if missing else Rejected(Why.NOT_ALLOWED, ask)
             )
-        if _is_stale(ask, *seen):
+        if seen.revision not in {None, ask.revision}:
             return Decision(None, Rejected(Why.STALE, ask))
         action = choose(ask)
         if action is None:
@@ -97,7 +98,10 @@ class Acting:
                 message="This answer cannot be remembered here.",
             )
             return Decision(None, Rejected(Why.INVALID, ask, (problem,)))
-        change = asks.acted(ask, action, at=at, by=actor.person)
+        opened = UNOPENED
+        if actor.person.surface == ask.destination.surface:  # another one has another clock
+            opened = Opened(at=seen.at, typed=seen.typed)
+        change = asks.acted(ask, action, at=at, by=actor.person, opened=opened)
         if isinstance(change, Refused):
             return Decision(None, Rejected(Why.INVALID, ask, change.problems))
         write = self._commits.write(
@@ -133,13 +137,6 @@ class Acting:
                 if isinstance(error, (RateLimitedError, UnavailableError)):
                     return None
         return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
-
-
-def _is_stale(ask: Ask, revision: int | None, typed_at: float | None) -> bool:
-    """Whether somebody acted on what the ask was before: by the revision they saw, or by when they typed."""
-    if revision is not None and revision != ask.revision:
-        return True
-    return typed_at is not None and typed_at < ask.updated_at - _SKEW_SECONDS
 
 
 def _memory(ask: Ask, action: Action) -> Memory | None:

@@ -120,6 +120,25 @@ class Left(Exact):
     message: dict[str, JsonValue]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened(Exact):
+    """When the open question was opened, in seconds since the epoch by the clock of the platform that shows it.
+
+    What people type carries the same clock's time. None: the platform did not say.
+    """
+
+    at: float | None = None
+    """The time of the click, or of the words, that led to the question."""
+    typed: bool = False
+    """Whether it was words."""
+    shown: float | None = None
+    """From when on the question could be seen."""
+
+
+UNOPENED: Final = Opened()
+"""A question that no act on its platform has opened, and that is not shown yet."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ask(Exact):
     """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
@@ -155,6 +174,7 @@ class Ask(Exact):
     thread: Thread | None = None
     left: Left | None = None
     """A message at a place that the ask has left and that is still to be turned into a note."""
+    opened: Opened = UNOPENED
 
     @property
     def appearance(self) -> tuple[int, bool, int]:
@@ -246,9 +266,19 @@ def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
 
 
 def acted(
-    ask: Ask, action: Action, *, at: float, by: Person | None, source: Source = Source.HUMAN
+    ask: Ask,
+    action: Action,
+    *,
+    at: float,
+    by: Person | None,
+    source: Source = Source.HUMAN,
+    opened: Opened = UNOPENED,
 ) -> Change | Refused:
-    """What an action makes of an open ask: the walk moved on, perhaps to its end."""
+    """What an action makes of an open ask: the walk moved on, perhaps to its end.
+
+    Args:
+        opened: the platform's time of the action, where the platform is the one that shows the ask.
+    """
     walk = walker.step(ask.form, ask.walk, action, by=by, source=source)
     if isinstance(walk, Refused):
         return walk
@@ -264,6 +294,7 @@ def acted(
         acted_by=by or ask.acted_by,
         acted_revision=ask.revision + 1 if by else ask.acted_revision,
         inquiring=False,
+        opened=opened,
     )
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response(ask, action, walk, at, by) + following)
@@ -303,13 +334,20 @@ def ended(
 
 
 def noted(
-    latest: Ask, of: Ask, *, revision: int, message: Mapping[str, JsonValue], thread: Thread
+    latest: Ask,
+    of: Ask,
+    *,
+    revision: int,
+    message: Mapping[str, JsonValue],
+    thread: Thread,
+    at: float | None = None,
 ) -> Ask | None:
     """The latest ask with a note of the message that shows ``revision``; None where a newer one is noted.
 
     ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
     one that it left behind; if it looks otherwise at the same revision, was missed meanwhile, or has left
     another message behind that is not dealt with, it is to be shown again. An empty message is none.
+    ``at`` is since when the message shows it, by the platform's clock.
     """
     if latest.destination != of.destination:
         return replace(latest, left=Left(destination=of.destination, message=dict(message)))
@@ -317,12 +355,16 @@ def noted(
         return None
     changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
     due = latest.left is not None or changed
+    opened = latest.opened
+    if revision == latest.revision and opened.shown is None and at is not None:
+        opened = replace(opened, shown=at)
     return replace(
         latest,
         shown_revision=min(revision, latest.revision - due),
         seen=latest.seen or (revision == of.revision and bool(message)),
         message=dict(message) or None,
         thread=thread if thread != Thread() else None,
+        opened=opened,
     )
 
 

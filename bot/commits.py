@@ -109,7 +109,12 @@ class Commits:
                 )
             else:
                 taken = asks.acted(
-                    ask, Answer(value=routed.value), at=at, by=None, source=Source.CONFIG
+                    ask,
+                    Answer(value=routed.value),
+                    at=at,
+                    by=None,
+                    source=Source.CONFIG,
+                    opened=ask.opened,
                 )
                 if isinstance(taken, Refused):
                     raise AssertionError(  # noqa: TRY004 a refusal is no wrong type

@@ -137,7 +137,50 @@ class Labels(BaseModel):
         " what is chosen: please check it, then press {submit} again."
     )
     press_again: str = "That could not be opened just now: please press it again."
-    which_one: str = "Several questions are open here. Reply to the one you mean."
+    which_one: str = (
+        "Several questions are open here, so your words were not taken."
+        " Use the controls of the one you mean."
+    )
+    which_one_reply: str = (
+        "Several questions are open here, so your words were not taken."
+        " Reply to the one you mean, or use its controls."
+    )
+    nothing_open: str = "No question is open here, so your words were not taken."
+    words_missing: str = (
+        "Your message has no words in it. Write your answer in one message, or use the controls."
+    )
+    words_for_boolean: str = (
+        "This question takes {yes} or {no}. Write just that, or press a button."
+    )
+    words_for_select: str = (
+        "Your words name none of the options, so nothing was changed."
+        " Write one option's label or its number, or use the controls."
+    )
+    words_for_multi_select: str = (
+        "Not all of your words name options, so nothing was changed."
+        " Write labels or numbers, separated by commas, or use the controls."
+    )
+    words_ambiguous: str = (
+        "“{words}” can mean more than one thing here, so nothing was chosen. Use the controls."
+    )
+    words_for_schema: str = (
+        "This question is not answered by typing. Press {fill_in} at the question."
+    )
+    words_in_review: str = "No question is open: press {submit} to hand in the answers, or {edit}."
+    words_too_early: str = (
+        "This question was not open yet when you wrote that, so your words were not taken."
+        " If they are the answer to it, please write them again."
+    )
+    words_untimed: str = (
+        "It cannot be told whether you wrote that before or after this question was asked,"
+        " so your words were not taken. Please use the controls."
+    )
+    words_not_kept: str = "Your words could not be taken just now. Please write them again."
+    use_words: str = "Use as the answer"
+    offer_words: str = (
+        "If that was your answer to “{question}”, press {use_words}. Otherwise just go on:"
+        " only you see this."
+    )
     try_again: str = "Answerback could not save that just now. Nothing was lost: please try again."
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has been handed on to {where}."

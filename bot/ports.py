@@ -94,12 +94,14 @@ class Asks(Places, Protocol):
         *,
         revision: int | None = None,
         delivery: str | None = None,
+        at: float | None = None,
     ) -> Acted | Rejected:
         """Acts on an ask as a responder.
 
         Args:
             revision: the revision the person saw; another one is `Why.STALE`.
             delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
+            at: when they acted, by the platform's clock.
 
         Raises:
             StoreError: nothing is known to be saved; tell the person to try again.
@@ -113,6 +115,7 @@ class Asks(Places, Protocol):
         *,
         revision: int | None = None,
         delivery: str | None = None,
+        at: float | None = None,
     ) -> Acted | Rejected | None:
         """`act` with what ``choose`` makes of the ask as it stands, in one step; None where it makes nothing.
 
@@ -126,12 +129,19 @@ class Asks(Places, Protocol):
         text: str,
         actor: Actor,
         *,
-        delivery: str | None = None,
-        at: float | None = None,
-    ) -> Acted | Rejected | None:
-        """Takes words typed by a responder as the action they stand for; None when they stand for none.
+        at: float | None,
+        delivery: str,
+        revision: int | None = None,
+    ) -> Acted | Rejected:
+        """Takes words typed by a responder as the action they stand for.
 
-        ``at`` is when they were typed: words older than the open question are `Why.STALE`.
+        Words that stand for none are `Why.INVALID`, with a problem that says what can be done; so are words
+        that are older than the open question, or may be, as `Why.STALE`.
+
+        Args:
+            at: when they were typed, by the platform's clock; None where it does not say.
+            delivery: as in `act`.
+            revision: as in `act`.
         """
 
     async def get(self, ask_id: str) -> Ask | None:
@@ -155,11 +165,15 @@ class Asks(Places, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask."""
+    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask.
+
+    ``at`` is the moment from which it surely shows it, by the platform's clock; None where that is not known.
+    """
 
     revision: int
     message: Mapping[str, JsonValue]
     thread: Thread
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

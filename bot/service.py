@@ -17,9 +17,10 @@ from pydantic import JsonValue
 
 from bot import ask as asks
 from bot import routing, typed
-from bot.acting import Acting
+from bot.acting import Acting, Seen
 from bot.ask import Ask, Change, Reason, Status
 from bot.commits import Commits
+from bot.errors import Problem
 from bot.labels import Labels
 from bot.ports import (
     Acted,
@@ -31,6 +32,7 @@ from bot.ports import (
     Store,
     StoredDelivery,
     Surface,
+    Why,
     Write,
 )
 from bot.signals import Follower
@@ -112,11 +114,12 @@ class Service:
         *,
         revision: int | None = None,
         delivery: str | None = None,
+        at: float | None = None,
     ) -> Acted | Rejected:
         """Acts on an ask as a responder (see `bot.ports.Asks`)."""
         began = time.perf_counter()
         acted = await self._acting.act(
-            ask_id, lambda _ask: action, actor, revision=revision, delivery=delivery
+            ask_id, lambda _ask: action, actor, Seen(revision, at), delivery
         )
         if acted is None:
             raise AssertionError("an action was given")
@@ -131,6 +134,7 @@ class Service:
         *,
         revision: int | None = None,
         delivery: str | None = None,
+        at: float | None = None,
     ) -> Acted | Rejected | None:
         """Acts as ``choose`` finds for the ask as it stands (see `bot.ports.Asks`)."""
         began, chosen = time.perf_counter(), ["none"]
@@ -141,7 +145,7 @@ class Service:
                 chosen.append(action.action)
             return action
 
-        acted = await self._acting.act(ask_id, noted, actor, revision=revision, delivery=delivery)
+        acted = await self._acting.act(ask_id, noted, actor, Seen(revision, at), delivery)
         if acted is not None:
             self._tell(acted, actor, chosen[-1], began)
         return acted
@@ -152,21 +156,28 @@ class Service:
         text: str,
         actor: Actor,
         *,
-        delivery: str | None = None,
-        at: float | None = None,
-    ) -> Acted | Rejected | None:
+        at: float | None,
+        delivery: str,
+        revision: int | None = None,
+    ) -> Acted | Rejected:
         """Takes words typed by a responder as the action they stand for (see `bot.ports.Asks`)."""
         began = time.perf_counter()
-        acted = await self._acting.act(
-            ask_id,
-            lambda ask: typed.action_of(ask, text, self.labels),
-            actor,
-            revision=None,
-            delivery=delivery,
-            typed_at=at,
-        )
-        if acted is not None:
-            self._tell(acted, actor, "typed", began)
+        refused: list[Rejected] = []
+
+        def choose(ask: Ask) -> Action | None:
+            why, found = Why.STALE, typed.too_early(ask, at, actor.person, self.labels)
+            if found is None:
+                why, action = Why.INVALID, typed.action_of(ask, text, self.labels)
+                if not isinstance(action, typed.Unclear):
+                    return action
+                found = action
+            problem = Problem(pointer="/text", code="unknown_value", message=found.sentence)
+            refused[:] = [Rejected(why, ask, (problem,))]
+            return None
+
+        seen = Seen(revision, at, typed=True)
+        acted = await self._acting.act(ask_id, choose, actor, seen, delivery) or refused[0]
+        self._tell(acted, actor, "typed", began)
         return acted
 
     def _tell(self, acted: Acted | Rejected, actor: Actor, action: str, began: float) -> None:

@@ -10,7 +10,7 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from bot.ask import Ask, Change, Destination, Entry, Left, Reason
+from bot.ask import UNOPENED, Ask, Change, Destination, Entry, Left, Reason
 from bot.errors import (
     GoneError,
     InquiryError,
@@ -235,6 +235,7 @@ def _escalated(ask: Ask, at: float) -> Change | None:
             thread=None,
             shown_revision=0,
             seen=False,
+            opened=UNOPENED,
             left=Left(destination=ask.destination, message=ask.message) if ask.message else None,
             responders=escalation.responders or _persons(escalation.to) or responders,
         )

@@ -188,6 +188,7 @@ class SqliteStore:
                 revision=shown.revision,
                 message=shown.message,
                 thread=shown.thread,
+                at=shown.at,
             )
             return Decision(Write(now) if now else None, None)
 

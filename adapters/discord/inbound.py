@@ -72,6 +72,7 @@ class Inbound:
                     used.actor,
                     revision=used.control.revision,
                     delivery=used.delivery,
+                    at=used.at,
                 )
                 return await self._replies.acted(result, used)
             if used.control.verb in _TICKING:
@@ -187,6 +188,7 @@ class _Click:
             self._actor,
             revision=self._control.revision,
             delivery=self._used.delivery,
+            at=self._used.at,
         )
 
     def _mistakes(self, problems: Sequence[Problem], sheet: Sheet) -> Reply:

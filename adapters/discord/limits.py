@@ -47,6 +47,9 @@ MESSAGES_PER_PAGE: Final = 100
 # https://docs.discord.com/developers/resources/channel
 THREAD_NAME: Final = 100
 
+# https://docs.discord.com/developers/reference#snowflakes
+EPOCH_MS: Final = 1_420_070_400_000
+
 # https://docs.discord.com/developers/resources/message#message-object-message-flags
 EPHEMERAL: Final = 1 << 6
 COMPONENTS_V2: Final = 1 << 15

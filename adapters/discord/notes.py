@@ -80,10 +80,21 @@ def rejected(
         reader: the id of the person who acted.
         entered: what they had typed.
     """
+    sentence = _sentence(why, labels, reader)
+    return given_back(entered, 0, labels, sentence) if entered else note(sentence)
+
+
+def refusal(why: Rejected, labels: Labels, reader: str) -> str:
+    """Why words were not taken, as markdown, and where the question stands."""
+    message = why.ask.message if why.ask else None
+    where = f" {link(message)}" if message and "id" in message else ""
+    return _sentence(why, labels, reader) + where
+
+
+def _sentence(why: Rejected, labels: Labels, reader: str | None) -> str:
     view = view_of(why.ask) if why.ask else None
     sentence = inert(words.note(why, view, labels, _HOLE, reader))
-    sentence = sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
-    return given_back(entered, 0, labels, sentence) if entered else note(sentence)
+    return sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
 
 
 def _named(responders: Sequence[str]) -> str:

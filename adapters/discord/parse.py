@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from enum import IntEnum
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
@@ -67,6 +68,11 @@ class Interaction(NamedTuple):
         """The id under which this is counted once."""
         return f"discord:interaction:{self.id}"
 
+    @property
+    def at(self) -> float | None:
+        """When it was used, by Discord's clock."""
+        return moment(self.id)
+
 
 class Replied(NamedTuple):
     """The message of the bot's that somebody replied to, or the one that it points at, as a reminder does."""
@@ -90,13 +96,18 @@ class Typed(NamedTuple):
     replied: Replied | None
     """None where it is no reply, or one to what somebody else wrote."""
     mentioned: frozenset[str]
-    in_thread: bool
-    """Whether it is known to stand in a thread."""
+    called: bool
+    """Whether the words themselves mention the bot, as a reply to it does not."""
 
     @property
     def delivery(self) -> str:
         """The id under which this is counted once."""
         return f"discord:message:{self.id}"
+
+    @property
+    def at(self) -> float | None:
+        """When it was written, by Discord's clock."""
+        return moment(self.id)
 
 
 class _User(TypedDict, total=False):
@@ -131,6 +142,24 @@ class _Click(TypedDict, total=False):
 _LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d{1,20})$", re.ASCII)
 _CLICK: Final = TypeAdapter(_Click).validator
 """What `interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
+
+
+def moment(snowflake: str) -> float | None:
+    """The moment at which an id was made: https://docs.discord.com/developers/reference#snowflakes"""
+    if not (snowflake.isascii() and snowflake.isdigit()):
+        return None
+    return ((int(snowflake) >> 22) + limits.EPOCH_MS) / 1_000
+
+
+def since(message: Mapping[str, JsonValue]) -> float | None:
+    """Since when a message of ours is as it is now, by Discord's clock."""
+    edited = message.get("edited_timestamp")
+    if not isinstance(edited, str):
+        return moment(_text(message.get("id")) or "")
+    try:
+        return datetime.fromisoformat(edited).timestamp()
+    except ValueError:
+        return None
 
 
 def read(raw: bytes) -> c.Json | None:
@@ -184,10 +213,10 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
     if body.get("type") not in list(MessageType) or not isinstance(body.get("channel_id"), str):
         return None
     actor = _actor(body, body.get("member"), author)
-    text = str(body.get("content") or "")
+    content = text = str(body.get("content") or "")
     for mention in (f"<@{bot_id}>", f"<@!{bot_id}>"):
         text = text.replace(mention, "")
-    if actor is None or not text.strip() or not isinstance(body.get("id"), str):
+    if actor is None or not content.strip() or not isinstance(body.get("id"), str):
         return None
     mentions = body.get("mentions")
     listed = mentions if isinstance(mentions, list) else []
@@ -199,7 +228,7 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
         text=text.strip(),
         replied=_replied(body, str(body["channel_id"]), bot_id),
         mentioned=frozenset(str(_object(each).get("id")) for each in listed),
-        in_thread="position" in body,
+        called=text != content,
     )
 
 

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from adapters.controls import decode
 from adapters.discord import blocks as c
-from adapters.discord import limits, notes, render
+from adapters.discord import limits, notes, parse, render
 from adapters.discord.answers import Answers
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
@@ -36,8 +36,6 @@ logger = logging.getLogger(__name__)
 Save = Callable[[Shown], Awaitable[None]]
 LookOf = Callable[[Ask], Awaitable[Look | None]]
 
-_EPOCH_MS: Final = 1_420_070_400_000
-"""Discord's snowflakes count from here: https://docs.discord.com/developers/reference#snowflakes."""
 _CLOCKS_APART_MS: Final = 120_000
 _WEEK: Final = 10_080
 """Minutes without a message after which Discord archives a thread, the longest there is."""
@@ -46,6 +44,8 @@ _PAGES: Final = 5
 _MOST_MENTIONED: Final = 40
 _SHOWS: Final = "shows"
 """In the reference of a message that still lacks its thread: the state of the ask that it shows."""
+_SINCE: Final = "shows_since"
+"""In a reference that is not noted yet: since when the message shows the ask, by Discord's clock."""
 
 
 class Posting:
@@ -77,22 +77,24 @@ class Posting:
         if not isinstance(message.get("id"), str):
             message = await self._post(ask, message, save)
         elif message.get(_SHOWS) != [*ask.appearance]:
+            message.pop(_SINCE, None)
             brought = await self._answers.brought(ask)
             if (seconds := self._answers.may_come(ask)) > 0:
                 # An edit made now would be undone by an answer that comes late.
                 return Later(seconds)
-            if not brought and not await self._edit(ask, message):
-                if not ask.open:
+            if not brought:
+                edited = await self._edit(ask, message)
+                if edited is None and not ask.open:
                     return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
-                message = await self._post(ask, {}, save)
+                message = edited or await self._post(ask, {}, save)
         return _shown(ask, await self._with_thread(ask, message, save))
 
     # --- editing ---------------------------------------------------------------------------------
 
-    async def _edit(self, ask: Ask, message: Json) -> bool:
-        """Whether the message is there and shows the ask now."""
+    async def _edit(self, ask: Ask, message: Json) -> Json | None:
+        """The reference to the message, which shows the ask now; None where it is gone."""
         try:
-            await self._sent(
+            sent = await self._sent(
                 ask,
                 "PATCH",
                 f"/channels/{message['channel']}/messages/{message['id']}",
@@ -101,11 +103,11 @@ class Posting:
             )
         except PlatformError as error:
             if has_code(error, Code.UNKNOWN_MESSAGE):
-                return False
+                return None
             raise
         finally:
             self._answers.edited(ask)
-        return True
+        return message | _since(sent)
 
     async def _sent(
         self, ask: Ask, method: str, path: str, extra: Json, place: Mapping[str, JsonValue]
@@ -149,7 +151,7 @@ class Posting:
             noted = noted | {"id": found}
             if noted["kind"] == Kind.FORUM:
                 noted |= {"channel": found, "thread": found}
-            await self._edit(ask, noted)
+            noted = await self._edit(ask, noted) or noted
         elif not ask.open:
             return noted  # nobody has seen it, and nobody has to
         elif noted["kind"] == Kind.FORUM:
@@ -158,14 +160,15 @@ class Posting:
             extra: Json = {"nonce": _nonce(ask.id, noted), "enforce_nonce": True}
             path = f"/channels/{noted['channel']}/messages"
             sent = await self._sent(ask, "POST", path, extra, noted)
-            noted = noted | {"id": _id_of(sent)}
+            noted = noted | {"id": _id_of(sent)} | _since(sent)
         return noted
 
     async def _post_in_forum(self, ask: Ask, noted: Json) -> Json:
         extra: Json = {"name": self._name(ask), "auto_archive_duration": _WEEK, "message": None}
         sent = await self._sent(ask, "POST", f"/channels/{noted['parent']}/threads", extra, noted)
         thread = _id_of(sent)
-        return noted | {"channel": thread, "thread": thread, "id": thread}
+        first: Json = {"id": thread}  # a post's first message has the post's id
+        return noted | {"channel": thread, "thread": thread, "id": thread} | _since(first)
 
     def _name(self, ask: Ask) -> str:
         first = ask.form.questions[0]
@@ -287,7 +290,7 @@ class Posting:
 
 def _noted(place: Place) -> Json:
     """The reference before the post: where, and since when to look for it."""
-    since = (int(time.time() * 1000) - _CLOCKS_APART_MS - _EPOCH_MS) << 22
+    since = (int(time.time() * 1000) - _CLOCKS_APART_MS - limits.EPOCH_MS) << 22
     noted: Json = {
         "kind": str(place.kind),
         "channel": place.id,
@@ -309,8 +312,14 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
 
 
 def _shown(ask: Ask, message: Json) -> Shown:
-    noted = {key: value for key, value in message.items() if key != _SHOWS}
-    return Shown(ask.revision, noted, _thread(noted))
+    at = message.get(_SINCE)
+    noted = {key: value for key, value in message.items() if key not in {_SHOWS, _SINCE}}
+    return Shown(ask.revision, noted, _thread(noted), at if isinstance(at, float) else None)
+
+
+def _since(sent: JsonValue) -> Json:
+    """What an answer of Discord's says of when it made the message as it is."""
+    return {_SINCE: parse.since(sent)} if isinstance(sent, dict) else {}
 
 
 def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:

@@ -1,7 +1,7 @@
 """Typed messages: which of them are meant for an ask, and what becomes of them.
 
-A reply to a live message or to a reminder is, and any message in a thread that the ask's own prompt
-started or in a direct message; elsewhere only one that mentions the bot. Everything else is left alone.
+A direct message is, a reply to a live message or to a reminder, and a message that mentions the bot.
+Everything else is people talking to each other, and left alone.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ from typing import Final
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
-from discord.utils import snowflake_time
-
-from adapters.discord import parse
+from adapters.discord import notes, parse
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels, Kind
 from adapters.discord.parse import SURFACE, Replied, Typed
 from adapters.discord.text import inert
 from adapters.insisting import insisting
-from bot.ask import Ask
-from bot.errors import PlatformError, StoreError
+from bot.ask import Ask, Destination
+from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from bot.labels import Labels
-from bot.ports import Acted, Asks, Rejected, Why
+from bot.ports import Acted, Asks, Why
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +32,7 @@ UNFIT: Final = "❌"
 
 
 class Listener:
-    """Takes in messages as the gateway brings them."""
+    """Takes in messages, however they come."""
 
     def __init__(self, asks: Asks, calls: Calls, channels: Channels, labels: Labels) -> None:
         self._asks = asks
@@ -44,61 +42,57 @@ class Listener:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def heard(self, body: Json, bot_id: str) -> None:
-        """One message: taken where it is meant for an ask, and marked."""
+        """One message: taken and marked where it is meant for an ask, or its author is told why not."""
         typed = parse.typed(body, bot_id)
-        if typed is None:
+        if typed is None or not _is_addressed(typed, bot_id):
             return
         turn = self._turns.setdefault(typed.channel_id, asyncio.Lock())
         async with turn:  # what is typed in one place counts in the order in which it was typed
-            mark = await self._take(typed, bot_id)
-        if mark is not None:
-            await self._mark(typed, mark)
+            refusal = await self._refusal(typed)
+        if refusal is None:
+            await self._mark(typed, TAKEN)
+        elif refusal:
+            await self._mark(typed, UNFIT)
+            await self._told(typed, refusal)
 
-    async def _take(self, typed: Typed, bot_id: str) -> str | None:
+    async def _refusal(self, typed: Typed) -> str | None:
+        """Why the words were not taken, as markdown; None where they were, empty where nothing is to be told."""
         try:
-            return await insisting(lambda: self._taken(typed, bot_id))
+            return await insisting(lambda: self._taken(typed))
         except (PlatformError, StoreError) as error:
             extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
             logger.warning("A typed message could not be taken: %s", error, extra=extra)
-        addressed = typed.guild_id is None or typed.replied or bot_id in typed.mentioned
-        return UNFIT if addressed or typed.in_thread else None
+        return inert(self._labels.words_not_kept)
 
-    async def _taken(self, typed: Typed, bot_id: str) -> str | None:
-        meant = await self._meant(typed, bot_id)
-        if len(meant) > 1:
-            await self._ask_which(typed)
-            return None
-        if not meant:
-            # Who replies to the app alone with it means the app, and learns that it was in vain.
-            return UNFIT if typed.replied and typed.guild_id is None else None
+    async def _taken(self, typed: Typed) -> str | None:
+        if await self._asks.draft(_told_key(typed)) is not None:
+            return ""
+        meant = await self._meant(typed)
+        if not meant and typed.guild_id is not None and not typed.called:
+            return ""  # somebody replied to a record, or to a note
+        if len(meant) != 1:
+            return inert(self._labels.which_one_reply if meant else self._labels.nothing_open)
         told = await self._asks.typed(
-            meant[0].id,
-            typed.text,
-            typed.actor,
-            delivery=typed.delivery,
-            at=snowflake_time(int(typed.id)).timestamp(),
+            meant[0].id, typed.text, typed.actor, at=typed.at, delivery=typed.delivery
         )
         if isinstance(told, Acted):
-            return TAKEN
-        unfit = {Why.INVALID, Why.UNCHECKED, Why.STALE}
-        return UNFIT if isinstance(told, Rejected) and told.why in unfit else None
+            return None
+        if told.why is Why.UNCHECKED:
+            raise UnavailableError("Whether who typed this may answer is not known yet")
+        return notes.refusal(told, self._labels, typed.actor.person.user_id)
 
-    async def _meant(self, typed: Typed, bot_id: str) -> Sequence[Ask]:
+    async def _meant(self, typed: Typed) -> Sequence[Ask]:
         """The asks that a message may be meant for: it is taken where there is one alone."""
         if typed.replied is not None:
             ask = await self._shown_at(typed.replied)
             return [ask] if ask else []
         if typed.guild_id is None:
             return await self._asks.open_in(SURFACE, typed.channel_id, None)
-        called = bot_id in typed.mentioned
         place = await self._channels.place(typed.channel_id)
         if place.kind is Kind.THREAD:
-            found = await self._asks.open_in(SURFACE, place.parent or "", typed.channel_id)
-            return [ask for ask in found if called or _message_id(ask) == typed.channel_id]
-        if not called:
-            return []
+            return await self._asks.open_in(SURFACE, place.parent or "", typed.channel_id)
         found = await self._asks.open_in(SURFACE, typed.channel_id, None)
-        return [ask for ask in found if ask.thread is not None and ask.thread.id is None]
+        return [ask for ask in found if (ask.message or {}).get("channel") == typed.channel_id]
 
     async def _shown_at(self, replied: Replied) -> Ask | None:
         """The open ask whose live message somebody replied to, however many are open there."""
@@ -110,15 +104,44 @@ class Listener:
         ask = await self._asks.get(ask_id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
 
-    async def _ask_which(self, typed: Typed) -> None:
+    async def _told(self, typed: Typed, sentence: str) -> None:
+        """Tells a person why their words were not taken: directly, and where they take no direct messages, in place.
+
+        Discord shows something to one person alone only where they clicked, and a message is no click.
+        """
+        try:
+            await insisting(lambda: self._tell(typed, sentence))
+        except PlatformError as error:
+            extra = {"action": "note_missing", "code": error.code}
+            logger.warning("Somebody could not be told about their words: %s", error, extra=extra)
+            return
+        await self._asks.save_draft(_told_key(typed), value=True)
+
+    async def _tell(self, typed: Typed, sentence: str) -> None:
+        if typed.guild_id is not None:
+            try:
+                direct = await self._channels.destination(
+                    Destination(surface=SURFACE, user=typed.actor.person.user_id)
+                )
+                await self._say(direct.id, typed, f"{_address(typed)}\n{sentence}")
+            except (RateLimitedError, UnavailableError):
+                raise
+            except PlatformError:
+                pass  # they take no direct messages
+            else:
+                return
+        await self._say(typed.channel_id, typed, sentence)
+
+    async def _say(self, channel_id: str, typed: Typed, content: str) -> None:
         body: Json = {
-            "content": inert(self._labels.which_one),
-            "message_reference": {"message_id": typed.id, "fail_if_not_exists": False},
+            "content": content,
             "allowed_mentions": {"parse": []},
             "nonce": typed.id,
             "enforce_nonce": True,
         }
-        await self._calls.request("POST", f"/channels/{typed.channel_id}/messages", body)
+        if channel_id == typed.channel_id:
+            body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
+        await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
 
     async def _mark(self, typed: Typed, emoji: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
@@ -131,3 +154,18 @@ class Listener:
 
 def _message_id(ask: Ask) -> object:
     return (ask.message or {}).get("id")
+
+
+def _address(typed: Typed) -> str:
+    """Where the words stand."""
+    place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
+    return notes.link(place)
+
+
+def _told_key(typed: Typed) -> str:
+    """The key under which it is kept that somebody was told why their words were not taken."""
+    return f"told:{typed.delivery}"
+
+
+def _is_addressed(typed: Typed, bot_id: str) -> bool:
+    return typed.guild_id is None or typed.replied is not None or bot_id in typed.mentioned

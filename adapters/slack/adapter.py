@@ -16,11 +16,13 @@ from adapters import people
 from adapters.slack.calls import Calls, client_of
 from adapters.slack.front import Front
 from adapters.slack.groups import Groups
-from adapters.slack.inbound import Identity, Inbound
+from adapters.slack.inbound import Inbound
 from adapters.slack.listeners import Listeners
 from adapters.slack.notes import Later, Notes
+from adapters.slack.parse import Identity
 from adapters.slack.posting import Posting
 from adapters.slack.sockets import Sockets
+from adapters.slack.typed import Listener
 from bot.ask import ANYONE, Ask, Destination
 from bot.errors import PlatformError, RateLimitedError
 from bot.labels import Labels
@@ -84,9 +86,8 @@ class SlackSurface:
 
     async def start(self, asks: Asks) -> None:
         """See `bot.ports.Surface.start`."""
-        self._inbound = Inbound(
-            asks, self._calls, self._notes, self._later, self._labels, self._identity, self
-        )
+        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity, self)
+        self._inbound = Inbound(*parts, Listener(*parts))
         first = asyncio.Event()
         self._identifying = asyncio.create_task(self._identify(first), name="slack identity")
         await first.wait()

@@ -8,25 +8,22 @@ notes are told after it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Final
 
-from adapters import people, words
+from adapters import people
 from adapters.controls import Control, Verb
-from adapters.insisting import insisting
-from adapters.slack import lines, modals, reading, typed
+from adapters.slack import modals, notes, reading
 from adapters.slack.blocks import Block, escape
 from adapters.slack.calls import Calls
 from adapters.slack.notes import Later, Notes
-from adapters.slack.parse import Click, Submission, Where, Words, chosen, parse
-from adapters.slack.posting import Ref, may_be, mentions
+from adapters.slack.parse import Click, Identity, Submission, Words, chosen, parse
+from adapters.slack.typed import Listener
 from bot.ask import Ask
 from bot.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from bot.labels import Labels
 from bot.ports import Acted, Actor, Asks, Rejected, Surface, Why
 from bot.view import View, view_of
-from bot.walker import Action, Answer, Back, Edit, EndTurn, Person, Submit
+from bot.walker import Action, Answer, Back, Edit, EndTurn, Submit
 
 logger = logging.getLogger(__name__)
 
@@ -34,18 +31,6 @@ _OPENING: Final = frozenset(
     {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.CHOOSE, Verb.FULL, Verb.PREVIEW}
 )
 _READING: Final = frozenset({Verb.FULL, Verb.PREVIEW, Verb.PAGE})
-_MOST_NAMED: Final = 10
-_TAKEN: Final = "white_check_mark"
-
-
-@dataclass(slots=True)
-class Identity:
-    """Who we are in the workspace, once Slack has told."""
-
-    team: str | None = None
-    bot_user: str | None = None
-    bot: str | None = None
-    """The id that stands with messages of the bot's, which is not its user's."""
 
 
 class Inbound:
@@ -55,19 +40,21 @@ class Inbound:
         self,
         asks: Asks,
         calls: Calls,
-        notes: Notes,
+        told: Notes,
         later: Later,
         labels: Labels,
         identity: Identity,
         surface: Surface,
+        listener: Listener,
     ) -> None:
         self._asks = asks
         self._calls = calls
-        self._notes = notes
+        self._notes = told
         self._later = later
         self._labels = labels
         self._identity = identity
         self._surface = surface
+        self._listener = listener
 
     async def receive(self, kind: str, payload: object) -> object:
         """Handles one payload; gives what its acknowledgement is to say, None for nothing.
@@ -83,7 +70,7 @@ class Inbound:
             case Submission():
                 return await self._submission(inbound)
             case Words():
-                await self._words(inbound)
+                await self._listener.heard(inbound)
             case None:
                 self._unknown(payload)
         return None
@@ -96,6 +83,8 @@ class Inbound:
                 await self._open(click)
             elif click.control.verb is Verb.PAGE:
                 await self._turn_page(click)
+            elif click.control.verb is Verb.USE:
+                await self._listener.use(click)
             else:
                 await self._act(click)
         except StoreError:
@@ -110,6 +99,7 @@ class Inbound:
             Actor(click.person),
             revision=control.revision,
             delivery=f"slack:{click.trigger_id}",
+            at=click.at,
         )
         if told is None:
             self._tell(labels.choose_first.format(submit=labels.submit), click)
@@ -152,22 +142,16 @@ class Inbound:
         if not ask.open:
             return Rejected(Why.ENDED, ask)
         try:
-            if control.verb not in _READING and await self._is_stranger(ask, click.person):
-                return Rejected(Why.NOT_ALLOWED, ask)
+            if control.verb not in _READING:
+                actor = await people.known(ask, click.person, self._surface)
+                if people.is_stranger(ask, actor):
+                    return Rejected(Why.NOT_ALLOWED, ask)
         except PlatformError as error:
             extra = {"action": "groups_unknown", "ask_id": ask.id, "code": error.code}
             logger.warning("Who is in a user group is not known: %s", error, extra=extra)
             later = isinstance(error, (RateLimitedError, UnavailableError))
             return Rejected(Why.UNCHECKED if later else Why.NOT_ALLOWED, ask)
         return None if ask.revision == control.revision else Rejected(Why.STALE, ask)
-
-    async def _is_stranger(self, ask: Ask, person: Person) -> bool:
-        actor = Actor(person)
-        groups = people.groups_asked(ask)
-        if groups and person.user_id not in ask.responders:
-            found = await self._surface.groups_of(person, groups)
-            actor = Actor(person, found, groups)
-        return people.is_stranger(ask, actor)
 
     async def _turn_page(self, click: Click) -> None:
         ask = await self._asks.get(click.control.ask_id)
@@ -226,61 +210,9 @@ class Inbound:
         return self._noticed(told, submission)
 
     def _noticed(self, rejected: Rejected, submission: Submission) -> object:
-        said = self._sentence(rejected, submission.person)
+        said = notes.sentence(rejected, submission.person, self._labels)
         view = modals.notice(said, modals.everything_typed(submission), self._labels)
         return {"response_action": "update", "view": view}
-
-    # --- words -----------------------------------------------------------------------------------
-
-    async def _words(self, said: Words) -> None:
-        """Takes a message as an action where it is meant for an ask; every other message is left alone.
-
-        What is not acknowledged Slack sends again, at once and for some minutes.
-        """
-        bot = self._identity.bot_user
-        called = bot is not None and typed.mentions(said.text, bot)
-        thread = said.where.thread
-        if thread is None and not said.direct:
-            return
-        found = await self._asks.open_in("slack", said.where.channel, thread)
-        if not found and thread is not None:
-            shown_here = await self._asks.open_in("slack", said.where.channel, None)
-            if any(may_be(ask, thread) for ask in shown_here):
-                raise UnavailableError("Whose thread this was typed in is not known yet")
-        meant = [ask for ask in found if said.direct or called or _own_thread(ask)]
-        if not meant:
-            return
-        if len(meant) > 1:
-            if called or said.direct:
-                self._tell_words(escape(self._labels.which_one), said)
-            return
-        text = typed.without_mention(said.text, bot) if bot else said.text
-        told = await self._asks.typed(
-            meant[0].id,
-            typed.decoded(text),
-            Actor(said.person),
-            delivery=f"slack:{said.where.channel}:{said.where.ts}",
-            at=said.at,
-        )
-        if isinstance(told, Acted):
-            self._mark(said.where)
-        elif told is not None and told.why is Why.UNCHECKED:
-            raise UnavailableError("Whether who typed this may answer is not known yet")
-        elif told is not None and (told.why is not Why.NOT_ALLOWED or called):
-            self._tell_words(self._text(told, said.person), said)
-
-    def _mark(self, where: Where) -> None:
-        client = self._calls.client
-
-        def mark() -> Awaitable[object]:
-            return self._calls.do(
-                "reactions.add",
-                lambda: client.reactions_add(
-                    channel=where.channel, timestamp=where.ts, name=_TAKEN
-                ),
-            )
-
-        self._later.do("reaction", insisting(mark))
 
     # --- notes -----------------------------------------------------------------------------------
 
@@ -296,33 +228,11 @@ class Inbound:
         self._note(escape(sentence), click)
 
     def _tell_rejected(self, rejected: Rejected, click: Click) -> None:
-        self._note(self._text(rejected, click.person), click)
+        self._note(notes.mrkdwn_of(rejected, click.person, self._labels), click)
 
     def _note(self, text: str, click: Click) -> None:
         user = click.person.user_id
         self._later.do("note", self._notes.tell(text, user, click.where, click.response_url))
-
-    def _tell_words(self, text: str, said: Words) -> None:
-        self._later.do("note", self._notes.tell(text, said.person.user_id, said.where))
-
-    def _text(self, rejected: Rejected, reader: Person) -> str:
-        """Why nothing was changed, as mrkdwn: people without a name by their mention, which notifies nobody here."""
-        ask = rejected.ask
-        text = escape(self._sentence(rejected, reader, who="{who}"))
-        if ask is None:
-            return text
-        named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
-        for person in named:
-            if person is not None and person.name is None:
-                text = text.replace(person.user_id, lines.who(person))
-        return text.replace("{who}", ", ".join(mentions(ask.responders, _MOST_NAMED)))
-
-    def _sentence(self, rejected: Rejected, reader: Person, who: str | None = None) -> str:
-        ask = rejected.ask
-        view: View | None = view_of(ask) if ask else None
-        if who is None:
-            who = ", ".join(ask.responders) if ask else ""
-        return words.note(rejected, view, self._labels, who, reader.user_id)
 
 
 def action_of(click: Click, ask: Ask) -> Action | None:
@@ -365,9 +275,3 @@ def errors_of(found: dict[str, str]) -> Block:
 def _index(control: Control) -> int | None:
     text = control.argument
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
-
-
-def _own_thread(ask: Ask) -> bool:
-    """Whether the thread that the ask is shown in was begun by its own message."""
-    ref = Ref.read(ask.message)
-    return ref is not None and ref.thread is None and ref.ts is not None

@@ -20,7 +20,7 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.error import BoltUnhandledRequestError
 
-from adapters.slack.inbound import Identity
+from adapters.slack.parse import Identity
 from bot.errors import PlatformError, StoreError
 
 logger = logging.getLogger(__name__)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Final
 
 import aiohttp
 
+from adapters import words
+from adapters.slack import lines
+from adapters.slack.blocks import Block, actions, button, escape, sections
 from adapters.slack.calls import CALL_SECONDS, Calls
 from adapters.slack.parse import Where
+from adapters.slack.posting import mentions
 from bot.errors import PlatformError
+from bot.labels import Labels
+from bot.ports import Rejected
+from bot.view import view_of
+from bot.walker import Person
 
 logger = logging.getLogger(__name__)
 
 _MOST_TASKS: Final = 2_000
+_MOST_NAMED: Final = 10
 
 
 class Later:
@@ -61,7 +70,12 @@ class Notes:
         self._http = http
 
     async def tell(
-        self, text: str, user: str, where: Where | None, response_url: str | None = None
+        self,
+        text: str,
+        user: str,
+        where: Where | None,
+        response_url: str | None = None,
+        blocks: Sequence[Block] | None = None,
     ) -> None:
         """Shows a text (mrkdwn, escaped) to one person, where they acted.
 
@@ -76,16 +90,27 @@ class Notes:
         await self._calls.do(
             "chat.postEphemeral",
             lambda: client.chat_postEphemeral(
-                channel=where.channel, user=user, text=text, thread_ts=where.thread
+                channel=where.channel,
+                user=user,
+                text=text,
+                thread_ts=where.thread,
+                blocks=blocks,
             ),
             where.channel,
         )
+
+    async def dismiss(self, response_url: str) -> None:
+        """Takes away the private message that was clicked."""
+        await self._sent(response_url, {"delete_original": True})
 
     async def _answered(self, url: str, text: str, where: Where | None) -> bool:
         """Answers at the click's own address; whether that was taken."""
         body = {"response_type": "ephemeral", "replace_original": False, "text": text}
         if where is not None and where.thread:
             body["thread_ts"] = where.thread
+        return await self._sent(url, body)
+
+    async def _sent(self, url: str, body: Mapping[str, object]) -> bool:
         try:
             timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
             async with self._http.post(
@@ -94,3 +119,37 @@ class Notes:
                 return response.status == 200
         except (aiohttp.ClientError, TimeoutError, ValueError):
             return False
+
+
+def sentence(rejected: Rejected, reader: Person, labels: Labels, who: str | None = None) -> str:
+    """Why nothing was changed, as plain text.
+
+    Args:
+        who: the responders; None: by their ids.
+    """
+    ask = rejected.ask
+    if who is None:
+        who = ", ".join(ask.responders) if ask else ""
+    return words.note(rejected, view_of(ask) if ask else None, labels, who, reader.user_id)
+
+
+def mrkdwn_of(rejected: Rejected, reader: Person, labels: Labels) -> str:
+    """The same as mrkdwn: people without a name by their mention, which notifies nobody here."""
+    ask = rejected.ask
+    text = escape(sentence(rejected, reader, labels, who="{who}"))
+    if ask is None:
+        return text
+    named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
+    for person in named:
+        if person is not None and person.name is None:
+            text = text.replace(person.user_id, lines.who(person))
+    return text.replace("{who}", ", ".join(mentions(ask.responders, _MOST_NAMED)))
+
+
+def offer(said: str, label: str, control: str, value: str) -> list[Block]:
+    """A private message with one button.
+
+    Args:
+        control: what the button does; it stands with the row, because ``value`` is what it carries.
+    """
+    return [*sections(said), actions(control, [button(label, "use", value)])]

@@ -23,9 +23,20 @@ Values: TypeAlias = Mapping[str, Entry]
 _ANSWERING: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person typed just now: https://docs.slack.dev/reference/events/message"""
 _MAX_INDEX_DIGITS: Final = 6
+_WORDS: Final = "words:"
 _TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _FAR: Final = 10_000_000_000
 """Seconds that a datetimepicker can hold: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
+
+
+@dataclass(slots=True)
+class Identity:
+    """Who we are in the workspace, once Slack has told."""
+
+    team: str | None = None
+    bot_user: str | None = None
+    bot: str | None = None
+    """The id that stands with messages of the bot's, which is not its user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,10 @@ class Click:
     view_hash: str | None
     index: int | None = None
     values: Values = field(default_factory=dict)
+    at: float | None = None
+    """When, by Slack's clock."""
+    words: str | None = None
+    """What a person typed, where the control carries that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +95,13 @@ class Words:
 
     @property
     def at(self) -> float | None:
-        """When it was typed, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
-        return float(self.where.ts) if _TS.fullmatch(self.where.ts) else None
+        """When it was typed, by Slack's clock."""
+        return seconds(self.where.ts)
+
+    @property
+    def delivery(self) -> str:
+        """The id under which it counts once, however it came."""
+        return f"slack:{self.where.channel}:{self.where.ts}"
 
 
 Inbound: TypeAlias = Click | Submission | Words
@@ -104,6 +124,38 @@ def parse(kind: str, payload: object, team: str | None = None) -> Inbound | None
             return _submission(body, team)
         case _:
             return None
+
+
+def seconds(ts: object) -> float | None:
+    """The moment that a ts stands for, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
+    return float(ts) if isinstance(ts, str) and _TS.fullmatch(ts) else None
+
+
+def edited_by(message: Mapping[str, object]) -> float | None:
+    """A moment by which a message had been edited as it is, by Slack's clock.
+
+    Slack tells it in whole seconds: https://docs.slack.dev/reference/events/message/message_changed
+    """
+    at = seconds(_dict(message.get("edited")).get("ts"))
+    return at + 1 if at is not None and at.is_integer() else at
+
+
+def as_words(value: str) -> str:
+    """What a person typed, as the value of a control, which no control is mistaken for."""
+    return f"{_WORDS}{value}"
+
+
+def words_of(message: Mapping[str, object], channel: str, *, direct: bool) -> Words | None:
+    """What a message says, as it stands in a conversation's history or in an event; None where no person typed it."""
+    if message.get("type") != "message" or message.get("subtype") not in _ANSWERING:
+        return None
+    user, text = _str(message.get("user")), _str(message.get("text"))
+    where = Where(channel, _str(message.get("ts")), _str(message.get("thread_ts")) or None)
+    if message.get("bot_id") or not (user and text and channel and where.ts):
+        return None
+    if where.thread == where.ts:
+        where = Where(channel, where.ts)  # the first message of a thread stands in the channel
+    return Words(where, Person(surface="slack", user_id=user), text, direct)
 
 
 def chosen(control: Control, values: Values) -> list[int] | None:
@@ -139,7 +191,14 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
         view_hash=_str(view.get("hash")) or None,
         index=index[0] if isinstance(index, list) and index else None,
         values=_values(state),
+        at=seconds(action.get("action_ts")),
+        words=_carried(action.get("value")),
     )
+
+
+def _carried(value: object) -> str | None:
+    found = _str(value)
+    return found.removeprefix(_WORDS) if found.startswith(_WORDS) else None
 
 
 def _submission(body: Mapping[str, object], team: str | None) -> Submission | None:
@@ -182,16 +241,8 @@ def _text_of(value: object) -> str:
 
 
 def _words(event: Mapping[str, object]) -> Words | None:
-    if event.get("type") != "message" or event.get("subtype") not in _ANSWERING:
-        return None
-    user, text = _str(event.get("user")), _str(event.get("text"))
-    where = Where(
-        _str(event.get("channel")), _str(event.get("ts")), _str(event.get("thread_ts")) or None
-    )
-    if event.get("bot_id") or not (user and text and where.channel and where.ts):
-        return None
     direct = event.get("channel_type") == "im"
-    return Words(where, Person(surface="slack", user_id=user), text, direct)
+    return words_of(event, _str(event.get("channel")), direct=direct)
 
 
 def _person(body: Mapping[str, object], team: str | None) -> Person | None:

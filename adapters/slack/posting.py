@@ -18,7 +18,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters import texts
-from adapters.slack import errors
+from adapters.slack import errors, parse
 from adapters.slack.blocks import Block, escape, section
 from adapters.slack.calls import Calls
 from adapters.slack.lines import NAME_ROOM
@@ -58,6 +58,8 @@ class Ref:
     """When it was about to be posted, while that is all that is known."""
     dead: str | None = None
     """The ts of the message that this one replaces, which is still to be seen perhaps."""
+    since: float | None = None
+    """Since when it surely shows what it was made to show just now, by Slack's clock; not kept."""
 
     @classmethod
     def read(cls, stored: Mapping[str, JsonValue] | None) -> Ref | None:
@@ -81,9 +83,8 @@ class Ref:
 
     def shown(self, revision: int, url: str | None) -> Shown:
         """What the store is told."""
-        return Shown(
-            revision, self.kept(), Thread(channel=self.channel, id=self.thread or self.ts, url=url)
-        )
+        thread = Thread(channel=self.channel, id=self.thread or self.ts, url=url)
+        return Shown(revision, self.kept(), thread, self.since)
 
 
 class Posting:
@@ -108,9 +109,13 @@ class Posting:
         if ref.ts is None:
             self._calls.demand(_POST, ref.channel)
         message = render(view_of(ask), self._labels)
-        if ref.ts is not None and not await self._updated(ask, ref, message):
-            ref, url = replace(ref, ts=None, dead=ref.ts), None
-            self._calls.demand(_POST, ref.channel)
+        if ref.ts is not None:
+            updated = await self._updated(ask, ref, message)
+            if updated is None:
+                ref, url = replace(ref, ts=None, dead=ref.ts), None
+                self._calls.demand(_POST, ref.channel)
+            else:
+                ref = updated
         if ref.ts is None:
             ref = await self._first_post(ask, ref, message, save)
         return ref.shown(ask.revision, url or await self._permalink(ref))
@@ -149,12 +154,13 @@ class Posting:
         ref = replace(ref, at=time.time())
         await save(ref.shown(ask.shown_revision, None))
         try:
-            ref = replace(ref, ts=await self._posted(ask, ref, message))
+            ts = await self._posted(ask, ref, message)
         except PlatformError as error:
             if not errors.may_be_done(error):
                 kept = replace(ref, ts=ref.dead).kept() if ref.dead else {}
                 await save(Shown(ask.shown_revision, kept, ask.thread or Thread()))
             raise
+        ref = replace(ref, ts=ts, since=parse.seconds(ts))
         await save(ref.shown(ask.revision, None))
         return ref
 
@@ -189,7 +195,8 @@ class Posting:
             extra = {"action": "cannot_look", "ask_id": ask.id, "code": error.code}
             logger.warning("Whether the ask was posted cannot be seen: %s", error, extra=extra)
             return ref
-        return replace(ref, ts=ts)
+        # At the first revision it shows what it was posted with.
+        return replace(ref, ts=ts, since=parse.seconds(ts) if ask.revision == 1 else None)
 
     async def _search(
         self,
@@ -246,20 +253,19 @@ class Posting:
             ),
         )
 
-    async def _updated(self, ask: Ask, ref: Ref, message: Message) -> bool:
-        """Edits the message; whether it is still there to be edited."""
+    async def _updated(self, ask: Ask, ref: Ref, message: Message) -> Ref | None:
+        """Edits the message; None where it is not there any more."""
         try:
-            await self._update(ref, message)
+            return await self._update(ref, message)
         except GoneError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
             extra = {"action": "message_gone", "ask_id": ask.id, "code": error.code}
             logger.info("The live message is gone; another one is posted", extra=extra)
-            return False
+            return None
         except RefusedError as error:
             self._defect(ask, error)
-            await self._update(ref, Message(message.text, []))
-        return True
+            return await self._update(ref, Message(message.text, []))
 
     async def _posted(self, ask: Ask, ref: Ref, message: Message) -> str:
         metadata: dict[str, object] = {
@@ -298,15 +304,16 @@ class Posting:
         )
         return str(answer.get("ts") or "")
 
-    async def _update(self, ref: Ref, message: Message) -> None:
+    async def _update(self, ref: Ref, message: Message) -> Ref:
         client = self._calls.client
         blocks: list[Block] = message.blocks  # an empty list takes away what was there
-        await self._calls.do(
+        answer = await self._calls.do(
             "chat.update",
             lambda: client.chat_update(
                 channel=ref.channel, ts=ref.ts or "", text=message.text, blocks=blocks
             ),
         )
+        return replace(ref, since=ref.since or parse.edited_by(_dict(answer.get("message"))))
 
     async def _permalink(self, ref: Ref) -> str | None:
         """A link to the message; without one, the ask is shown all the same."""

@@ -1,16 +1,231 @@
-"""What a person typed, out of what Slack makes of it: entities, links and mentions undone. Pure.
+"""Words that people type: which of them are meant for an ask, and what becomes of them.
 
-Source: https://docs.slack.dev/messaging/formatting-message-text (retrieving formatted messages).
+A direct message is meant for an ask, and a message that mentions the bot. All else is people talking to each other:
+where it stands in the thread that a question began, and the question takes words, its author is offered privately
+to use it as the answer.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
+
+from adapters import people, texts
+from adapters.controls import Control, Verb
+from adapters.insisting import insisting
+from adapters.slack import notes
+from adapters.slack.blocks import Block, escape
+from adapters.slack.calls import Calls
+from adapters.slack.notes import Later, Notes
+from adapters.slack.parse import Click, Identity, Where, Words, as_words, seconds, words_of
+from adapters.slack.posting import Ref, may_be
+from bot import typed
+from bot.ask import Ask
+from bot.errors import UnavailableError
+from bot.labels import Labels
+from bot.ports import Acted, Actor, Asks, Rejected, Surface, Why
+from bot.walker import Person
+
+_TAKEN: Final = "white_check_mark"
+_CARRIED: Final = 1_900
+"""Characters of words that a button carries; of longer ones it knows where they stand."""
+_NAMED: Final = 300
+"""Characters of the question in the private note that offers words to be used for it."""
 
 _ENTITY: Final = re.compile(r"<([^<>]*)>")
 _SCHEME: Final = re.compile(r"\A(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)", re.IGNORECASE)
 _SIGILS: Final = {"@": "@", "#": "#"}
+
+
+class Listener:
+    """Takes in messages, however they come."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        calls: Calls,
+        told: Notes,
+        later: Later,
+        labels: Labels,
+        identity: Identity,
+        surface: Surface,
+    ) -> None:
+        self._asks = asks
+        self._calls = calls
+        self._notes = told
+        self._later = later
+        self._labels = labels
+        self._identity = identity
+        self._surface = surface
+
+    async def heard(self, said: Words) -> None:
+        """One message: taken, or its author is told privately why not; of what is not meant for us, offered at most.
+
+        Raises:
+            StoreError: nothing is known to be saved; Slack is to send the message again.
+            PlatformError: what it is for cannot be told yet; neither.
+        """
+        bot = self._identity.bot_user
+        if not said.direct and (bot is None or not mentions(said.text, bot)):
+            self._later.do("offer", self._offer(said))
+            return
+        if await self._asks.draft(_told(said)) is not None:
+            return
+        meant = await self._meant(said)
+        if len(meant) != 1:
+            self._tell(escape(self._sentence(said, meant)), said)
+            return
+        words = decoded(without_mention(said.text, bot or ""))
+        told = await self._asks.typed(
+            meant[0].id, words, Actor(said.person), at=said.at, delivery=said.delivery
+        )
+        if isinstance(told, Acted):
+            self._mark(said.where)
+        elif told.why is Why.UNCHECKED:
+            raise UnavailableError("Whether who typed this may answer is not known yet")
+        else:
+            self._tell(self._refusal(told, said.person), said)
+
+    async def _meant(self, said: Words) -> Sequence[Ask]:
+        """The asks that a message may be meant for: it is taken where there is one alone."""
+        channel, thread = said.where.channel, said.where.thread
+        found = await self._asks.open_in("slack", channel, thread)
+        if thread is None:
+            return found if said.direct else [ask for ask in found if _began(ask)]
+        if not found:
+            shown_here = await self._asks.open_in("slack", channel, None)
+            if any(may_be(ask, thread) for ask in shown_here):
+                raise UnavailableError("Whose thread this was typed in is not known yet")
+        return found
+
+    def _sentence(self, said: Words, meant: Sequence[Ask]) -> str:
+        if not meant:
+            return self._labels.nothing_open
+        own_threads = said.where.thread is None and all(map(_began, meant))
+        return self._labels.which_one_reply if own_threads else self._labels.which_one
+
+    # --- words that are not meant for us -----------------------------------------------------------
+
+    async def _offer(self, said: Words) -> None:
+        """Offers a responder to use what they wrote under a question that takes words; once a question."""
+        if said.where.thread is None:
+            return
+        found = await self._asks.open_in("slack", said.where.channel, said.where.thread)
+        ask = next(filter(_began, found), None)
+        if ask is None or ask.question is None or not typed.takes_own_words(ask):
+            return
+        if typed.too_early(ask, said.at, said.person, self._labels) is not None:
+            return
+        if people.is_stranger(ask, await people.known(ask, said.person, self._surface)):
+            return
+        key = f"offer:{ask.id}:{ask.revision}:{said.person.user_id}"
+        if await self._asks.draft(key) is not None:
+            return
+        await self._asks.save_draft(key, value=True)
+        labels, words = self._labels, decoded(said.text)
+        question = texts.shorten(ask.question.text, _NAMED)
+        text = labels.offer_words.format(question=question, use_words=labels.use_words)
+        control = Control(ask.id, ask.revision, Verb.USE, said.where.ts).encode()
+        carried = as_words(words if texts.units(words) <= _CARRIED else "")
+        await self._say(escape(text), said, notes.offer(text, labels.use_words, control, carried))
+
+    async def use(self, click: Click) -> None:
+        """Takes the words of a message that was not meant for the ask, because its author now says that it is."""
+        if click.words:
+            await self._use(click, click.words)
+        else:
+            self._later.do("use", self._find_and_use(click))
+
+    async def _use(self, click: Click, words: str) -> None:
+        control, where = click.control, self._written(click)
+        told = await self._asks.typed(
+            control.ask_id,
+            words,
+            Actor(click.person),
+            at=seconds(where.ts),
+            delivery=f"slack:{where.channel}:{where.ts}",
+            revision=control.revision,
+        )
+        url = click.response_url
+        if isinstance(told, Rejected):
+            text = self._refusal(told, click.person)
+            self._later.do("note", self._notes.tell(text, click.person.user_id, where, url))
+            return
+        self._mark(where)
+        if url is not None:
+            self._later.do("note", self._notes.dismiss(url))
+
+    async def _find_and_use(self, click: Click) -> None:
+        where, client = self._written(click), self._calls.client
+        ask = await self._asks.get(click.control.ask_id)
+        thread = where.thread or ((ref := Ref.read(ask.message if ask else None)) and ref.ts) or ""
+        answer = await insisting(
+            lambda: self._calls.do(
+                "conversations.replies",
+                lambda: client.conversations_replies(
+                    channel=where.channel,
+                    ts=thread,
+                    oldest=where.ts,
+                    latest=where.ts,
+                    inclusive=True,
+                ),
+            )
+        )
+        found = answer.get("messages")
+        for message in found if isinstance(found, list) else []:
+            said = words_of(message, where.channel, direct=False)
+            if said is not None and said.where.ts == where.ts:
+                await self._use(click, decoded(said.text))
+                return
+        text, user = escape(self._labels.words_not_kept), click.person.user_id
+        await self._notes.tell(text, user, where, click.response_url)
+
+    @staticmethod
+    def _written(click: Click) -> Where:
+        """Where the words stand that a click says to use."""
+        here = click.where or Where("", "")
+        return Where(here.channel, click.control.argument, here.thread)
+
+    # --- what becomes of words ---------------------------------------------------------------------
+
+    def _mark(self, where: Where) -> None:
+        client = self._calls.client
+        add = lambda: client.reactions_add(  # noqa: E731
+            channel=where.channel, timestamp=where.ts, name=_TAKEN
+        )
+        self._later.do("reaction", insisting(lambda: self._calls.do("reactions.add", add)))
+
+    def _refusal(self, rejected: Rejected, reader: Person) -> str:
+        """Why words were not taken, as mrkdwn, and where the question stands."""
+        text = notes.mrkdwn_of(rejected, reader, self._labels)
+        thread = rejected.ask.thread if rejected.ask else None
+        return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
+
+    def _tell(self, text: str, said: Words) -> None:
+        async def tell() -> None:
+            await insisting(lambda: self._say(text, said))
+            await self._asks.save_draft(_told(said), value=True)
+
+        self._later.do("note", tell())
+
+    async def _say(self, text: str, said: Words, blocks: Sequence[Block] | None = None) -> None:
+        await self._notes.tell(text, said.person.user_id, said.where, blocks=blocks)
+
+
+def _told(said: Words) -> str:
+    """The key under which it is kept that somebody was told why their words were not taken."""
+    return f"told:{said.delivery}"
+
+
+def _began(ask: Ask) -> bool:
+    """Whether the ask's own message began the thread that it is shown in."""
+    ref = Ref.read(ask.message)
+    return ref is not None and ref.thread is None and ref.ts is not None
+
+
+# --- what a person typed, out of what Slack makes of it -------------------------------------------
+# https://docs.slack.dev/messaging/formatting-message-text (retrieving formatted messages)
 
 
 def mentions(text: str, user_id: str) -> bool:

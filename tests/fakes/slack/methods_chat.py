@@ -156,7 +156,7 @@ def revise(slack: "FakeSlack", message: Message, text: str, blocks: list[Json]) 
     before = message.payload()
     message.history.append(before)
     message.text, message.blocks = text, slack.workspace.fill_ids(blocks)
-    message.edited = True
+    message.edited = f"{int(slack.clock.now())}.000000"  # Slack tells whole seconds here
     slack.changed()
     _changed(slack, message, "message_changed", before)
 

@@ -92,7 +92,7 @@ class Message:
     bot: bool = False
     subtype: str | None = None
     ephemeral_to: str | None = None
-    edited: bool = False
+    edited: str | None = None
     deleted: bool = False
     unfurls: bool = True
     client_msg_id: str | None = None
@@ -111,7 +111,7 @@ class Message:
         optional = {
             "thread_ts": self.thread_ts,
             "subtype": self.subtype,
-            "edited": {"user": self.user, "ts": self.ts} if self.edited else None,
+            "edited": {"user": self.user, "ts": self.edited} if self.edited else None,
             "client_msg_id": self.client_msg_id,
             "files": self.files,
             "is_ephemeral": self.ephemeral_to is not None,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from bot.api.metrics import Metrics
-from bot.ask import Ask
+from bot.ask import Ask, Thread
+from bot.ports import Shown
 from bot.service import Service
 from bot.walker import Action, Answer
 from tests.service_parts import actor, ask_user, boolean
@@ -73,11 +74,16 @@ async def test_a_click_that_chooses_nothing_is_no_action(
     assert (counted(metrics), timed(metrics)) == ({}, None)
 
 
-async def test_typed_words_are_counted_where_they_act(metered: Service, metrics: Metrics) -> None:
+async def test_typed_words_are_counted_whatever_comes_of_them(
+    metered: Service, metrics: Metrics
+) -> None:
     ask = await open_ask(metered)
-    assert await metered.typed(ask.id, "what do you mean?", actor()) is None
-    assert counted(metrics) == {}
-    await metered.typed(ask.id, "yes", actor())
-    await metered.typed(ask.id, "yes", actor("U2"))
-    assert counted(metrics) == {("typed", "acted"): 1, ("typed", "not_allowed"): 1}
-    assert timed(metrics) == 2
+    await metered.store.shown(ask.id, Shown(1, {"id": "m"}, Thread(), at=10.0))
+    for delivery, words, who in (("1", "what?", "U1"), ("2", "yes", "U1"), ("3", "yes", "U2")):
+        await metered.typed(ask.id, words, actor(who), at=11.0, delivery=delivery)
+    assert counted(metrics) == {
+        ("typed", "invalid"): 1,
+        ("typed", "acted"): 1,
+        ("typed", "not_allowed"): 1,
+    }
+    assert timed(metrics) == 3

@@ -341,31 +341,6 @@ async def test_a_switched_off_tool_is_refused_in_words(parts: Parts) -> None:
     assert "switched off" in refused.value.problems[0].message
 
 
-async def test_words_in_a_thread_act_where_they_name_an_answer_and_are_left_alone_otherwise(
-    service: Service,
-) -> None:
-    ask = await submitted(service, boolean("a"), boolean("b"))
-    assert await service.typed(ask.id, "what do you mean?", actor()) is None
-    assert isinstance(await service.typed(ask.id, "Yes", actor(), delivery="m1"), Acted)
-    now = await service.get(ask.id)
-    assert now is not None
-    assert [given.value for given in now.walk.answers] == [True]
-
-
-async def test_words_that_are_older_than_the_open_question_do_not_answer_it(parts: Parts) -> None:
-    service, ask = parts.service(), await submitted(parts.service(), boolean("a"), boolean("b"))
-    typed_at = parts.clock.now()
-    await parts.clock.advance(60)
-    await service.act(ask.id, Answer(value=False), actor("FAST"))
-    late = await service.typed(ask.id, "yes", actor("LATE"), delivery="m1", at=typed_at)
-    assert isinstance(late, Rejected)
-    assert late.why is Why.STALE
-    assert late.ask is not None
-    assert late.ask.acted_by == actor("FAST").person
-    now = parts.clock.now()
-    assert isinstance(await service.typed(ask.id, "yes", actor(), delivery="m2", at=now), Acted)
-
-
 async def test_a_reply_goes_to_the_model_as_it_was_written(service: Service) -> None:
     ask = await submitted(service)
     acted = await service.act(ask.id, Reply(text="wait, which one?"), actor())

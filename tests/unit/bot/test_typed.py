@@ -1,16 +1,18 @@
-"""Words typed in a thread: which action they stand for, and which are left alone."""
+"""Words that people type: which action they stand for, and for which question they count."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bot.ask import Ask, Destination, Request
+from bot.ask import Ask, Destination, Opened, Request
 from bot.dialects import registry
 from bot.labels import Labels
-from bot.typed import action_of
-from bot.walker import Action, Answer, Other, Reply, start
+from bot.typed import Unclear, action_of, takes_own_words, too_early
+from bot.walker import Action, Answer, Other, Person, Reply, Walk, start, step
 
 
 def asked(name: str, arguments: dict[str, Any]) -> Ask:
@@ -34,6 +36,15 @@ def single(kind: str, *options: str) -> Ask:
 
 
 LABELLED = [{"label": label, "description": ""} for label in ("Red", "Blue")]
+ONE = {"id": "a", "prompt": "?", "options": [{"value": "r", "label": "Red"}]}
+SEVERAL = asked(
+    "AskUserQuestion",
+    {
+        "questions": [
+            {"question": "?", "header": "h", "options": LABELLED, "multiSelect": True},
+        ]
+    },
+)
 CLAUDE = asked(
     "AskUserQuestion", {"questions": [{"question": "?", "header": "h", "options": LABELLED}]}
 )
@@ -48,41 +59,150 @@ SCHEMA = asked(
 )
 
 
+LABELS = Labels()
+MANY = [f"Option {n}, with a comma" for n in range(1, 1001)]
+
+
 @pytest.mark.parametrize(
     ("ask", "text", "expected"),
     [
         (single("text"), "  any words ", Answer(value="  any words ")),
-        (single("text"), "   ", None),
-        (single("boolean"), "YES", Answer(value=True)),
-        (single("boolean"), "n", Answer(value=False)),
-        (single("boolean"), "yes please", None),
+        (single("boolean"), " YES", Answer(value=True)),
+        (single("boolean"), "no", Answer(value=False)),
         (single("select", "Red", "Blue"), "blue", Answer(value="Blue")),
         (single("select", "Red", "Blue"), " 2. ", Answer(value="Blue")),
-        (single("select", "Red", "Blue"), "3", None),
-        (single("select", "Red", "Blue"), "0", None),
-        (single("select", "2", "1"), "1", Answer(value="1")),
+        (single("select", "1", "2"), "2", Answer(value="2")),
         (single("select", "a", "A"), "A", Answer(value="A")),
         (single("select", "a", "A"), "a", Answer(value="a")),
-        (single("select", "Red"), "9" * 30, None),
-        (single("select", "Red", "Blue"), "which is better?", None),
-        (single("multi_select", "Red", "Blue"), "2, red", Answer(value=["Blue", "Red"])),
+        (single("multi_select", "Red", "Blue"), "2, red", Answer(value=["Red", "Blue"])),
         (single("multi_select", "Red, dark", "Blue"), "Red, dark", Answer(value=["Red, dark"])),
+        (
+            single("multi_select", "Red, dark", "Blue"),
+            "blue,red,dark",
+            Answer(value=["Red, dark", "Blue"]),
+        ),
         (single("multi_select", "Red", "Blue"), "red, red", Answer(value=["Red"])),
-        (single("multi_select", "Red", "Blue"), "red and blue", None),
+        (single("multi_select", *MANY), MANY[7], Answer(value=[MANY[7]])),
         (CLAUDE, "red", Answer(value="Red")),
         (CLAUDE, "Green", Other(text="Green")),
+        (CLAUDE, "8080", Other(text="8080")),
+        (SEVERAL, "Green", Other(text="Green")),
+        (SEVERAL, "a long, long, " * 40, Other(text="a long, long, " * 40)),
         (FORM, "1", Answer(value="Red")),
         (FORM, "do both", Reply(text="do both")),
-        (SCHEMA, '{"n": 1}', Answer(value={"n": 1})),
-        (SCHEMA, "later", None),
-        (SCHEMA, "[" * 100_000, None),
     ],
 )
-def test_words_stand_for_an_action_or_are_left_alone(
-    ask: Ask, text: str, expected: Action | None
+def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> None:
+    assert action_of(ask, text, LABELS) == expected
+
+
+@pytest.mark.parametrize(
+    ("ask", "text", "told"),
+    [
+        (single("text"), "   ", "has no words"),
+        (single("boolean"), "yes please", "takes Yes or No"),
+        (single("boolean"), "y", "takes Yes or No"),
+        (single("select", "Red", "Blue"), "3", "none of the options"),
+        (single("select", "Red", "Blue"), "0", "none of the options"),
+        (single("select", "Red"), "9" * 30, "none of the options"),
+        (single("select", "Red", "Blue"), "which is better?", "none of the options"),
+        (single("select", "2", "1"), "1", "“1” can mean more than one thing"),
+        (single("select", "Ab", "aB"), "ab", "can mean more than one thing"),
+        (single("multi_select", "3", "Red", "Blue"), "3, red", "can mean more than one thing"),
+        (
+            single("multi_select", "Red", "dark", "Red, dark"),
+            "red, dark",
+            "can mean more than one thing",
+        ),
+        (single("multi_select", "Red", "Blue"), "red and blue", "Not all of your words"),
+        (single("multi_select", "Red", "Blue"), "red, 7", "Not all of your words"),
+        (single("multi_select", *MANY), ",".join(["1"] * 200), "Not all of your words"),
+        (CLAUDE, "3", "none of the options"),
+        (SEVERAL, "red, green", "Not all of your words"),
+        (SCHEMA, '{"n": 1}', "Press Fill in"),
+    ],
+)
+def test_what_is_unclear_stands_for_nothing_and_says_what_can_be_done(
+    ask: Ask, text: str, told: str
 ) -> None:
-    assert action_of(ask, text, Labels()) == expected
+    found = action_of(ask, text, LABELS)
+    assert isinstance(found, Unclear)
+    assert told in found.sentence
+
+
+def test_in_the_review_nothing_can_be_typed() -> None:
+    ask = asked("question", {"questions": [ONE, {**ONE, "id": "b"}]})
+    walk = start(ask.form)
+    for _ in range(2):
+        moved = step(ask.form, walk, Answer(value="r"))
+        assert isinstance(moved, Walk)
+        walk = moved
+    found = action_of(replace(ask, walk=walk), "Red", LABELS)
+    assert isinstance(found, Unclear)
+    assert "press Submit" in found.sentence
+    assert not takes_own_words(replace(ask, walk=walk))
 
 
 def test_the_configured_words_of_the_buttons_count_too() -> None:
     assert action_of(single("boolean"), "ja", Labels(yes="Ja")) == Answer(value=True)
+    mixed = action_of(single("boolean"), "no", Labels(yes="No"))
+    assert isinstance(mixed, Unclear)
+
+
+def test_a_long_list_of_long_labels_is_read_quickly() -> None:
+    labels = [",".join(["a"] * n + ["b"]) + f"{n}" for n in range(1, 400)]
+    ask = single("multi_select", *labels)
+    began = time.perf_counter()
+    assert isinstance(action_of(ask, ",".join(["a"] * 60), LABELS), Unclear)
+    assert time.perf_counter() - began < 0.25
+
+
+@pytest.mark.parametrize(
+    ("ask", "takes"),
+    [
+        (single("text"), True),
+        (single("boolean"), False),
+        (single("select", "Red"), False),
+        (CLAUDE, True),
+        (FORM, True),
+        (SCHEMA, False),
+    ],
+)
+def test_which_questions_take_a_persons_own_words(ask: Ask, takes: bool) -> None:
+    assert takes_own_words(ask) == takes
+
+
+ADA, BOB = (Person(surface="chat", user_id=who) for who in ("ADA", "BOB"))
+BY_CLICK, BY_WORDS = Opened(at=10.0), Opened(at=10.0, typed=True)
+
+
+@pytest.mark.parametrize(
+    ("opened", "shown", "at", "who", "told"),
+    [
+        (Opened(shown=10.0), True, 10.1, BOB, None),
+        (Opened(shown=10.0), True, 10.0, BOB, "was not open yet"),
+        (Opened(), False, 11.0, BOB, "was not open yet"),
+        (Opened(), True, 11.0, BOB, "cannot be told"),
+        (Opened(shown=10.0), True, None, BOB, "cannot be told"),
+        # Ada's click opened it: she knows at once, Bob once it is shown
+        (BY_CLICK, False, 10.1, ADA, None),
+        (BY_CLICK, False, 10.1, BOB, "was not open yet"),
+        (replace(BY_CLICK, shown=11.0), True, 10.5, ADA, None),
+        (replace(BY_CLICK, shown=11.0), True, 10.5, BOB, "was not open yet"),
+        (replace(BY_CLICK, shown=11.0), True, 9.9, ADA, "was not open yet"),
+        (BY_CLICK, True, 10.1, BOB, None),
+        # Ada's words opened it: her next words may belong to them
+        (BY_WORDS, False, 10.1, ADA, "was not open yet"),
+        (replace(BY_WORDS, shown=11.0), True, 10.5, ADA, "was not open yet"),
+        (replace(BY_WORDS, shown=11.0), True, 11.5, ADA, None),
+        (BY_WORDS, True, 10.1, BOB, None),
+    ],
+)
+def test_words_count_from_the_moment_at_which_their_question_could_be_seen(
+    opened: Opened, shown: bool, at: float | None, who: Person, told: str | None
+) -> None:
+    ask = replace(
+        single("text"), revision=2, shown_revision=2 if shown else 1, acted_by=ADA, opened=opened
+    )
+    found = too_early(ask, at, who, LABELS)
+    assert told in found.sentence if found and told else found is told

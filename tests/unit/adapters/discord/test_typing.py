@@ -1,4 +1,4 @@
-"""Which ask typed words are meant for where several are open, and that none are lost while something fails."""
+"""Which typed words are meant for an ask, for which one, and what their author is told where they are not taken."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from adapters import insisting
+from adapters.discord.text import inert
 from bot.ask import Ask
 from bot.errors import StoreError
 from bot.labels import Labels
@@ -17,7 +18,7 @@ from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
-WHICH = Labels().which_one
+LABELS = Labels()
 
 
 @pytest.fixture
@@ -54,6 +55,11 @@ async def marked(up: Rig, message: Message, emoji: str) -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
+async def told(up: Rig, sentence: str) -> Message:
+    """The message to Ann that says this."""
+    return (await up.ann.finds(inert(sentence), up.discord.direct(up.ann.user))).message
+
+
 async def answers(up: Rig, *asks: Ask) -> list[list[Any]]:
     return [[given.value for given in (await up.shown(ask)).walk.answers] for ask in asks]
 
@@ -66,11 +72,39 @@ async def test_a_reply_to_a_reminder_answers_the_ask_it_reminds_of(up: Rig) -> N
     assert await answers(up, older, newer) == [["for the older"], []]
 
 
+async def test_words_that_are_not_meant_for_the_ask_are_never_an_answer(up: Rig) -> None:
+    bob = up.discord.person("bob", up.guild)
+    ask = await asked(up)
+    thread = own_thread(up, ask)
+    question = bob.types(thread, "did you check the backup?")
+    said = [up.ann.types(thread, "yes"), up.ann.replies(question, "yes, I did")]
+    said.append(up.ann.types(up.channel, "yes"))
+    await marked(up, up.ann.mentions_bot(thread, "because"), "✅")
+    assert [message.reactions for message in said] == [{}, {}, {}]
+    assert await answers(up, ask) == [["because"]]
+    assert up.discord.faults.count("GET /channels/*") == 2  # to post, and where the bot was called
+
+
+async def test_a_reply_to_the_prompt_needs_no_ping(up: Rig) -> None:
+    ask = await asked(up)
+    await marked(up, up.ann.replies(prompt(up, ask), "quietly", ping=False), "✅")
+    assert await answers(up, ask) == [["quietly"]]
+
+
+async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    elsewhere = await up.shown(await up.submit(TEXT, to=f"discord:{up.channel.id}/{thread.id}"))
+    ask = await asked(up)
+    await marked(up, up.ann.mentions_bot(up.channel, "for this"), "✅")
+    assert await answers(up, ask, elsewhere) == [["for this"], []]
+
+
 async def test_a_reply_to_a_prompt_that_has_ended_answers_no_other(up: Rig) -> None:
     ended, open_ = await asked(up, directly=True), await asked(up, directly=True)
     await marked(up, up.ann.replies(prompt(up, ended), "first"), "✅")
     await up.shown(ended)
     await marked(up, up.ann.replies(prompt(up, ended), "that was all"), "❌")
+    await told(up, LABELS.nothing_open)
     assert await answers(up, open_) == [[]]
 
 
@@ -94,7 +128,7 @@ async def test_a_reply_finds_its_ask_however_many_are_open_there(up: Rig, direct
 async def test_words_that_may_be_meant_for_several_are_asked_about(up: Rig) -> None:
     asks = [await asked(up, directly=True) for _ in range(2)]
     unclear = up.ann.dm("which is it for?")
-    said = (await up.ann.finds(WHICH)).message
+    said = (await up.ann.finds(LABELS.which_one_reply)).message
     assert said.reply_to == unclear.id
     assert await answers(up, *asks) == [[], []]
     await marked(up, up.ann.replies(prompt(up, asks[1]), "this one"), "✅")
@@ -103,39 +137,115 @@ async def test_words_that_may_be_meant_for_several_are_asked_about(up: Rig) -> N
     assert await answers(up, *asks) == [["there is one now"], ["this one"]]
 
 
-async def test_what_people_reply_to_each_other_in_an_asks_own_thread_counts(up: Rig) -> None:
-    bob = up.discord.person("bob", up.guild)
+async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    to = f"discord:{up.channel.id}/{thread.id}"
+    asks = [await up.shown(await up.submit(TEXT, to=to)) for _ in range(2)]
+    await marked(up, up.ann.mentions_bot(thread, "go on"), "❌")
+    await told(up, LABELS.which_one_reply)
+    await marked(up, up.ann.replies(prompt(up, asks[0]), "go on"), "✅")
+    assert await answers(up, *asks) == [["go on"], []]
+
+
+SCHEMA = {"answer_type": "schema", "schema": {"type": "integer"}}
+COLOURS = {"answer_type": "select", "options": ["red", "green"]}
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "said"),
+    [
+        (SCHEMA, "3", LABELS.words_for_schema.format(fill_in="Fill in")),
+        (COLOURS, "which is better?", LABELS.words_for_select),
+        ({"answer_type": "boolean"}, "sure", LABELS.words_for_boolean.format(yes="Yes", no="No")),
+        ({"answer_type": "text"}, "", LABELS.words_missing),
+    ],
+)
+async def test_a_mention_that_cannot_be_taken_is_answered_directly_with_what_can_be_done(
+    up: Rig, question: dict[str, Any], words: str, said: str
+) -> None:
+    ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **question}]))
+    message = up.ann.mentions_bot(own_thread(up, ask), words)
+    await marked(up, message, "❌")
+    note = await told(up, said)
+    assert note.content.splitlines()[0].endswith(f"/{message.id}")
+    assert note.content.endswith(f"/{prompt(up, ask).id}")
+    assert (await up.shown(ask)).revision == ask.revision
+
+
+async def test_a_reply_to_the_note_is_for_the_question_that_it_is_about(up: Rig) -> None:
+    ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
+    up.ann.mentions_bot(own_thread(up, ask), "blue")
+    note = await told(up, LABELS.words_for_select)
+    await marked(up, up.ann.replies(note, "green"), "✅")
+    assert await answers(up, ask) == [["green"]]
+
+
+async def test_who_takes_no_direct_messages_is_told_in_place(up: Rig) -> None:
+    ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
+    up.ann.user.dms_open = False
+    thread = own_thread(up, ask)
+    message = up.ann.mentions_bot(thread, "blue")
+    await marked(up, message, "❌")
+    note = (await up.ann.finds("none of the options", thread)).message
+    assert note.reply_to == message.id
+    assert up.discord.pings == []
+
+
+async def test_a_stranger_who_mentions_the_bot_is_told_who_may_answer(up: Rig) -> None:
+    eve = up.discord.person("eve", up.guild)
     ask = await asked(up)
-    advice = bob.types(own_thread(up, ask), "say no")
-    await marked(up, up.ann.replies(advice, "no, then"), "✅")
-    assert await answers(up, ask) == [["no, then"]]
+    await marked(up, eve.mentions_bot(own_thread(up, ask), "I say no"), "❌")
+    assert f"<@{up.ann.id}>" in (await eve.finds("Only")).message.content
+    assert await answers(up, ask) == [[]]
+
+
+async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
+    bob = up.discord.person("bob", up.guild)
+    who = [str(up.ann.id), str(bob.id)]
+    two = [*TEXT, {**TEXT[0], "id": "more"}]
+    ask = await up.shown(await up.submit(two, responders=who))
+    said = [person.replies(prompt(up, ask), "mine") for person in (up.ann, bob)]
+    await up.ann.until(lambda: all(message.reactions for message in said))
+    assert sorted(emoji for message in said for emoji in message.reactions) == ["✅", "❌"]
+    assert await answers(up, ask) == [["mine"]]
+    await marked(up, bob.replies(prompt(up, ask), "and now this"), "✅")
+    assert await answers(up, ask) == [["mine", "and now this"]]
 
 
 async def test_words_are_taken_once_discord_tells_where_they_stand(up: Rig) -> None:
     ask = await asked(up)
     up.discord.faults.server_error("GET /channels/*")
     up.discord.faults.rate_limit("PUT /channels/*", retry_after=0.3)
-    await marked(up, up.ann.types(own_thread(up, ask), "not lost"), "✅")
+    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "not lost"), "✅")
     assert await answers(up, ask) == [["not lost"]]
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_words_that_cannot_be_taken_at_all_are_marked_so(
+async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await asked(up)
     up.discord.faults.server_error("GET /channels/*", times=4)
-    chatter = up.ann.types(up.discord.add_channel(up.guild, "off-topic"), "lunch, anybody?")
-    await up.discord.faults.called("GET /channels/*", 4)
-    up.discord.faults.server_error("GET /channels/*", times=4)
-    await marked(up, up.ann.types(own_thread(up, ask), "lost"), "❌")
+    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "lost"), "❌")
+    await told(up, LABELS.words_not_kept)
 
     async def broken(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as broken_for_now:
         broken_for_now.setattr(Service, "typed", broken)
-        await marked(up, up.ann.types(own_thread(up, ask), "lost again"), "❌")
-    await marked(up, up.ann.types(own_thread(up, ask), "here now"), "✅")
+        await marked(up, up.ann.mentions_bot(own_thread(up, ask), "lost again"), "❌")
+    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
     assert await answers(up, ask) == [["here now"]]
-    assert chatter.reactions == {}
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_note_that_cannot_be_sent_is_logged(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = await asked(up)
+    up.discord.faults.server_error("POST /users/@me/channels", times=4)
+    await marked(up, up.ann.mentions_bot(own_thread(up, ask), ""), "❌")
+    await up.discord.faults.called("POST /users/@me/channels", 4)
+    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
+    assert "could not be told about their words" in caplog.text

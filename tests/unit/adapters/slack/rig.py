@@ -82,6 +82,16 @@ class Rig:
         await self.slack.until(lambda: len(person.private_notes(channel)) >= count)
         return person.private_notes(channel)
 
+    async def offers(self) -> list[Message]:
+        """The private notes to Ada that offer to use her words, once there is one."""
+
+        def found() -> list[Message]:
+            shown = self.ada.messages(CHANNEL)
+            return [m for m in shown if LABELS.use_words in self.ada.sees(m).buttons]
+
+        await self.slack.until(found)
+        return found()
+
 
 def _belongs(message: Message, ask_id: str) -> bool:
     metadata = message.metadata or {}

@@ -10,8 +10,19 @@ from pathlib import Path
 import pytest
 
 from adapters.slack import typed
-from bot.ask import Status
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+from bot.ask import Ask, Status
+from tests.fakes.slack import methods_chat
+from tests.fakes.slack.person import Person
+from tests.fakes.slack.workspace import BOT_USER, Message
+from tests.unit.adapters.slack.rig import (
+    CHANNEL,
+    LABELS,
+    MODES,
+    Rig,
+    app_in_front_of,
+    rig,
+    workspace,
+)
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 ENV = {
@@ -28,11 +39,20 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-async def test_a_reply_in_the_prompts_own_thread_is_the_answer_and_is_marked(up: Rig) -> None:
-    ask = await up.submit(NOTE)
-    said = await up.ada.type_in_thread(up.live(ask), "use <b> & 'c' at example.com")
+async def says(up: Rig, ask: Ask, text: str, person: Person | None = None) -> Message:
+    """Mentions the bot in the ask's thread, once the question has been there for a while."""
+    up.slack.clock.advance(2)
+    return await (person or up.ada).mention_bot(CHANNEL, text, thread=up.live(ask).ts)
+
+
+async def taken(up: Rig, said: Message) -> None:
     await up.slack.until(lambda: said.reactions)
     assert said.reactions == {"white_check_mark": ["U0BOT"]}
+
+
+async def test_a_message_that_mentions_the_bot_is_the_answer_and_is_marked(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    await taken(up, await says(up, ask, "use <b> & 'c' at example.com"))
     ask = await up.shown(ask)
     assert ask.walk.answers[0].value == "use <b> & 'c' at example.com"
     assert "use <b> & 'c'" in up.ada.sees(up.live(ask)).text
@@ -40,9 +60,13 @@ async def test_a_reply_in_the_prompts_own_thread_is_the_answer_and_is_marked(up:
 
 async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
-    said = await up.ada.type_in_thread(up.live(ask), "first")
-    await up.slack.until(lambda: said.reactions)
-    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts]
+    said = await says(up, ask, "first")
+    await taken(up, said)
+    [event] = [
+        e
+        for e in up.slack.queue.events
+        if (e.envelope["event"].get("ts"), e.envelope["event"]["type"]) == (said.ts, "message")
+    ]
     way = up.slack.http
     again = (
         way.post(way.request("events_api", event.envelope, timestamp=int(time.time()) - 2))
@@ -56,69 +80,207 @@ async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
 async def test_options_are_chosen_by_label_or_number(up: Rig) -> None:
     ask = await up.submit(ENV, {**ENV, "id": "second"})
     for text, value in (("Production", "production"), ("1", "staging")):
-        said = await up.ada.type_in_thread(up.live(ask), text)
-        await up.slack.until(lambda s=said: s.reactions)  # type: ignore[misc]
+        await taken(up, await says(up, ask, text))
         ask = await up.shown(ask)
         assert ask.walk.answers[-1].value == value
 
 
-async def test_a_given_thread_is_left_alone_but_for_a_mention(up: Rig) -> None:
+async def test_what_is_taken_can_be_taken_back(up: Rig) -> None:
+    ask = await up.submit(ENV, NOTE)
+    await taken(up, await says(up, ask, "staging"))
+    await up.shown(ask)
+    await up.ada.click(up.live(ask), LABELS.back)
+    assert (await up.shown(ask)).walk.answers == ()
+
+
+async def test_in_any_thread_a_mention_is_meant_and_nothing_else(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     ask = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     await up.ada.post(CHANNEL, "what a day", thread=parent.ts)
-    said = await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts)
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts))
     ask = await up.shown(ask)
     assert [g.value for g in ask.walk.answers] == ["all <good>"]
+    assert up.ada.private_notes(CHANNEL) == []
+
+
+async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -> None:
+    parent = await up.bob.post(CHANNEL, "Deploying now")
+    other = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
+    ask = await up.submit(ENV)
+    await taken(up, await up.ada.mention_bot(CHANNEL, "staging"))
+    assert (await up.shown(ask)).status is Status.ANSWERED
+    assert (await up.shown(other)).open
 
 
 async def test_words_are_taken_whole(up: Rig) -> None:
     ask = await up.submit(NOTE)
     words = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
-    said = await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False)
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False))
     [given] = (await up.shown(ask)).walk.answers
     assert given.value == (
         "Tell @U0BOT to stop.\n\n@U0BOT may go on, see the run (https://ci.example/7)"
     )
 
 
-async def test_a_conversation_is_never_swallowed(up: Rig) -> None:
-    ask = await up.submit(ENV)
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"answer_type": "boolean"}, "yes"),
+        ({"answer_type": "select", "options": ["db-1", "db-2"]}, "2"),
+        ({"answer_type": "select", "options": ["staging", "production"]}, "production"),
+        ({"answer_type": "multi_select", "options": ["staging", "production"]}, "production"),
+        ({"answer_type": "schema", "schema": {"type": "integer"}}, "3"),
+    ],
+)
+async def test_what_colleagues_say_to_each_other_is_never_an_answer(
+    up: Rig, question: dict[str, object], words: str
+) -> None:
+    ask = await up.submit({"id": "q", "text": "Deploy?", **question})
     live = up.live(ask)
-    await up.bob.type_in_thread(live, "staging")  # may not act, and only talks
-    await up.ada.type_in_thread(live, "hm, which one do you mean?")
-    edited = await up.ada.type_in_thread(live, "let me think")
-    await up.ada.edit(edited, "production")
-    await up.ada.post(CHANNEL, "production")
+    await up.bob.type_in_thread(live, "did you check the backup?")
+    said = await up.ada.type_in_thread(live, words)
+    await up.ada.post(CHANNEL, words)
     await up.slack.queue.settle()
     assert (await up.shown(ask)).revision == 1
-    assert up.ada.private_notes(CHANNEL) == []
-    assert up.bob.private_notes(CHANNEL) == []
+    assert said.reactions == {}
+    assert up.ada.private_notes(CHANNEL) == up.bob.private_notes(CHANNEL) == []
 
 
 async def test_a_file_with_words_counts_and_a_broadcast_too(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
     thread = up.live(ask).ts
     for extra in ({"files": [{"id": "F1"}]}, {"broadcast": True}):
-        said = await up.ada.post(CHANNEL, "see the file", thread=thread, **extra)
-        await up.slack.until(lambda s=said: s.reactions)  # type: ignore[misc]
+        up.slack.clock.advance(2)
+        text = "<@U0BOT> see the file"
+        said = await up.ada.post(CHANNEL, text, thread=thread, escape=False, **extra)
+        await taken(up, said)
+        await up.shown(ask)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
 async def test_in_a_direct_message_any_message_counts_while_one_question_is_open(up: Rig) -> None:
     to = {"to": f"slack:@{up.ada.id}", "responders": None}
     ask = await up.submit(NOTE, **to)
-    said = await up.ada.type_dm("yes")
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, await up.ada.type_dm("yes"))
     assert (await up.shown(ask)).status is Status.ANSWERED
     first, second = await up.submit(NOTE, **to), await up.submit(NOTE, **to)
     await up.ada.type_dm("which is it for?")
-    assert await up.told(up.ada, channel="D0ADA") == [LABELS.which_one]
-    said = await up.ada.type_in_thread(up.live(second), "this one")
-    await up.slack.until(lambda: said.reactions)
+    assert await up.told(up.ada, channel="D0ADA") == [LABELS.which_one_reply]
+    await taken(up, await up.ada.type_in_thread(up.live(second), "this one"))
     assert (await up.shown(second)).status is Status.ANSWERED
     assert (await up.shown(first)).open
+
+
+async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig) -> None:
+    parent = await up.bob.post(CHANNEL, "Deploying now")
+    to = f"slack:{CHANNEL}/{parent.ts}"
+    asks = [await up.submit(NOTE, to=to), await up.submit(NOTE, to=to)]
+    await up.ada.mention_bot(CHANNEL, "go on", thread=parent.ts)
+    assert await up.told(up.ada) == [LABELS.which_one]
+    assert [(await up.shown(ask)).revision for ask in asks] == [1, 1]
+
+
+SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "told"),
+    [
+        (ENV, "which is better?", LABELS.words_for_select),
+        ({**ENV, "options": ["2", "1"]}, "2", LABELS.words_ambiguous.format(words="2")),
+        ({**NOTE, "answer_type": "boolean"}, "sure", LABELS.words_for_boolean.format(yes="Yes", no="No")),
+        (SCHEMA, "3", LABELS.words_for_schema.format(fill_in="Fill in")),
+        (NOTE, "", LABELS.words_missing),
+    ],
+)  # fmt: skip
+async def test_a_mention_that_cannot_be_taken_is_answered_privately_with_what_can_be_done(
+    up: Rig, question: dict[str, object], words: str, told: str
+) -> None:
+    ask = await up.submit(question)
+    said = await says(up, ask, words)
+    [note] = await up.told(up.ada)
+    assert note.startswith(told)
+    assert ask.thread is not None
+    assert note.endswith(str(ask.thread.url))
+    await up.slack.queue.settle()
+    assert (said.reactions, (await up.shown(ask)).revision) == ({}, 1)
+    assert up.bob.private_notes(CHANNEL) == []
+
+
+async def test_a_mention_where_nothing_is_open_and_one_of_a_stranger_are_answered(up: Rig) -> None:
+    await up.bob.mention_bot(CHANNEL, "yes")
+    assert await up.told(up.bob) == [LABELS.nothing_open]
+    ask = await up.submit(NOTE)
+    await says(up, ask, "yes", up.bob)
+    assert "Only" in (await up.told(up.bob, 2))[1]
+    assert (await up.shown(ask)).revision == 1
+
+
+async def test_what_a_responder_writes_under_a_question_for_words_is_offered_once(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    live = up.live(ask)
+    await up.bob.type_in_thread(live, "not a responder")
+    await up.ada.type_in_thread(live, "blue & <green>")
+    [offer] = await up.offers()
+    said = await up.ada.type_in_thread(live, "or what do you think?")
+    await up.slack.queue.settle()
+    assert len(await up.offers()) == 1
+    assert (await up.shown(ask)).revision == 1
+    assert NOTE["text"] in up.ada.sees(offer).text
+    await up.ada.click(offer, LABELS.use_words)
+    ask = await up.shown(ask)
+    assert [g.value for g in ask.walk.answers] == ["blue & <green>"]
+    [first] = [m for m in up.slack.messages(CHANNEL) if m.text == "blue &amp; &lt;green&gt;"]
+    await taken(up, first)
+    await up.slack.until(lambda: offer.deleted)
+    assert (said.reactions, up.bob.private_notes(CHANNEL)) == ({}, [])
+
+
+async def test_an_offer_is_for_its_question_alone_and_no_words_are_too_long_for_it(
+    up: Rig,
+) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    live, long = up.live(ask), "word & " * 500
+    said = await up.ada.type_in_thread(live, long)
+    [first] = await up.offers()
+    await up.ada.click(first, LABELS.use_words)
+    await taken(up, said)
+    assert (await up.shown(ask)).walk.answers[0].value == long
+    up.slack.clock.advance(2)
+    await up.ada.type_in_thread(live, "second")
+    offers = await up.offers()
+    await taken(up, await says(up, ask, "by mention"))
+    await up.shown(ask)
+    await up.ada.click(offers[-1], LABELS.use_words)
+    assert "have ended" in (await up.told(up.ada, 2))[-1]
+    assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
+
+
+async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    said = await up.ada.type_in_thread(up.live(ask), "word " * 500)
+    [offer] = await up.offers()
+    await up.ada.delete(said)
+    await up.ada.click(offer, LABELS.use_words)
+    assert (await up.told(up.ada, 2))[-1] == LABELS.words_not_kept
+    assert (await up.shown(ask)).revision == 1
+
+
+async def test_an_offer_outlives_a_restart_and_is_made_no_second_time(tmp_path: Path) -> None:
+    async with workspace() as (slack, ada, bob):
+        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
+            up = Rig(slack, app, ada, bob)
+            ask = await up.submit(NOTE)
+            await ada.type_in_thread(up.live(ask), "blue")
+            [offer] = await up.offers()
+        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
+            up = Rig(slack, app, ada, bob)
+            await slack.socket.connected()
+            await ada.type_in_thread(up.live(ask), "or green?")
+            await slack.queue.settle()
+            assert await up.offers() == [offer]
+            await ada.click(offer, LABELS.use_words)
+            assert (await up.shown(ask)).walk.answers[0].value == "blue"
 
 
 @pytest.mark.parametrize("status", [429, 500])
@@ -127,8 +289,7 @@ async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
 ) -> None:
     ask = await up.submit(NOTE)
     up.slack.faults.add("reactions.add", status=status)
-    said = await up.ada.type_in_thread(up.live(ask), "taken")
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, await says(up, ask, "taken"))
     assert up.slack.count("reactions.add") == 2
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -140,36 +301,71 @@ async def test_words_of_somebody_who_cannot_be_looked_up_come_again(up: Rig) -> 
     )  # as it is shown, and as she types
     ask = await up.submit(NOTE, responders=["@S0OPS"])
     await up.slack.until(lambda: up.slack.count("usergroups.users.list") == 1)
-    said = await up.ada.type_in_thread(up.live(ask), "my words")
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, await says(up, ask, "my words"))
     assert (await up.shown(ask)).walk.answers[0].value == "my words"
     assert up.ada.private_notes(CHANNEL) == []
 
 
-async def test_words_that_come_late_answer_no_newer_question(up: Rig) -> None:
+async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"}, responders=[up.ada.id, up.bob.id])
-    live = up.live(ask)
-    said = await up.bob.type_in_thread(live, "bob's")
-    await up.slack.until(lambda: said.reactions)
-    event = {"type": "message", "user": up.ada.id, "text": "ada's", "ts": f"{time.time() - 60:.6f}"}
-    event |= {"channel": CHANNEL, "channel_type": "channel", "thread_ts": live.ts}
-    ack = await up.slack.way.send("events_api", {"type": "event_callback", "event": event})
-    assert ack.ok
-    ask = await up.shown(ask)
-    assert [given.value for given in ask.walk.answers] == ["bob's"]
-    [told] = await up.told(up.ada)
-    assert "was faster" in told
+    thread = up.live(ask).ts
+    first = await up.ada.mention_bot(CHANNEL, "ada's", thread=thread)
+    second = await up.bob.mention_bot(CHANNEL, "bob's", thread=thread)
+    await up.slack.until(lambda: first.reactions or second.reactions)
+    slower = up.ada if second.reactions else up.bob
+    [told] = await up.told(slower)
+    assert told.startswith(LABELS.words_too_early)
+    await up.slack.queue.settle()
+    assert len((await up.shown(ask)).walk.answers) == 1
+    said = await says(up, ask, "now", slower)
+    await taken(up, said)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_words_that_were_typed_before_a_click_do_not_answer_what_it_opened(up: Rig) -> None:
+    ask = await up.submit(ENV, NOTE, responders=[up.ada.id, up.bob.id])
+    live, thread = up.live(ask), up.live(ask).ts
+    text = f"<@{BOT_USER}> staging"
+    before = Message(CHANNEL, up.slack.workspace.next_ts(), up.ada.id, text, thread_ts=thread)
+    await up.bob.click(live, "production")
+    await up.shown(ask)
+    up.slack.workspace.put(before)
+    methods_chat.announce(up.slack, before)
+    assert (await up.told(up.ada))[0].startswith(LABELS.words_too_early)
+    assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
+
+
+async def test_who_clicked_may_type_at_once(up: Rig) -> None:
+    ask = await up.submit(ENV, NOTE)
+    up.slack.faults.add("chat.update", status=429, retry_after=30)
+    await up.ada.click(up.live(ask), "production")
+    said = await up.ada.mention_bot(CHANNEL, "and quickly", thread=up.live(ask).ts)
+    await taken(up, said)
+    stored = await up.app.store.get(ask.id)
+    assert stored is not None
+    assert [g.value for g in stored.walk.answers] == ["production", "and quickly"]
+
+
+async def test_a_clock_of_slacks_that_is_hours_ahead_or_behind_makes_no_difference(
+    up: Rig,
+) -> None:
+    for hours in (-5, 5):
+        up.slack.workspace._last_ts = 0
+        up.slack.clock.ahead = hours * 3600
+        ask = await up.submit(NOTE)
+        await taken(up, await says(up, ask, "on time"))
+        assert (await up.shown(ask)).status is Status.ANSWERED
 
 
 async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
-    said = await up.ada.type_in_thread(up.live(ask), "keep me")
-    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts]
+    said = await says(up, ask, "keep me")
+    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts][:1]
     await up.slack.until(lambda: event.attempts)
     assert not event.acked
     await up.app.store.open()
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, said)
     assert (await up.shown(ask)).walk.answers[0].value == "keep me"
 
 
@@ -179,14 +375,14 @@ async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(u
     submitting = asyncio.create_task(up.submit(NOTE))
     await up.slack.until(lambda: looking.hits)
     [live] = up.slack.messages(CHANNEL)
-    said = await up.ada.type_in_thread(live, "already here")
-    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts]
+    said = await up.ada.mention_bot(CHANNEL, "already here", thread=live.ts)
+    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts][:1]
     await up.slack.until(lambda: event.attempts)
     assert not event.acked
     up.slack.faults.clear()
     ask = await submitting
     await up.slack.queue.redeliver(up.slack.way)
-    await up.slack.until(lambda: said.reactions)
+    await taken(up, said)
     assert (await up.shown(ask)).walk.answers[0].value == "already here"
 
 
@@ -195,7 +391,8 @@ async def test_threads_of_others_are_left_alone_while_a_post_is_not_known(up: Ri
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(NOTE))
     await up.slack.until(lambda: looking.hits)
-    event = {"type": "message", "user": up.ada.id, "text": "lunch?", "ts": f"{time.time():.6f}"}
+    text = f"<@{BOT_USER}> lunch?"
+    event = {"type": "message", "user": up.ada.id, "text": text, "ts": f"{time.time():.6f}"}
     event |= {"channel": CHANNEL, "channel_type": "channel", "thread_ts": "1716400000.000100"}
     ack = await up.slack.way.send("events_api", {"type": "event_callback", "event": event})
     assert ack.ok

@@ -1,0 +1,126 @@
+"""Words that people type, at the service: which question they answer, by the platform's clock alone."""
+
+from __future__ import annotations
+
+from bot.ask import Ask, Opened, Thread
+from bot.ports import Acted, Rejected, Shown, Why
+from bot.routing import Rules
+from bot.service import Service
+from bot.walker import Answer, Back, Person
+from tests.service_parts import actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+
+FAR = 4_000_000_000.0
+"""The platform's clock shows quite another time than ours."""
+
+
+async def submitted(service: Service, *names: str, at: float | None = FAR) -> Ask:
+    """An open ask that is shown, since ``at`` by the platform's clock."""
+    ask = (await service.submit(ask_user(*map(boolean, names)))).ask
+    return await shown(service, ask, at)
+
+
+async def shown(service: Service, ask: Ask, at: float | None) -> Ask:
+    await service.store.shown(ask.id, Shown(ask.revision, {"id": "m"}, Thread(), at))
+    return await stored(service, ask)
+
+
+async def stored(service: Service, ask: Ask) -> Ask:
+    now = await service.get(ask.id)
+    assert now is not None
+    return now
+
+
+async def typed(service: Service, ask: Ask, at: float | None, who: str = "U1") -> Acted | Rejected:
+    return await service.typed(ask.id, "yes", actor(who), at=at, delivery=f"{who}:{at}")
+
+
+def told(done: Acted | Rejected) -> tuple[Why, str]:
+    assert isinstance(done, Rejected)
+    return done.why, done.problems[0].message
+
+
+async def test_words_act_where_they_name_an_answer_and_are_refused_in_words_otherwise(
+    service: Service,
+) -> None:
+    ask = await submitted(service, "a", "b")
+    unclear = await service.typed(ask.id, "hm?", actor(), at=FAR + 1, delivery="m0")
+    assert told(unclear)[0] is Why.INVALID
+    assert isinstance(await typed(service, ask, FAR + 2), Acted)
+    assert [given.value for given in (await stored(service, ask)).walk.answers] == [True]
+
+
+async def test_two_people_who_type_at_once_answer_one_question(service: Service) -> None:
+    ask = await submitted(service, "a", "b")
+    assert isinstance(await typed(service, ask, FAR + 1), Acted)
+    why, sentence = told(await typed(service, ask, FAR + 1.001, "U2"))
+    assert (why, sentence) == (Why.STALE, service.labels.words_too_early)
+    now = await shown(service, await stored(service, ask), FAR + 2)
+    assert now.opened == Opened(at=FAR + 1, typed=True, shown=FAR + 2)
+    assert told(await typed(service, ask, FAR + 1.5, "U2"))[0] is Why.STALE
+    assert isinstance(await typed(service, ask, FAR + 2.5, "U2"), Acted)
+
+
+async def test_words_older_than_the_click_that_opened_the_question_are_refused(
+    service: Service,
+) -> None:
+    ask = await submitted(service, "a", "b")
+    await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
+    assert told(await typed(service, ask, FAR + 4))[0] is Why.STALE
+    assert isinstance(await typed(service, ask, FAR + 6), Acted)
+
+
+async def test_where_the_platform_does_not_tell_words_are_refused(service: Service) -> None:
+    ask = await submitted(service, "a", at=None)
+    assert told(await typed(service, ask, FAR)) == (Why.STALE, service.labels.words_untimed)
+    assert told(await typed(service, ask, None))[1] == service.labels.words_untimed
+
+
+async def test_a_question_opened_elsewhere_counts_from_when_the_platform_shows_it(
+    service: Service,
+) -> None:
+    ask = await submitted(service, "a", "b")
+    somebody = actor()._replace(person=Person(surface="web", user_id="U1"))
+    await service.act(ask.id, Answer(value=True), somebody, at=1.0)
+    now = await stored(service, ask)
+    assert now.opened == Opened()
+    assert told(await typed(service, ask, FAR + 1))[0] is Why.STALE
+    await shown(service, now, FAR + 2)
+    assert isinstance(await typed(service, ask, FAR + 3), Acted)
+
+
+async def test_showing_it_again_does_not_make_a_question_younger(service: Service) -> None:
+    ask = await submitted(service, "a", "b")
+    assert (await shown(service, ask, FAR + 9)).opened.shown == FAR
+    await service.act(ask.id, Answer(value=True), actor(), at=FAR + 10)
+    back = await service.act(ask.id, Back(), actor(), at=FAR + 11)
+    assert isinstance(back, Acted)
+    late = await shown(service, ask, FAR + 12)  # of the first time that it was asked
+    assert late.opened == Opened(at=FAR + 11)
+
+
+async def test_a_fixed_answer_on_the_way_leaves_the_time_of_the_click(parts: Parts) -> None:
+    rules = {"tools": {"ask_user": {"questions": {"b": {"answer": True}}}}}
+    service = parts.service(Rules.model_validate(rules))
+    ask = await submitted(service, "a", "b", "c")
+    await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
+    now = await stored(service, ask)
+    assert now.question is not None
+    assert (now.question.id, now.opened) == ("c", Opened(at=FAR + 5))
+
+
+async def test_the_same_words_count_once(service: Service) -> None:
+    ask = await submitted(service, "a", "b")
+    assert await typed(service, ask, FAR + 1) == Acted(await stored(service, ask))
+    again = await typed(service, ask, FAR + 1)
+    assert isinstance(again, Acted)
+    assert again.repeated
+
+
+async def test_words_for_another_revision_than_their_control_says_are_refused(
+    service: Service,
+) -> None:
+    ask = await submitted(service, "a", "b")
+    used = await service.typed(ask.id, "yes", actor(), at=FAR + 1, delivery="m", revision=7)
+    assert isinstance(used, Rejected)
+    assert (used.why, used.problems) == (Why.STALE, ())
