@@ -7,7 +7,6 @@ epoch, UTC).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple
@@ -331,47 +330,6 @@ def ended(
             ),
         )
     return Change(done, (*cancelled, _ended_entry(done, outcome)))
-
-
-def noted(
-    latest: Ask,
-    of: Ask,
-    *,
-    revision: int,
-    message: Mapping[str, JsonValue],
-    thread: Thread,
-    at: float | None = None,
-) -> Ask | None:
-    """The latest ask with a note of the message that shows ``revision``; None where a newer one is noted.
-
-    ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
-    one that it left behind; if it looks otherwise at the same revision, was missed meanwhile, or has left
-    another message behind that is not dealt with, it is to be shown again. An empty message is none.
-    ``at`` is since when the message shows it, by the platform's clock.
-    """
-    if latest.destination != of.destination:
-        return replace(latest, left=Left(destination=of.destination, message=dict(message)))
-    if revision < latest.shown_revision:
-        return None
-    changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
-    due = latest.left is not None or changed
-    opened = latest.opened
-    if revision == latest.revision and opened.shown is None and at is not None:
-        opened = replace(opened, shown=at)
-    return replace(
-        latest,
-        shown_revision=min(revision, latest.revision - due),
-        seen=latest.seen or (revision == of.revision and bool(message)),
-        message=dict(message) or None,
-        thread=thread if thread != Thread() else None,
-        opened=opened,
-    )
-
-
-def missed(ask: Ask) -> Ask:
-    """The ask whose live message does not show what was noted, and is to be shown again."""
-    shown = min(ask.shown_revision, ask.revision - 1)
-    return replace(ask, missed=ask.missed + 1, shown_revision=shown)
 
 
 _STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)

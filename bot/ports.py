@@ -133,16 +133,8 @@ class Asks(Places, Protocol):
         delivery: str,
         revision: int | None = None,
     ) -> Acted | Rejected:
-        """Takes words typed by a responder as the action they stand for.
-
-        Words that stand for none are `Why.INVALID`, with a problem that says what can be done; so are words
-        that are older than the open question, or may be, as `Why.STALE`.
-
-        Args:
-            at: when they were typed, by the platform's clock; None where it does not say.
-            delivery: as in `act`.
-            revision: as in `act`.
-        """
+        """`act` with what typed words stand for. A problem tells the person what to do where they stand for nothing
+        (`Why.INVALID`) or may be older than the open question (`Why.STALE`; ``at`` None: nobody knows when)."""
 
     async def get(self, ask_id: str) -> Ask | None:
         """The ask as it stands, or None."""
@@ -165,15 +157,13 @@ class Asks(Places, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask.
-
-    ``at`` is the moment from which it surely shows it, by the platform's clock; None where that is not known.
-    """
+    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask."""
 
     revision: int
     message: Mapping[str, JsonValue]
     thread: Thread
     at: float | None = None
+    """Since when it surely shows it, by the platform's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +343,7 @@ class Store(Protocol):
         """Adds a line to the record that no change of an ask comes with."""
 
     async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
-        """Notes what the live message shows, by `bot.ask.noted`.
+        """Notes what the live message shows, by `bot.shown.noted`.
 
         ``of`` is the ask as it was when it was shown; without it, as it is now.
         """

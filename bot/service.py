@@ -35,6 +35,7 @@ from bot.ports import (
     Why,
     Write,
 )
+from bot.shown import missed
 from bot.signals import Follower
 from bot.stored import Page, StoredEntry
 from bot.submission import Agent, Routes, Submission
@@ -263,8 +264,8 @@ class Service:
             shown = ask.shown_revision >= ask.revision
             if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
                 return Decision(None, None)
-            missed = asks.missed(ask) if shown or deleted else ask
-            return Decision(Write(missed) if missed is not ask else None, missed)
+            behind = missed(ask) if shown or deleted else ask
+            return Decision(Write(behind) if behind is not ask else None, behind)
 
         ask, _ = await self.store.change(ask_id, decide)
         if ask is not None:

@@ -17,9 +17,10 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from bot.ask import Ask, Entry, Status, noted
+from bot.ask import Ask, Entry, Status
 from bot.errors import StoreError
 from bot.ports import Decision, DeliveryState, Shown, StoredDelivery, Write
+from bot.shown import noted
 from bot.stored import Created, Existing, Idempotency, Page, StoredEntry
 from storage import asks, outbox, rows
 from storage.changes import Batch, ChangeJob, insert_beside

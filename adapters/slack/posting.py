@@ -38,7 +38,6 @@ REMINDER_EVENT: Final = "answerback_reminder"
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 _MOST_REMINDED: Final = 40
 """A reminder is one message however many may answer: Slack makes several of a longer text."""
-_POST: Final = "chat.postMessage"
 _MOST_DIRECT: Final = 1_000
 _PAGE: Final = 200
 _PAGES: Final = 250
@@ -107,13 +106,13 @@ class Posting:
         if ref.ts is None and not ask.open:
             return ref.shown(ask.revision, url)  # nobody has seen it, and nobody has to
         if ref.ts is None:
-            self._calls.demand(_POST, ref.channel)
+            self._calls.demand("chat.postMessage", ref.channel)
         message = render(view_of(ask), self._labels)
         if ref.ts is not None:
             updated = await self._updated(ask, ref, message)
             if updated is None:
                 ref, url = replace(ref, ts=None, dead=ref.ts), None
-                self._calls.demand(_POST, ref.channel)
+                self._calls.demand("chat.postMessage", ref.channel)
             else:
                 ref = updated
         if ref.ts is None:
@@ -290,7 +289,7 @@ class Posting:
     ) -> str:
         client = self._calls.client
         answer = await self._calls.do(
-            _POST,
+            "chat.postMessage",
             lambda: client.chat_postMessage(
                 channel=channel,
                 thread_ts=thread,

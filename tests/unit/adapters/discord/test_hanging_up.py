@@ -56,10 +56,13 @@ async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_
             *,
             revision: int | None = None,
             delivery: str | None = None,
+            at: float | None = None,
         ) -> Acted | Rejected:
             came.set()
             try:
-                return await acting(ask_id, action, actor, revision=revision, delivery=delivery)
+                return await acting(
+                    ask_id, action, actor, revision=revision, delivery=delivery, at=at
+                )
             except asyncio.CancelledError:
                 cut.set()
                 raise

@@ -82,6 +82,17 @@ class Rig:
         await self.slack.until(lambda: len(person.private_notes(channel)) >= count)
         return person.private_notes(channel)
 
+    async def says(self, ask: Ask, text: str, person: Person | None = None) -> Message:
+        """Mentions the bot in the ask's thread, once the question has been there for a while."""
+        self.slack.clock.advance(2)
+        thread = self.live(ask).ts
+        return await (person or self.ada).mention_bot(CHANNEL, text, thread=thread)
+
+    async def taken(self, said: Message) -> None:
+        """Waits for the mark of words that were taken."""
+        await self.slack.until(lambda: said.reactions)
+        assert said.reactions == {"white_check_mark": ["U0BOT"]}
+
     async def offers(self) -> list[Message]:
         """The private notes to Ada that offer to use her words, once there is one."""
 

@@ -272,7 +272,7 @@ async def test_refused_blocks_become_plain_text_and_a_line_for_us(
     with caplog.at_level(logging.ERROR):
         ask = await up.submit(APPLY, NOTE)
         assert "Apply the migration?" in up.ada.sees(up.live(ask)).text
-        await up.ada.type_in_thread(up.live(ask), "yes")
+        await up.ada.mention_bot(CHANNEL, "yes", thread=up.live(ask).ts)
         await up.slack.until(lambda: up.slack.count("chat.update") >= 2)
         ask = await up.shown(ask)
     assert "A note?" in up.ada.sees(up.live(ask)).text

@@ -9,20 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import typed
-from bot.ask import Ask, Status
+from bot.ask import Status
 from tests.fakes.slack import methods_chat
-from tests.fakes.slack.person import Person
 from tests.fakes.slack.workspace import BOT_USER, Message
-from tests.unit.adapters.slack.rig import (
-    CHANNEL,
-    LABELS,
-    MODES,
-    Rig,
-    app_in_front_of,
-    rig,
-    workspace,
-)
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 ENV = {
@@ -39,20 +29,9 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-async def says(up: Rig, ask: Ask, text: str, person: Person | None = None) -> Message:
-    """Mentions the bot in the ask's thread, once the question has been there for a while."""
-    up.slack.clock.advance(2)
-    return await (person or up.ada).mention_bot(CHANNEL, text, thread=up.live(ask).ts)
-
-
-async def taken(up: Rig, said: Message) -> None:
-    await up.slack.until(lambda: said.reactions)
-    assert said.reactions == {"white_check_mark": ["U0BOT"]}
-
-
 async def test_a_message_that_mentions_the_bot_is_the_answer_and_is_marked(up: Rig) -> None:
     ask = await up.submit(NOTE)
-    await taken(up, await says(up, ask, "use <b> & 'c' at example.com"))
+    await up.taken(await up.says(ask, "use <b> & 'c' at example.com"))
     ask = await up.shown(ask)
     assert ask.walk.answers[0].value == "use <b> & 'c' at example.com"
     assert "use <b> & 'c'" in up.ada.sees(up.live(ask)).text
@@ -60,8 +39,8 @@ async def test_a_message_that_mentions_the_bot_is_the_answer_and_is_marked(up: R
 
 async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
-    said = await says(up, ask, "first")
-    await taken(up, said)
+    said = await up.says(ask, "first")
+    await up.taken(said)
     [event] = [
         e
         for e in up.slack.queue.events
@@ -80,14 +59,14 @@ async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
 async def test_options_are_chosen_by_label_or_number(up: Rig) -> None:
     ask = await up.submit(ENV, {**ENV, "id": "second"})
     for text, value in (("Production", "production"), ("1", "staging")):
-        await taken(up, await says(up, ask, text))
+        await up.taken(await up.says(ask, text))
         ask = await up.shown(ask)
         assert ask.walk.answers[-1].value == value
 
 
 async def test_what_is_taken_can_be_taken_back(up: Rig) -> None:
     ask = await up.submit(ENV, NOTE)
-    await taken(up, await says(up, ask, "staging"))
+    await up.taken(await up.says(ask, "staging"))
     await up.shown(ask)
     await up.ada.click(up.live(ask), LABELS.back)
     assert (await up.shown(ask)).walk.answers == ()
@@ -97,7 +76,7 @@ async def test_in_any_thread_a_mention_is_meant_and_nothing_else(up: Rig) -> Non
     parent = await up.bob.post(CHANNEL, "Deploying now")
     ask = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     await up.ada.post(CHANNEL, "what a day", thread=parent.ts)
-    await taken(up, await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts))
+    await up.taken(await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts))
     ask = await up.shown(ask)
     assert [g.value for g in ask.walk.answers] == ["all <good>"]
     assert up.ada.private_notes(CHANNEL) == []
@@ -107,7 +86,7 @@ async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -
     parent = await up.bob.post(CHANNEL, "Deploying now")
     other = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     ask = await up.submit(ENV)
-    await taken(up, await up.ada.mention_bot(CHANNEL, "staging"))
+    await up.taken(await up.ada.mention_bot(CHANNEL, "staging"))
     assert (await up.shown(ask)).status is Status.ANSWERED
     assert (await up.shown(other)).open
 
@@ -115,7 +94,7 @@ async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -
 async def test_words_are_taken_whole(up: Rig) -> None:
     ask = await up.submit(NOTE)
     words = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
-    await taken(up, await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False))
+    await up.taken(await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False))
     [given] = (await up.shown(ask)).walk.answers
     assert given.value == (
         "Tell @U0BOT to stop.\n\n@U0BOT may go on, see the run (https://ci.example/7)"
@@ -153,7 +132,7 @@ async def test_a_file_with_words_counts_and_a_broadcast_too(up: Rig) -> None:
         up.slack.clock.advance(2)
         text = "<@U0BOT> see the file"
         said = await up.ada.post(CHANNEL, text, thread=thread, escape=False, **extra)
-        await taken(up, said)
+        await up.taken(said)
         await up.shown(ask)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -161,12 +140,12 @@ async def test_a_file_with_words_counts_and_a_broadcast_too(up: Rig) -> None:
 async def test_in_a_direct_message_any_message_counts_while_one_question_is_open(up: Rig) -> None:
     to = {"to": f"slack:@{up.ada.id}", "responders": None}
     ask = await up.submit(NOTE, **to)
-    await taken(up, await up.ada.type_dm("yes"))
+    await up.taken(await up.ada.type_dm("yes"))
     assert (await up.shown(ask)).status is Status.ANSWERED
     first, second = await up.submit(NOTE, **to), await up.submit(NOTE, **to)
     await up.ada.type_dm("which is it for?")
     assert await up.told(up.ada, channel="D0ADA") == [LABELS.which_one_reply]
-    await taken(up, await up.ada.type_in_thread(up.live(second), "this one"))
+    await up.taken(await up.ada.type_in_thread(up.live(second), "this one"))
     assert (await up.shown(second)).status is Status.ANSWERED
     assert (await up.shown(first)).open
 
@@ -197,7 +176,7 @@ async def test_a_mention_that_cannot_be_taken_is_answered_privately_with_what_ca
     up: Rig, question: dict[str, object], words: str, told: str
 ) -> None:
     ask = await up.submit(question)
-    said = await says(up, ask, words)
+    said = await up.says(ask, words)
     [note] = await up.told(up.ada)
     assert note.startswith(told)
     assert ask.thread is not None
@@ -211,76 +190,9 @@ async def test_a_mention_where_nothing_is_open_and_one_of_a_stranger_are_answere
     await up.bob.mention_bot(CHANNEL, "yes")
     assert await up.told(up.bob) == [LABELS.nothing_open]
     ask = await up.submit(NOTE)
-    await says(up, ask, "yes", up.bob)
+    await up.says(ask, "yes", up.bob)
     assert "Only" in (await up.told(up.bob, 2))[1]
     assert (await up.shown(ask)).revision == 1
-
-
-async def test_what_a_responder_writes_under_a_question_for_words_is_offered_once(up: Rig) -> None:
-    ask = await up.submit(NOTE)
-    live = up.live(ask)
-    await up.bob.type_in_thread(live, "not a responder")
-    await up.ada.type_in_thread(live, "blue & <green>")
-    [offer] = await up.offers()
-    said = await up.ada.type_in_thread(live, "or what do you think?")
-    await up.slack.queue.settle()
-    assert len(await up.offers()) == 1
-    assert (await up.shown(ask)).revision == 1
-    assert NOTE["text"] in up.ada.sees(offer).text
-    await up.ada.click(offer, LABELS.use_words)
-    ask = await up.shown(ask)
-    assert [g.value for g in ask.walk.answers] == ["blue & <green>"]
-    [first] = [m for m in up.slack.messages(CHANNEL) if m.text == "blue &amp; &lt;green&gt;"]
-    await taken(up, first)
-    await up.slack.until(lambda: offer.deleted)
-    assert (said.reactions, up.bob.private_notes(CHANNEL)) == ({}, [])
-
-
-async def test_an_offer_is_for_its_question_alone_and_no_words_are_too_long_for_it(
-    up: Rig,
-) -> None:
-    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
-    live, long = up.live(ask), "word & " * 500
-    said = await up.ada.type_in_thread(live, long)
-    [first] = await up.offers()
-    await up.ada.click(first, LABELS.use_words)
-    await taken(up, said)
-    assert (await up.shown(ask)).walk.answers[0].value == long
-    up.slack.clock.advance(2)
-    await up.ada.type_in_thread(live, "second")
-    offers = await up.offers()
-    await taken(up, await says(up, ask, "by mention"))
-    await up.shown(ask)
-    await up.ada.click(offers[-1], LABELS.use_words)
-    assert "have ended" in (await up.told(up.ada, 2))[-1]
-    assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
-
-
-async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
-    ask = await up.submit(NOTE)
-    said = await up.ada.type_in_thread(up.live(ask), "word " * 500)
-    [offer] = await up.offers()
-    await up.ada.delete(said)
-    await up.ada.click(offer, LABELS.use_words)
-    assert (await up.told(up.ada, 2))[-1] == LABELS.words_not_kept
-    assert (await up.shown(ask)).revision == 1
-
-
-async def test_an_offer_outlives_a_restart_and_is_made_no_second_time(tmp_path: Path) -> None:
-    async with workspace() as (slack, ada, bob):
-        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
-            up = Rig(slack, app, ada, bob)
-            ask = await up.submit(NOTE)
-            await ada.type_in_thread(up.live(ask), "blue")
-            [offer] = await up.offers()
-        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
-            up = Rig(slack, app, ada, bob)
-            await slack.socket.connected()
-            await ada.type_in_thread(up.live(ask), "or green?")
-            await slack.queue.settle()
-            assert await up.offers() == [offer]
-            await ada.click(offer, LABELS.use_words)
-            assert (await up.shown(ask)).walk.answers[0].value == "blue"
 
 
 @pytest.mark.parametrize("status", [429, 500])
@@ -289,7 +201,7 @@ async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
 ) -> None:
     ask = await up.submit(NOTE)
     up.slack.faults.add("reactions.add", status=status)
-    await taken(up, await says(up, ask, "taken"))
+    await up.taken(await up.says(ask, "taken"))
     assert up.slack.count("reactions.add") == 2
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -301,7 +213,7 @@ async def test_words_of_somebody_who_cannot_be_looked_up_come_again(up: Rig) -> 
     )  # as it is shown, and as she types
     ask = await up.submit(NOTE, responders=["@S0OPS"])
     await up.slack.until(lambda: up.slack.count("usergroups.users.list") == 1)
-    await taken(up, await says(up, ask, "my words"))
+    await up.taken(await up.says(ask, "my words"))
     assert (await up.shown(ask)).walk.answers[0].value == "my words"
     assert up.ada.private_notes(CHANNEL) == []
 
@@ -317,8 +229,8 @@ async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
     assert told.startswith(LABELS.words_too_early)
     await up.slack.queue.settle()
     assert len((await up.shown(ask)).walk.answers) == 1
-    said = await says(up, ask, "now", slower)
-    await taken(up, said)
+    said = await up.says(ask, "now", slower)
+    await up.taken(said)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
@@ -340,7 +252,7 @@ async def test_who_clicked_may_type_at_once(up: Rig) -> None:
     up.slack.faults.add("chat.update", status=429, retry_after=30)
     await up.ada.click(up.live(ask), "production")
     said = await up.ada.mention_bot(CHANNEL, "and quickly", thread=up.live(ask).ts)
-    await taken(up, said)
+    await up.taken(said)
     stored = await up.app.store.get(ask.id)
     assert stored is not None
     assert [g.value for g in stored.walk.answers] == ["production", "and quickly"]
@@ -353,19 +265,19 @@ async def test_a_clock_of_slacks_that_is_hours_ahead_or_behind_makes_no_differen
         up.slack.workspace._last_ts = 0
         up.slack.clock.ahead = hours * 3600
         ask = await up.submit(NOTE)
-        await taken(up, await says(up, ask, "on time"))
+        await up.taken(await up.says(ask, "on time"))
         assert (await up.shown(ask)).status is Status.ANSWERED
 
 
 async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
-    said = await says(up, ask, "keep me")
+    said = await up.says(ask, "keep me")
     [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts][:1]
     await up.slack.until(lambda: event.attempts)
     assert not event.acked
     await up.app.store.open()
-    await taken(up, said)
+    await up.taken(said)
     assert (await up.shown(ask)).walk.answers[0].value == "keep me"
 
 
@@ -382,7 +294,7 @@ async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(u
     up.slack.faults.clear()
     ask = await submitting
     await up.slack.queue.redeliver(up.slack.way)
-    await taken(up, said)
+    await up.taken(said)
     assert (await up.shown(ask)).walk.answers[0].value == "already here"
 
 
@@ -398,42 +310,3 @@ async def test_threads_of_others_are_left_alone_while_a_post_is_not_known(up: Ri
     assert ack.ok
     up.slack.faults.clear()
     assert (await submitting).revision == 1
-
-
-@pytest.mark.parametrize(
-    ("sent", "meant"),
-    [
-        ("a &lt;b&gt; &amp;amp; c", "a <b> &amp; c"),
-        ("<https://example.com/x?a=1&amp;b=2>", "https://example.com/x?a=1&b=2"),
-        ("see <http://example.com|example.com>!", "see example.com!"),
-        ("<mailto:a@b.example|a@b.example>", "a@b.example"),
-        ("<mailto:a@b.example|Ada>", "Ada (a@b.example)"),
-        ("<tel:+4930123|+4930123>", "+4930123"),
-        ("<http://example.com/|example.com>", "example.com"),
-        ("<https://x.example/?a&amp;b|https://x.example/?a&amp;b>", "https://x.example/?a&b"),
-        (
-            "<https://ci.example/run/7|the failing run>",
-            "the failing run (https://ci.example/run/7)",
-        ),
-        ("<@U012|bob> and <@U013>", "@bob and @U013"),
-        ("<#C012|general>", "#general"),
-        ("<!here> <!subteam^S1|@ops>", "@here @ops"),
-        ("<!date^1700000000^{date}|Tuesday>", "Tuesday"),
-        (":tada: plain", ":tada: plain"),
-    ],
-)
-def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
-    assert typed.decoded(sent) == meant
-
-
-def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
-    assert typed.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
-    assert typed.without_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
-    assert typed.without_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
-    assert typed.without_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
-    assert typed.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
-    inside = "Tell <@U0BOT> to stop.\n<@U0BOT> may go on"
-    assert typed.without_mention(inside, "U0BOT") == inside
-    assert typed.without_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
-    assert typed.mentions("hey <@U0BOT|answerback>", "U0BOT")
-    assert not typed.mentions("hey <@U0BOTTLE>", "U0BOT")

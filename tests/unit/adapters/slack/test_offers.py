@@ -1,0 +1,93 @@
+"""Words that are not meant for the question they stand under: offered to their author, privately, to be used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.adapters.slack.rig import (
+    CHANNEL,
+    LABELS,
+    MODES,
+    Rig,
+    app_in_front_of,
+    rig,
+    workspace,
+)
+
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param) as made:
+        yield made
+
+
+async def test_what_a_responder_writes_under_a_question_for_words_is_offered_once(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    live = up.live(ask)
+    await up.bob.type_in_thread(live, "not a responder")
+    await up.ada.type_in_thread(live, "blue & <green>")
+    [offer] = await up.offers()
+    said = await up.ada.type_in_thread(live, "or what do you think?")
+    await up.slack.queue.settle()
+    assert len(await up.offers()) == 1
+    assert (await up.shown(ask)).revision == 1
+    assert NOTE["text"] in up.ada.sees(offer).text
+    await up.ada.click(offer, LABELS.use_words)
+    ask = await up.shown(ask)
+    assert [g.value for g in ask.walk.answers] == ["blue & <green>"]
+    [first] = [m for m in up.slack.messages(CHANNEL) if m.text == "blue &amp; &lt;green&gt;"]
+    await up.taken(first)
+    await up.slack.until(lambda: offer.deleted)
+    assert (said.reactions, up.bob.private_notes(CHANNEL)) == ({}, [])
+
+
+async def test_an_offer_is_for_its_question_alone_and_no_words_are_too_long_for_it(
+    up: Rig,
+) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    live, long = up.live(ask), "word & " * 500
+    said = await up.ada.type_in_thread(live, long)
+    [first] = await up.offers()
+    await up.ada.click(first, LABELS.use_words)
+    await up.taken(said)
+    assert (await up.shown(ask)).walk.answers[0].value == long
+    up.slack.clock.advance(2)
+    await up.ada.type_in_thread(live, "second")
+    offers = await up.offers()
+    await up.taken(await up.says(ask, "by mention"))
+    await up.shown(ask)
+    await up.ada.click(offers[-1], LABELS.use_words)
+    assert "have ended" in (await up.told(up.ada, 2))[-1]
+    assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
+
+
+async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    said = await up.ada.type_in_thread(up.live(ask), "word " * 500)
+    [offer] = await up.offers()
+    await up.ada.delete(said)
+    await up.ada.click(offer, LABELS.use_words)
+    assert (await up.told(up.ada, 2))[-1] == LABELS.words_not_kept
+    assert (await up.shown(ask)).revision == 1
+
+
+async def test_an_offer_outlives_a_restart_and_is_made_no_second_time(tmp_path: Path) -> None:
+    async with workspace() as (slack, ada, bob):
+        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
+            up = Rig(slack, app, ada, bob)
+            ask = await up.submit(NOTE)
+            await ada.type_in_thread(up.live(ask), "blue")
+            [offer] = await up.offers()
+        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
+            up = Rig(slack, app, ada, bob)
+            await slack.socket.connected()
+            await ada.type_in_thread(up.live(ask), "or green?")
+            await slack.queue.settle()
+            assert await up.offers() == [offer]
+            await ada.click(offer, LABELS.use_words)
+            assert (await up.shown(ask)).walk.answers[0].value == "blue"

@@ -1,0 +1,46 @@
+"""What a person typed, out of what Slack makes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.slack import typed
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("a &lt;b&gt; &amp;amp; c", "a <b> &amp; c"),
+        ("<https://example.com/x?a=1&amp;b=2>", "https://example.com/x?a=1&b=2"),
+        ("see <http://example.com|example.com>!", "see example.com!"),
+        ("<mailto:a@b.example|a@b.example>", "a@b.example"),
+        ("<mailto:a@b.example|Ada>", "Ada (a@b.example)"),
+        ("<tel:+4930123|+4930123>", "+4930123"),
+        ("<http://example.com/|example.com>", "example.com"),
+        ("<https://x.example/?a&amp;b|https://x.example/?a&amp;b>", "https://x.example/?a&b"),
+        (
+            "<https://ci.example/run/7|the failing run>",
+            "the failing run (https://ci.example/run/7)",
+        ),
+        ("<@U012|bob> and <@U013>", "@bob and @U013"),
+        ("<#C012|general>", "#general"),
+        ("<!here> <!subteam^S1|@ops>", "@here @ops"),
+        ("<!date^1700000000^{date}|Tuesday>", "Tuesday"),
+        (":tada: plain", ":tada: plain"),
+    ],
+)
+def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
+    assert typed.decoded(sent) == meant
+
+
+def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
+    assert typed.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
+    assert typed.without_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
+    assert typed.without_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
+    assert typed.without_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
+    assert typed.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
+    inside = "Tell <@U0BOT> to stop.\n<@U0BOT> may go on"
+    assert typed.without_mention(inside, "U0BOT") == inside
+    assert typed.without_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
+    assert typed.mentions("hey <@U0BOT|answerback>", "U0BOT")
+    assert not typed.mentions("hey <@U0BOTTLE>", "U0BOT")
