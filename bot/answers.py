@@ -20,11 +20,21 @@ class Accepted(NamedTuple):
 
     value: JsonValue
 
+    def at(self, _pointer: str) -> Accepted:
+        """The same: it points nowhere."""
+        return self
+
 
 class Unfit(NamedTuple):
     """The value does not answer the question; pointers are into the value."""
 
     problems: tuple[Problem, ...]
+
+    def at(self, pointer: str) -> Unfit:
+        """The same problems where the value stands at ``pointer``."""
+        return Unfit(
+            tuple(p.model_copy(update={"pointer": pointer + p.pointer}) for p in self.problems)
+        )
 
 
 def json_equal(a: JsonValue, b: JsonValue) -> bool:
@@ -58,8 +68,32 @@ def check_answer(question: Question, value: JsonValue) -> Accepted | Unfit:
             assert_never(question.answer_type)
 
 
-def check_other(text: str) -> Accepted | Unfit:
-    """Decides whether ``text`` can stand for "Something else…": any text that is not blank."""
+def check_own_words(question: Question, text: str, ticked: JsonValue) -> Accepted | Unfit:
+    """Decides whether ``text`` can answer as "Something else…", with what is ``ticked`` beside it (None: nothing).
+
+    Where the result can hold both, the words become one more row behind the ticked options; else they replace them.
+    The pointers are into the action: ``/text`` and ``/value``.
+    """
+    if not question.other:
+        message = "This question takes one of its options only, no other text."
+        return _unfit("unknown_value", message).at("/action")
+    words = check_words(text).at("/text")
+    if isinstance(words, Unfit):
+        return words
+    if question.answer_type is not AnswerType.MULTI_SELECT:
+        if ticked is None:
+            return words
+        message = "A single choice takes one option or words of one's own, not both."
+        return _unfit("unknown_value", message).at("/value")
+    chosen = _check_multi_select(question, [] if ticked is None else ticked).at("/value")
+    if isinstance(chosen, Unfit) or not question.other_beside:
+        return chosen if isinstance(chosen, Unfit) else words
+    rows = chosen.value if isinstance(chosen.value, list) else []
+    return Accepted([*rows, text])
+
+
+def check_words(text: str) -> Accepted | Unfit:
+    """Decides whether ``text`` can stand for "Something else…" or a reply: any text that is not blank."""
     if not text.strip():
         return _unfit(
             "empty",

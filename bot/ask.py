@@ -93,7 +93,7 @@ class Request(_Frozen):
     escalation: Escalation | None = None
     metadata: dict[str, JsonValue] = {}
     prompt_label: str = "Assistant"
-    """Who asks, as people see it."""
+    """The agent, as people see it; see `asked_by`."""
     prompt_labels: dict[str, str] = {}
     """Who asks single questions, where the configuration says so; by question id."""
 
@@ -239,6 +239,19 @@ class Change(NamedTuple):
 
     ask: Ask
     entries: tuple[Entry, ...]
+
+
+def asked_by(ask: Ask) -> str:
+    """Who asks, as people see it: on every surface, in reminders and in the ask's JSON.
+
+    The configured label of the open question (of all questions, where none is open); else the tool on whose behalf
+    the question is put; else the agent.
+    """
+    request, question = ask.request, ask.question
+    shown = (question,) if question is not None else request.form.questions
+    labels = {request.prompt_labels.get(each.id) for each in shown}
+    configured = labels.pop() if len(labels) == 1 else None
+    return configured or request.form.tool or request.prompt_label
 
 
 def options_json(question: Question) -> JsonValue:

@@ -57,6 +57,12 @@ def _whsec(secret: SecretStr) -> SecretStr:
     return secret
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is blank: give it words, or leave it out")
+    return text
+
+
 def _http(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -123,6 +129,8 @@ class Agent(_Table):
     """The routes it may use; none: every one, and places by address too."""
     callback_secret: Secrets = ()
     """Signs its webhooks; several while one is replaced by another."""
+    label: Annotated[str, Field(max_length=100), AfterValidator(_not_blank)] | None = None
+    """Who asks, as people see it; without it the agent's name."""
 
 
 class Slack(_Table):

@@ -48,7 +48,9 @@ def tokens_of(settings: Settings) -> Tokens:
     """The tokens of the configured agents."""
     return Tokens(
         {
-            agent.token_hash: Agent(name=name, role=agent.role, routes=agent.routes)
+            agent.token_hash: Agent(
+                name=name, role=agent.role, routes=agent.routes, label=agent.label
+            )
             for name, agent in settings.agents.items()
         }
     )

@@ -72,6 +72,8 @@ class Question(_Frozen):
     when: When | None = None
     other: bool = False
     """Whether "Something else…" is offered beside the options."""
+    other_beside: bool = False
+    """Whether the words of "Something else…" stand beside what is ticked; else they replace it."""
     exclusive: bool = True
     """Whether only a person may answer."""
     persistence: Persistence = Persistence.NONE

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from bot.ask import Ask, Status, options_json
+from bot.ask import Ask, Status, asked_by, options_json
 from bot.dialects import registry
 from bot.ports import StoredDelivery
 from bot.stored import StoredEntry
@@ -39,6 +39,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "status": ask.status.value,
         "revision": ask.revision,
         "dialect": ask.request.dialect,
+        "asked_by": asked_by(ask),
         "surface": ask.destination.surface,
         "thread": _thread(ask),
         "prompt": prompt_json(view_of(ask)),
@@ -88,12 +89,14 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "answer_type": question.answer_type.value,
         "options": options_json(question),
         "other": question.other,
+        "other_beside": question.other_beside,
         "schema": question.json_schema,
         "remember": view.prompt.remember,
         "position": view.prompt.position,
         "total": view.prompt.total,
         "progress": view.prompt.progress,
         "prefill": view.prompt.prefill,
+        "prefill_other": view.prompt.words,
         "controls": controls,
         "kind": "question",
     }

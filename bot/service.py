@@ -16,7 +16,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from bot import ask as asks
-from bot import routing, typed
+from bot import routing, typed, walker
 from bot.acting import Acting, Seen
 from bot.ask import Ask, Change, Reason, Status
 from bot.commits import Commits
@@ -356,8 +356,8 @@ class Service:
 
     def _expired(self, ask: Ask, at: float) -> Change:
         """The end of an ask whose time is up: what the configuration answers stays its to answer."""
-        change = Change(ask, ())
         if ask.request.on_expiry == "defaults":
+            change = Change(replace(ask, walk=walker.resumed(ask.form, ask.walk)), ())
             while (change := self._commits.routed(change, at)).ask.open:
                 question = change.ask.question
                 if question is not None and not question.has_default:

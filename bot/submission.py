@@ -157,6 +157,13 @@ class Agent:
     role: Literal["agent", "surface"] = "agent"
     routes: tuple[str, ...] = ()
     """The names of the routes it may use; empty: every route and destination."""
+    label: str | None = None
+    """What people see as the one who asks; None: its name."""
+
+    @property
+    def shown_as(self) -> str:
+        """The one who asks, as people see it."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)

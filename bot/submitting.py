@@ -23,6 +23,8 @@ from bot.view import can_remember
 from bot.walker import Answer, Source, start
 
 _NO_AGENT: Final = ""
+_NO_NAME: Final = "Assistant"
+"""Who asks where there are no tokens, and so no agents with names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,7 @@ class Submitting:
             remind_after=planned.remind_after,
             escalation=planned.escalation,
             metadata=body.metadata,
+            prompt_label=agent.shown_as if agent else _NO_NAME,
             prompt_labels=self._commits.rules.labels(body.name, form.tool),
         )
         return Ask(

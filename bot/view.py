@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from bot import walker
-from bot.ask import Ask, Outcome
+from bot.ask import Ask, Outcome, asked_by
 from bot.fields import Field, Kind, fields_of
 from bot.form import AnswerType, Question
 from bot.labels import Labels
@@ -35,10 +35,20 @@ class Prompt(NamedTuple):
     position: int
     total: int
     prefill: JsonValue
-    prefill_other: bool
-    """Whether the prefill is the text of "Something else…"."""
     remember: bool
     """Whether "for this turn" answers are offered."""
+    again: Given | None = None
+    """The earlier answer that the prefill is; None where it is the question's default."""
+
+    @property
+    def chosen(self) -> JsonValue:
+        """What the controls start from, without the words of "Something else…"."""
+        return self.again.chosen if self.again else self.prefill
+
+    @property
+    def words(self) -> str | None:
+        """The text that "Something else…" starts from; None where it was not the answer."""
+        return self.again.words if self.again else None
 
     @property
     def progress(self) -> str | None:
@@ -64,7 +74,7 @@ class View(NamedTuple):
     ask_id: str
     revision: int
     label: str
-    """Who asks."""
+    """Who asks: `bot.ask.asked_by`."""
     prompt: Prompt | None
     lines: tuple[Line, ...]
     """What was answered so far; all that was asked in review and once ended."""
@@ -88,7 +98,7 @@ def view_of(ask: Ask) -> View:
     return View(
         ask_id=ask.id,
         revision=ask.revision,
-        label=_label(ask, question),
+        label=asked_by(ask),
         prompt=_prompt(ask, question) if question else None,
         lines=_lines(ask),
         controls=_controls(ask),
@@ -120,8 +130,10 @@ def texts_of(question: Question, given: Given, labels: Labels) -> list[str]:
     if isinstance(value, str):
         option = None if given.other else question.option(value)
         return [option.label if option else value or labels.none_chosen]
-    chosen = [question.option(str(item)) for item in value] if isinstance(value, list) else []
-    return [option.label for option in chosen if option] or [labels.none_chosen]
+    chosen = given.chosen if isinstance(given.chosen, list) else []
+    named = {option.value: option.label for option in question.options}
+    rows = [named[item] for item in chosen if isinstance(item, str) and item in named]
+    return [*rows, *([given.words] if given.words else [])] or [labels.none_chosen]
 
 
 def _entered(question: Question, value: JsonValue, labels: Labels) -> list[str]:
@@ -159,11 +171,6 @@ def as_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _label(ask: Ask, question: Question | None) -> str:
-    labels = ask.request.prompt_labels
-    return labels.get(question.id if question else "", ask.request.prompt_label)
-
-
 def _prompt(ask: Ask, question: Question) -> Prompt:
     again = ask.walk.again
     return Prompt(
@@ -171,8 +178,8 @@ def _prompt(ask: Ask, question: Question) -> Prompt:
         position=(ask.walk.at or 0) + 1,
         total=len(ask.form.questions),
         prefill=again.value if again else question.default,
-        prefill_other=again.other if again else False,
         remember=can_remember(ask),
+        again=again,
     )
 
 
@@ -185,7 +192,9 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
     last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
     answers = {given.question_id: given for given in walk.answers}
     if not in_review and last is None:
-        return tuple([Line(q, answers[q.id]) for q in ask.form.questions if q.id in answers])
+        open_ = ask.question.id if ask.question else None  # shown as the prompt, not as a line
+        shown = [q for q in ask.form.questions if q.id in answers and q.id != open_]
+        return tuple([Line(q, answers[q.id]) for q in shown])
     lines = []
     for question in ask.form.questions:
         given = answers.get(question.id)

@@ -6,13 +6,14 @@ platform, and either gives a new walk or refuses and leaves the old one as it wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final, assert_never
 
 from pydantic import ConfigDict, JsonValue
 
-from bot.answers import Unfit, check_answer, check_other, json_equal
+from bot.answers import Unfit, check_answer, check_own_words, check_words, json_equal
 from bot.errors import Problem
 from bot.form import AnswerType, Form, Persistence, Question
 
@@ -49,7 +50,11 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given(Exact):
-    """One collected answer. ``other`` marks the text of "Something else…"."""
+    """One collected answer.
+
+    ``other`` marks the text of "Something else…": it is the value, or the last item of a list that holds
+    the ticked options before it.
+    """
 
     question_id: str
     value: JsonValue
@@ -58,6 +63,19 @@ class Given(Exact):
     by: Person | None = None
     remembered: bool = False
     """Whether the person asked for it to be reused in this turn."""
+
+    @property
+    def words(self) -> str | None:
+        """The text of "Something else…"; None where options alone were chosen."""
+        last = self.value[-1] if self.other and isinstance(self.value, list) else self.value
+        return last if self.other and isinstance(last, str) else None
+
+    @property
+    def chosen(self) -> JsonValue:
+        """What was answered without the words: the ticked options, in option order; None where words are all."""
+        if not self.other:
+            return self.value
+        return self.value[:-1] if isinstance(self.value, list) else None
 
 
 class Phase(StrEnum):
@@ -75,14 +93,22 @@ OPEN_PHASES: Final = frozenset({Phase.QUESTION, Phase.REVIEW})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk(Exact):
-    """What was answered so far (in the form's order) and what is prompted now."""
+    """What was answered so far (in the form's order) and what is prompted now.
+
+    In a form that ends in a review, Back and Edit move without discarding: ``answers`` may then hold one to the
+    prompted question, and ones to questions after it.
+    """
 
     phase: Phase
     at: int | None = None
     """The 0-based place of the prompted question, or of the one that was prompted when the walk was ended."""
     answers: tuple[Given, ...] = ()
     again: Given | None = None
-    """The answer that Back or Edit took off, for the prompt to start from."""
+    """The earlier answer to the prompted question, for the prompt to start from."""
+    kept: tuple[Given, ...] = ()
+    """With a review: answers to questions that are skipped now, offered again should one be asked after all."""
+    editing: tuple[Given, ...] | None = None
+    """During an Edit: the answers as the review showed them, to which Back returns."""
     reply: str | None = None
 
     @property
@@ -109,15 +135,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """Answer with words of one's own instead of an option."""
+    """Answer with words of one's own; ``value`` holds what is ticked beside them in a multiple choice."""
 
     action: ClassVar[str] = "other"
     text: str
+    value: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Back:
-    """Go back to the previous answered question."""
+    """Go back to the previous answered question; during an Edit, to the review as it was."""
 
     action: ClassVar[str] = "back"
 
@@ -162,9 +189,20 @@ class Refused:
     problems: tuple[Problem, ...]
 
 
+_NOWHERE: Final = Walk(phase=Phase.QUESTION)
+
+
 def start(form: Form) -> Walk:
     """The walk before anybody acted."""
-    return _onwards(form, ())
+    return _onwards(form, _NOWHERE, {})
+
+
+def resumed(form: Form, walk: Walk) -> Walk:
+    """The open walk where it goes on without anybody moving in it: what Back and Edit did not discard counts."""
+    if not walk.open or not form.reviewed:
+        return walk
+    given = {answer.question_id: answer for answer in walk.answers}
+    return _onwards(form, replace(walk, at=None, editing=None), given)
 
 
 def prompted(form: Form, walk: Walk) -> Question | None:
@@ -173,8 +211,8 @@ def prompted(form: Form, walk: Walk) -> Question | None:
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
-    """Whether there is an earlier answer of a person's to go back to."""
-    return walk.open and _previous(form, walk) is not None
+    """Whether there is an earlier answer of a person's to go back to, or an Edit to leave."""
+    return walk.open and (walk.editing is not None or _previous(form, walk) is not None)
 
 
 def step(
@@ -225,17 +263,11 @@ def _answer(
             "/remember",
         )
     if isinstance(action, Other):
-        if not question.other:
-            return _refuse(
-                "unknown_value", "This question takes one of its options only, no other text."
-            )
-        checked, where = check_other(action.text), "/text"
+        checked = check_own_words(question, action.text, action.value)
     else:
-        checked, where = check_answer(question, action.value), "/value"
+        checked = check_answer(question, action.value).at("/value")
     if isinstance(checked, Unfit):
-        return Refused(
-            tuple(p.model_copy(update={"pointer": where + p.pointer}) for p in checked.problems)
-        )
+        return Refused(checked.problems)
     given = Given(
         question_id=question.id,
         value=checked.value,
@@ -244,7 +276,8 @@ def _answer(
         by=by,
         remembered=remember,
     )
-    return _onwards(form, (*walk.answers, given))
+    answers = {answer.question_id: answer for answer in walk.answers}
+    return _onwards(form, walk, answers | {question.id: given})
 
 
 def offers_remembering(question: Question) -> bool:
@@ -252,22 +285,45 @@ def offers_remembering(question: Question) -> bool:
     return question.persistence is Persistence.TURN and question.answer_type is AnswerType.BOOLEAN
 
 
-def _onwards(form: Form, answers: tuple[Given, ...]) -> Walk:
-    """Walks forward from the first question over what is answered to the first that is not."""
-    given = {answer.question_id: answer for answer in answers}
-    kept: dict[str, Given] = {}
+def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
+    """Walks over the form to the question that is prompted next, or past the last one.
+
+    That is the first question without an answer. After a Back that only moved, it is the next one that a person is
+    asked, answered or not. An answer stays until its question is skipped. What depends on the open question stays
+    while that has no answer: it was skipped until now.
+    """
+    moved_to = walk.at if walk.editing is None and walk.at is not None else len(form.questions)
+    held: dict[str, Given] = {}
+    at: int | None = None
     for i, question in enumerate(form.questions):
-        when = question.when
-        if when is not None and not _equals(kept.get(when.question_id), when.equals):
+        answer, when = given.get(question.id), question.when
+        if when is not None and not _equals(held.get(when.question_id), when.equals):
             continue
-        answer = given.get(question.id)
-        if answer is None:
-            # Answers to later questions stay only after an Edit, which took off those that depend on it.
-            later = [given[q.id] for q in form.questions[i + 1 :] if q.id in given]
-            return Walk(phase=Phase.QUESTION, at=i, answers=(*kept.values(), *later))
-        kept[question.id] = answer
+        if at is None and (answer is None or (i > moved_to and answer.source is Source.HUMAN)):
+            at = i
+        if answer is not None:
+            held[question.id] = answer
+    if form.reviewed:
+        return _reviewed(form, walk, at, held)
+    phase = Phase.ANSWERED if at is None else Phase.QUESTION
+    return Walk(phase=phase, at=at, answers=tuple(held.values()))
+
+
+def _reviewed(form: Form, walk: Walk, at: int | None, held: Mapping[str, Given]) -> Walk:
+    """The walk at a place of a form with a review: nothing that was ever answered is forgotten."""
+    given = (*walk.kept, *(walk.editing or ()), *walk.answers)
+    kept = {answer.question_id: answer for answer in given if answer.question_id not in held}
+    answers = tuple(held.values())
+    if at is None:
+        return Walk(phase=Phase.REVIEW, answers=answers, kept=tuple(kept.values()))
+    question_id = form.questions[at].id
     return Walk(
-        phase=Phase.REVIEW if form.reviewed else Phase.ANSWERED, answers=tuple(kept.values())
+        phase=Phase.QUESTION,
+        at=at,
+        answers=answers,
+        again=held.get(question_id) or kept.get(question_id),
+        kept=tuple(kept.values()) if walk.editing is None else walk.kept,
+        editing=walk.editing,
     )
 
 
@@ -286,12 +342,17 @@ def _previous(form: Form, walk: Walk) -> Given | None:
 
 
 def _back(form: Form, walk: Walk) -> Walk | Refused:
+    if walk.editing is not None:
+        return Walk(phase=Phase.REVIEW, answers=walk.editing, kept=walk.kept)
     given = _previous(form, walk)
     if given is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
-    return _reopen(
-        form, walk, given, {q.id for q in form.questions[: form.index(given.question_id)]}
-    )
+    at = form.index(given.question_id)
+    if form.reviewed:
+        return replace(walk, phase=Phase.QUESTION, at=at, again=given)
+    earlier = {question.id for question in form.questions[:at]}
+    answers = tuple(answer for answer in walk.answers if answer.question_id in earlier)
+    return Walk(phase=Phase.QUESTION, at=at, answers=answers, again=given)
 
 
 def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
@@ -305,19 +366,12 @@ def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
             f"There is no answer of yours to this question; there is: {editable}.",
             "/question_id",
         )
-    gone = {question_id}
-    for question in form.questions:
-        if question.when is not None and question.when.question_id in gone:
-            gone.add(question.id)
-    return _reopen(form, walk, given, {q.id for q in form.questions} - gone)
-
-
-def _reopen(form: Form, walk: Walk, given: Given, keep: set[str]) -> Walk:
-    return Walk(
+    return replace(
+        walk,
         phase=Phase.QUESTION,
-        at=form.index(given.question_id),
-        answers=tuple(a for a in walk.answers if a.question_id in keep),
+        at=form.index(question_id),
         again=given,
+        editing=walk.answers,
     )
 
 
@@ -327,8 +381,8 @@ def _reply(form: Form, walk: Walk, text: str | None) -> Walk | Refused:
         return _refuse(
             "empty", "A reply needs words here: type what the agent should know.", "/text"
         )
-    if words is not None and isinstance(checked := check_other(words), Unfit):
-        return Refused(tuple(p.model_copy(update={"pointer": "/text"}) for p in checked.problems))
+    if words is not None and isinstance(checked := check_words(words).at("/text"), Unfit):
+        return Refused(checked.problems)
     return replace(_end(walk, Phase.CANCELLED), reply=words)
 
 

@@ -1,7 +1,7 @@
-"""A naive walker to compare the real one with: it keeps the answers in a list and looks at everything afresh.
+"""A naive walker to compare the real one with: it keeps the answers in a dict and looks at everything afresh.
 
-Written from the rules in words, not from the code: one list of answers in the order of the form,
-and a function that says what is asked next.
+Written from the rules in words, not from the code: what is known of each question is found by
+recursion, and in a form with a review everything that was ever answered is remembered.
 """
 
 from __future__ import annotations
@@ -35,35 +35,45 @@ class NaiveWalk:
 
     form: Form
     given: dict[str, JsonValue] = field(default_factory=dict)
+    ever: dict[str, JsonValue] = field(default_factory=dict)
+    """With a review: the last answer to each question, also to one that is skipped now."""
+    looking_at: str | None = None
+    """The question that Back or Edit moved to, or that going on from there offers again."""
+    review: tuple[dict[str, JsonValue], dict[str, JsonValue]] | None = None
+    """During an Edit: the answers and the memory of the review that it began in."""
     prefill: JsonValue = None
     ended: str | None = None
     reply: str | None = None
 
     def __post_init__(self) -> None:
-        self.prefill = self._default()
+        self.prefill = self._start()
 
-    def asked(self) -> list[Question]:
-        """The questions that are to be asked, as far as the answers tell: the last may be unanswered."""
-        asked = []
-        known: dict[str, JsonValue] = {}
-        for question in self.form.questions:
-            when = question.when
-            if when is not None and canonical(known.get(when.question_id)) != canonical(
-                when.equals
-            ):
-                continue
-            asked.append(question)
-            if question.id not in self.given:
-                break
-            known[question.id] = self.given[question.id]
-        return asked
+    @property
+    def reviewed(self) -> bool:
+        """Whether the form ends in a review."""
+        return self.form.review and len(self.form.questions) > 1
+
+    def is_asked(self, question: Question) -> bool | None:
+        """Whether the answers say that a question is to be asked; None where they do not say it yet."""
+        if question.when is None:
+            return True
+        parent = next(q for q in self.form.questions if q.id == question.when.question_id)
+        asked = self.is_asked(parent)
+        if asked is None or (asked and parent.id not in self.given):
+            return None
+        value = self.given[parent.id] if asked else None
+        return canonical(value) == canonical(question.when.equals)
 
     def current(self) -> Question | None:
         """The question that is open, or None when all are answered."""
-        asked = self.asked()
-        if self.ended or not asked or asked[-1].id in self.given:
+        if self.ended:
             return None
-        return asked[-1]
+        for question in self.form.questions:
+            if question.id == self.looking_at:
+                return question
+            if self.is_asked(question) and question.id not in self.given:
+                return question
+        return None
 
     def phase(self) -> str:
         """Where the walk is, in the walker's words."""
@@ -71,7 +81,7 @@ class NaiveWalk:
             return self.ended
         if self.current() is not None:
             return "question"
-        return "review" if self.form.review and len(self.form.questions) > 1 else "answered"
+        return "review" if self.reviewed else "answered"
 
     def before(self) -> list[str]:
         """Ids of the answered questions that come before what is open."""
@@ -80,48 +90,64 @@ class NaiveWalk:
         place = len(order) if current is None else order.index(current.id)
         return [i for i in order[:place] if i in self.given]
 
+    def can_go_back(self) -> bool:
+        """Whether Back leads anywhere."""
+        is_open = self.phase() in {"question", "review"}
+        return is_open and (self.review is not None or bool(self.before()))
+
     def answer(self, value: JsonValue) -> None:
         """The open question is answered."""
         current = self.current()
         assert current is not None
         self.given[current.id] = value
-        still = {q.id for q in self.asked()} | self._after_open()
-        self.given = {i: v for i, v in self.given.items() if i in still}
-        self.prefill = self._default()
+        if self.reviewed:
+            self.ever[current.id] = value
+        skipped = {q.id for q in self.form.questions if self.is_asked(q) is False}
+        self.given = {i: v for i, v in self.given.items() if i not in skipped}
+        if self.looking_at is not None:
+            self.looking_at = None if self.review else self._next_after(current)
+        if self.phase() == "review":
+            self.review = None
+        self.prefill = self._start()
 
     def back(self) -> bool:
-        """Back to the last answered question; False where there is none."""
+        """Back to the last answered question, or out of an Edit; False where there is neither."""
         before = self.before()
-        if not before:
+        if self.review is not None:
+            (self.given, self.ever), self.review, self.looking_at = self.review, None, None
+        elif not before:
             return False
-        return self._open_again(before[-1], keep=before[:-1])
+        elif self.reviewed:
+            self.looking_at = before[-1]
+        else:
+            self.prefill = self.given[before[-1]]
+            self.given = {i: self.given[i] for i in before[:-1]}
+            return True
+        self.prefill = self._start()
+        return True
 
     def edit(self, question_id: str) -> bool:
-        """In review: one answer is opened again, and those that hang on it are dropped."""
+        """In review: one answer is opened again; all stay until another one is given."""
         if self.phase() != "review" or question_id not in self.given:
             return False
-        dropped = {question_id}
-        for question in self.form.questions:
-            if question.when and question.when.question_id in dropped:
-                dropped.add(question.id)
-        return self._open_again(question_id, keep=[i for i in self.given if i not in dropped])
+        self.review = (dict(self.given), dict(self.ever))
+        self.looking_at = question_id
+        self.prefill = self._start()
+        return True
 
     def end(self, how: str, reply: str | None = None) -> None:
         """The walk is over."""
         self.ended, self.reply, self.prefill = how, reply, None
 
-    def _open_again(self, question_id: str, keep: list[str]) -> bool:
-        old = self.given[question_id]
-        self.given = {i: v for i, v in self.given.items() if i in keep}
-        self.prefill = old
-        return True
-
-    def _default(self) -> JsonValue:
+    def _start(self) -> JsonValue:
+        """What the prompt starts from: the last answer to the question, else its default."""
         current = self.current()
-        return current.default if current else None
+        if current is None:
+            return None
+        return self.ever.get(current.id, current.default)
 
-    def _after_open(self) -> set[str]:
-        """Answers behind the open question: kept while an edit is walked again."""
-        current = self.current()
+    def _next_after(self, question: Question) -> str | None:
+        """After a Back that only moved: the next question that is to be asked, answered or not."""
         order = [q.id for q in self.form.questions]
-        return set(order[order.index(current.id) :]) if current else set()
+        later = self.form.questions[order.index(question.id) + 1 :]
+        return next((q.id for q in later if self.is_asked(q)), None)

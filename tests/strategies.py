@@ -62,6 +62,7 @@ def questions(
         ),
         json_schema=schema,
         other=choice and draw(st.booleans()),
+        other_beside=kind is AnswerType.MULTI_SELECT and draw(st.booleans()),
     )
     if len({option.value for option in question.options}) < len(question.options):
         fixed = tuple(o.model_copy(update={"value": o.label}) for o in question.options)

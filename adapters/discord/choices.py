@@ -69,7 +69,7 @@ def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
     """The indexes that are chosen in a multi-select now."""
     if look.chosen is not None:
         return look.chosen
-    chosen = prompt.prefill if isinstance(prompt.prefill, list) and not prompt.prefill_other else []
+    chosen = set(map(str, prompt.chosen)) if isinstance(prompt.chosen, list) else set()
     return tuple(i for i, option in enumerate(prompt.question.options) if option.value in chosen)
 
 
@@ -213,7 +213,7 @@ def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
 def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
     if not prompt.question.other:
         return []
-    style = Style.PRIMARY if prompt.prefill_other else Style.SECONDARY
+    style = Style.SECONDARY if prompt.words is None else Style.PRIMARY
     return [button(view, labels.other, Verb.OTHER, style=style)]
 
 
@@ -238,8 +238,5 @@ def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> li
 
 
 def _is_prefill(prompt: Prompt, option: Option) -> bool:
-    if prompt.prefill_other:
-        return False
-    if prompt.question.answer_type is AnswerType.MULTI_SELECT:
-        return isinstance(prompt.prefill, list) and option.value in prompt.prefill
-    return prompt.prefill == option.value
+    chosen = prompt.chosen
+    return option.value in chosen if isinstance(chosen, list) else option.value == chosen

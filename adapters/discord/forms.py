@@ -25,7 +25,7 @@ from bot import entries, view
 from bot.entries import Entry
 from bot.errors import Problem
 from bot.fields import Field, Kind, fields_of
-from bot.form import AnswerType
+from bot.form import AnswerType, Question
 from bot.labels import Labels
 from bot.view import Prompt, View
 from bot.walker import Action, Answer, Other, Reply
@@ -34,6 +34,8 @@ Values: TypeAlias = Mapping[str, JsonValue]
 """What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""
 LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
+TICKS_ROOM: Final = 1_000
+"""Characters of a modal's text in which the ticked options are named."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
 
 
@@ -94,8 +96,12 @@ class Sheet:
         return next((n for n, page in enumerate(pages) if any(s.field == place for s in page)), 0)
 
 
-def sheet_of(shown: View, verb: Verb, labels: Labels) -> Sheet | None:
-    """The sheet that a control opens; None where it opens none now."""
+def sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int] = ()) -> Sheet | None:
+    """The sheet that a control opens; None where it opens none now.
+
+    Args:
+        ticked: the indexes of the options that are ticked now.
+    """
     prompt = shown.prompt
     if verb is Verb.REPLY:
         hint = labels.reply_hint.format(label=shown.label)
@@ -111,9 +117,8 @@ def sheet_of(shown: View, verb: Verb, labels: Labels) -> Sheet | None:
             slots = _text_slots(0, labels.other_label, "", False, start, Look.LINES)
             return Sheet(question.text, question.text, slots)
         case Verb.OTHER if question.other:
-            start = start if prompt.prefill_other else ""
-            slots = _text_slots(0, labels.other_label, "", True, start, Look.LINES)
-            return Sheet(labels.other, question.text, slots)
+            slots = _text_slots(0, labels.other_label, "", True, prompt.words or "", Look.LINES)
+            return Sheet(labels.other, _beside(question, labels, ticked), slots)
         case Verb.SEARCH:
             slots = _text_slots(0, labels.search, "", True, "", Look.LINE)
             return Sheet(labels.search, "", slots)
@@ -121,6 +126,17 @@ def sheet_of(shown: View, verb: Verb, labels: Labels) -> Sheet | None:
             return _schema_sheet(prompt, labels)
         case _:
             return None
+
+
+def _beside(question: Question, labels: Labels, ticked: Sequence[int]) -> str:
+    """What stands above the entry of "Something else…": what becomes of the ticks, and the question."""
+    if not ticked:
+        return question.text
+    if not question.other_beside:
+        return f"{labels.other_replaces}\n{question.text}"
+    names = " · ".join(one_line(question.options[i].label) for i in ticked)
+    kept = labels.other_with.format(count=len(ticked), text=texts.shorten(names, TICKS_ROOM))
+    return f"{kept}\n{question.text}"
 
 
 def read(

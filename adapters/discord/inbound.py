@@ -29,12 +29,12 @@ from bot.errors import Problem, StoreError
 from bot.labels import Labels
 from bot.ports import Acted, Actor, Asks, Rejected, Why
 from bot.view import view_of
-from bot.walker import Action, Answer, Back, Edit, EndTurn, Submit
+from bot.walker import Action, Answer, Back, Edit, EndTurn, Other, Submit
 
 logger = logging.getLogger(__name__)
 
 _OPENS: Final = frozenset({Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.SEARCH})
-_TICKING: Final = frozenset({Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH})
+_TICKING: Final = frozenset({Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH, Verb.OTHER})
 """What reads or changes ticks, where there are any."""
 _IMPOSSIBLE: Final = Edit(question_id="")
 """An action that no walk takes: what a control of another revision stands for."""
@@ -225,13 +225,13 @@ class _Click:
         return kept if isinstance(kept, dict) else {}
 
     async def _open(self, page: int) -> Reply:
-        verb = self._control.verb
-        sheet = forms.sheet_of(self._view, verb, self._labels)
+        verb, ticked = self._control.verb, await self._beside()
+        sheet = forms.sheet_of(self._view, verb, self._labels, ticked)
         if sheet is None:
             return await self._refused(Why.NOT_FOUND)
         page = page if page < len(sheet.pages()) else 0
         values = await self._draft()
-        nonce = secrets.token_hex(4)
+        nonce = f"{secrets.token_hex(4)}.{choices.digest(ticked)}"
         data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
         return Reply({"type": int(Callback.MODAL), "data": data})
 
@@ -253,6 +253,8 @@ class _Click:
             )
             return self._private(following)
         found = forms.read(self._view.prompt, sheet, verb, values)
+        if isinstance(found, Other) and actions.is_several(self._view):
+            found = await self._with_ticks(found)
         if isinstance(found, tuple):
             await self._asks.save_draft(self._draft_key(), values)
             return self._mistakes(found, sheet)
@@ -296,10 +298,29 @@ class _Click:
             # them is lost or on its way, or somebody else has changed them.
             note = notes.note(inert(self._labels.ticks_changed.format(submit=self._labels.submit)))
             return await self._replies.redrawn(self._ask, self._used, note)
-        return await self._act(Answer(value=[prompt.question.options[i].value for i in ticked]))
+        return await self._act(Answer(value=self._values(ticked)))
 
     async def _look(self, look: Look) -> Reply:
         return await self._turned(replace(look, chosen=await self._ticked()))
+
+    async def _beside(self) -> tuple[int, ...]:
+        """What is ticked beside the words of "Something else…" now."""
+        prompt = self._view.prompt
+        if prompt is None or not actions.is_several(self._view):
+            return ()
+        return choices.ticked(prompt, Look(chosen=await self._ticked()))
+
+    async def _with_ticks(self, words: Other) -> Other | tuple[Problem, ...]:
+        """Words of one's own with what is ticked, if that is what their modal named."""
+        ticked = await self._beside()
+        if self._control.argument.endswith(choices.digest(ticked)):
+            return replace(words, value=self._values(ticked))
+        message = self._labels.ticks_changed.format(submit=self._labels.answer)
+        return (Problem(pointer="", code="unknown_value", message=message),)
+
+    def _values(self, ticked: Sequence[int]) -> list[JsonValue]:
+        options = self._view.prompt.question.options if self._view.prompt else ()
+        return [options[i].value for i in ticked]
 
     async def _ticked(self) -> tuple[int, ...] | None:
         return await self._ticks.of(self._ask) if actions.is_several(self._view) else None

@@ -323,9 +323,10 @@ def prefilled(prompt: Prompt, labels: Labels) -> str:
     if prefill is None or prefill == "":
         return ""
     shown = prompt.question.options or isinstance(prefill, bool)
-    if shown and not prompt.prefill_other:
+    if shown and prompt.words is None:
         return ""
-    text = prefill if isinstance(prefill, str) else as_json(prefill)
+    value = prefill if prompt.words is None else prompt.words
+    text = value if isinstance(value, str) else as_json(value)
     return labels.prefilled.format(text=one_line(text))
 
 

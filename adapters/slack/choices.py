@@ -24,11 +24,11 @@ _PREVIEW_BUTTONS: Final = 10
 
 def chosen_indexes(prompt: Prompt) -> list[int]:
     """The options that the prefill has chosen already."""
-    prefill, question = prompt.prefill, prompt.question
-    if prompt.prefill_other or prefill is None:
-        return []
-    values = prefill if isinstance(prefill, list) else [prefill]
-    return [i for i, each in enumerate(question.options) if each.value in values]
+    chosen = prompt.chosen
+    values = {
+        str(each) for each in (chosen if isinstance(chosen, list) else [chosen]) if each is not None
+    }
+    return [i for i, each in enumerate(prompt.question.options) if each.value in values]
 
 
 def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
@@ -178,7 +178,7 @@ def _buttons(sheet: Sheet, prompt: Prompt) -> list[Block]:
 def _other(sheet: Sheet, prompt: Prompt) -> list[Block]:
     if not prompt.question.other:
         return []
-    return [sheet.press(sheet.labels.other, Verb.OTHER, primary=prompt.prefill_other)]
+    return [sheet.press(sheet.labels.other, Verb.OTHER, primary=prompt.words is not None)]
 
 
 def _short(each: Option) -> bool:

@@ -115,7 +115,8 @@ class Inbound:
             self._tell_rejected(refused or Rejected(Why.NOT_FOUND), click)
             return
         metadata = click.where.encode() if click.where else ""
-        modal = modals.opened(view_of(ask), control, self._labels, metadata)
+        ticked = chosen(control, click.values)
+        modal = modals.opened(view_of(ask), control, self._labels, metadata, ticked)
         if modal is None:
             self._tell_rejected(Rejected(Why.STALE, ask), click)
             return

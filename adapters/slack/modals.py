@@ -34,8 +34,14 @@ _NOTICE_FRAME: Final = 1_000
 _BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
 
 
-def opened(view: View, control: Control, labels: Labels, metadata: str) -> Block | None:
-    """The modal that a control opens on this view; None where it opens none (any more)."""
+def opened(
+    view: View, control: Control, labels: Labels, metadata: str, ticked: list[int] | None = None
+) -> Block | None:
+    """The modal that a control opens on this view; None where it opens none (any more).
+
+    Args:
+        ticked: the options that are ticked in the message; None where it has nothing to tick.
+    """
     prompt = view.prompt
     match control.verb:
         case Verb.FULL:
@@ -50,7 +56,7 @@ def opened(view: View, control: Control, labels: Labels, metadata: str) -> Block
             inputs = text_inputs(labels.other_label, _start(prompt, control))
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
         case Verb.OTHER if prompt.question.other:
-            inputs = text_inputs(labels.other_label, _start(prompt, control), optional=False)
+            inputs = _own_words(prompt, control, labels, ticked)
             return _ask(prompt, control, labels, metadata, labels.other, inputs)
         case Verb.CHOOSE if prompt.question.options:
             return _choose(prompt, control, labels, metadata)
@@ -101,7 +107,8 @@ def typed_text(values: Values) -> str:
 
 def everything_typed(submission: Submission) -> str:
     """All that was entered in a modal, for `notice`: a text as it is, a form's fields with their labels."""
-    return typed_text(submission.values) or "\n".join(submission.lines)
+    ticks = chosen(submission.control, submission.values)
+    return (None if ticks else typed_text(submission.values)) or "\n".join(submission.lines)
 
 
 def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:
@@ -111,7 +118,8 @@ def submitted(submission: Submission, view: View, labels: Labels) -> Action | di
         case Verb.REPLY:
             return Reply(text=typed_text(values) or None)
         case Verb.OTHER:
-            return Other(text=typed_text(values))
+            ticks = taken(view.prompt.question, chosen(control, values)) if view.prompt else None
+            return Other(text=typed_text(values), value=ticks.value if ticks else None)
         case Verb.FILL if view.prompt is not None:
             return _filled(view.prompt, values)
         case Verb.CHOOSE if view.prompt is not None:
@@ -187,13 +195,33 @@ def _reply(view: View, control: Control, labels: Labels, metadata: str) -> Block
 
 
 def _choose(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
+    inputs = _menus(prompt, control, labels, choices.chosen_indexes(prompt))
+    return _ask(prompt, control, labels, metadata, labels.choose, inputs)
+
+
+def _menus(prompt: Prompt, control: Control, labels: Labels, ticked: Sequence[int]) -> list[Block]:
     def carry(verb: Verb, part: int) -> str:
         return Control(control.ask_id, control.revision, verb, str(part)).encode()
 
-    inputs = choices.modal_inputs(
-        prompt.question, choices.chosen_indexes(prompt), carry, labels.choose
+    return choices.modal_inputs(prompt.question, ticked, carry, labels.choose)
+
+
+def _own_words(
+    prompt: Prompt, control: Control, labels: Labels, ticked: list[int] | None
+) -> list[Block]:
+    """The inputs of "Something else…": below the options as they are ticked, where the words stand beside them."""
+    question, start = prompt.question, _start(prompt, control)
+    words = text_inputs(labels.other_label, start, optional=False)
+    if question.answer_type is not AnswerType.MULTI_SELECT:
+        return words
+    if not question.other_beside:
+        return [small(labels.other_replaces), *words]
+    menus = _menus(
+        prompt, control, labels, choices.chosen_indexes(prompt) if ticked is None else ticked
     )
-    return _ask(prompt, control, labels, metadata, labels.choose, inputs)
+    if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
+        words = text_inputs(labels.other_label, "", optional=False)
+    return [*menus, *words]
 
 
 def _fill(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
@@ -219,8 +247,9 @@ def _start(prompt: Prompt, control: Control) -> str:
         return ""
     if control.verb is Verb.FILL:
         return as_json(prefill)
-    known = control.verb is Verb.WRITE or prompt.prefill_other
-    return prefill if known and isinstance(prefill, str) else ""
+    if control.verb is Verb.OTHER:
+        return prompt.words or ""
+    return prefill if control.verb is Verb.WRITE and isinstance(prefill, str) else ""
 
 
 def shows_schema_in_full(prompt: Prompt) -> bool:

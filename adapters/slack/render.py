@@ -137,8 +137,8 @@ def _yes_no(sheet: Sheet, prompt: Prompt) -> list[Block]:
 
 def _prefilled(sheet: Sheet, prompt: Prompt) -> list[Block]:
     """What a modal will start from, where the message's own controls do not show it."""
-    prefill = prompt.prefill
-    in_controls = prompt.question.options and not prompt.prefill_other
+    prefill = prompt.prefill if prompt.words is None else prompt.words
+    in_controls = prompt.question.options and prompt.words is None
     if prefill is None or prefill == "" or in_controls:
         return []
     text = one_line(prefill if isinstance(prefill, str) else as_json(prefill))
@@ -155,7 +155,7 @@ def _as_is(sheet: Sheet, prompt: Prompt) -> list[Block]:
 
 def fits_modal(prompt: Prompt) -> bool:
     """Whether the prefill of a text or schema question can be edited in a modal."""
-    prefill = prompt.prefill
+    prefill = prompt.prefill if prompt.words is None else prompt.words
     text = prefill if isinstance(prefill, str) else as_json(prefill)
     return texts.units(text) <= limits.INPUT_TEXT * PREFILL_PARTS
 

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 from urllib.parse import parse_qsl
 
+from pydantic import JsonValue
+
 from adapters.web import limits
 from bot.ask import Ask
 from bot.entries import Entry, text_value, value_of
@@ -165,14 +167,20 @@ def _answer(post: Post, do: Do, question: Question, labels: Labels) -> Action | 
 def _chosen(post: Post, question: Question, labels: Labels) -> Action | Wrong:
     chosen = post.many("choice")
     own_words = post.one("other")
-    # Words without a choice are meant: a person without JavaScript may forget to tick the choice.
-    if question.other and (OTHER in chosen or (own_words.strip() and not chosen)):
-        return Other(text=own_words)
-    indexes = _indexes(chosen, len(question.options))
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    ticked = tuple(text for text in chosen if text != OTHER)
+    indexes = _indexes(ticked, len(question.options))
     if indexes is None:
         return _unknown(labels)
-    if question.answer_type is AnswerType.MULTI_SELECT:
-        return Answer(value=[question.options[i].value for i in indexes])
+    values: list[JsonValue] = [question.options[i].value for i in indexes]
+    # Words without a choice are meant: a person without JavaScript may forget to tick the choice.
+    if question.other and (OTHER in chosen or (own_words.strip() and not chosen)):
+        return Other(text=own_words, value=values if several else None)
+    if several and question.other and own_words.strip():
+        message = labels.other_unticked.format(other=labels.other)
+        return Wrong((Problem(pointer="/text", code="unknown_value", message=message),))
+    if several:
+        return Answer(value=values)
     if not indexes:
         return _wrong("required", labels.choose_first.format(submit=labels.answer))
     return Answer(value=question.options[indexes[0]].value)

@@ -76,6 +76,8 @@ class PromptPart:
     other: str | None = None
     """What stands in "Something else…"; None where it is not offered."""
     other_chosen: bool = False
+    other_replaces: bool = False
+    """Whether the words replace what is ticked."""
     written: str | None = None
     """A text answer's text; None where the question is of another type."""
     inputs: tuple[Input, ...] = ()
@@ -263,11 +265,9 @@ def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> Promp
         chosen = set(again.many("choice"))
         other, other_chosen = again.one("other"), OTHER in chosen
     else:
-        start = prompt.prefill
-        values = start if isinstance(start, list) else [start]
-        chosen = set() if prompt.prefill_other else _places(question, values)
-        other = start if prompt.prefill_other and isinstance(start, str) else ""
-        other_chosen = prompt.prefill_other
+        start = prompt.chosen
+        chosen = _places(question, start if isinstance(start, list) else [start])
+        other, other_chosen = prompt.words or "", prompt.words is not None
     return replace(
         part,
         choices=tuple(
@@ -287,6 +287,7 @@ def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> Promp
         other=other if question.other else None,
         other_chosen=other_chosen,
         unseen=unseen(other),
+        other_replaces=question.other and many and not question.other_beside,
     )
 
 

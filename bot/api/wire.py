@@ -52,14 +52,19 @@ class AnswerBody(_Acting):
 
 
 class OtherBody(_Acting):
-    """Answer with words of one's own, where the question offers that."""
+    """Answer with words of one's own, where the question offers that.
+
+    ``value``: the options that are ticked beside them, in a multi_select. Where the prompt's ``other_beside`` is true
+    they stay, and the words are one more row; else the words replace them.
+    """
 
     action: Literal["other"]
     text: str
+    value: JsonValue = None
 
 
 class BackBody(_Acting):
-    """Go back to the previous answered question."""
+    """Go back to the previous answered question; while an answer is edited, to the review as it was."""
 
     action: Literal["back"]
 
@@ -110,7 +115,7 @@ def action_of(body: ActionModel) -> walker.Action:
         case AnswerBody():
             return walker.Answer(value=body.value, remember=body.remember)
         case OtherBody():
-            return walker.Other(text=body.text)
+            return walker.Other(text=body.text, value=body.value)
         case BackBody():
             return walker.Back()
         case EditBody():
@@ -153,6 +158,8 @@ class QuestionPromptBody(_Wire):
     options: tuple[OptionBody, ...] | None
     other: bool
     """Whether `other` is an action here."""
+    other_beside: bool
+    """Whether the text of `other` stands beside what is ticked; else it replaces that."""
     json_schema: Annotated[JsonValue, Field(alias="schema")]
     remember: bool
     """Whether an answer may be remembered for the turn."""
@@ -160,6 +167,8 @@ class QuestionPromptBody(_Wire):
     total: int
     progress: str | None
     prefill: JsonValue
+    prefill_other: str | None
+    """The part of `prefill` that is the text of an earlier `other`."""
     controls: tuple[Control, ...]
 
 
@@ -206,6 +215,8 @@ class AskBody(_Wire):
     status: Status
     revision: int
     dialect: str
+    asked_by: str
+    """Who asks, as people see it."""
     surface: str
     thread: ThreadBody | None
     prompt: PromptBody | None

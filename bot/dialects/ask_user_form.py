@@ -28,6 +28,7 @@ def parse(call: Node) -> Form | None:
             answer_type=AnswerType.MULTI_SELECT if multiple else AnswerType.SELECT,
             options=options,
             other=True,
+            other_beside=multiple,
         )
         if not multiple:  # the first option of a single choice is the agent's recommendation
             question = question.model_copy(
@@ -42,7 +43,7 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     given = results.collected(ask)
-    answers: list[JsonValue] = [given.get(question.id) for question in ask.form.questions]
+    answers: list[JsonValue] = [_rows(q, given.get(q.id)) for q in ask.form.questions]
     match ask.status:
         case Status.ANSWERED:
             return results.as_json({"answers": answers})
@@ -52,3 +53,9 @@ def render(ask: Ask) -> ToolResult:
             return results.as_json({"freeText": ask.walk.reply or ""})
         case _:
             return results.as_json({"cancelled": True, "answers": answers, **results.extras(ask)})
+
+
+def _rows(question: Question, value: JsonValue) -> JsonValue:
+    """An answer to several choices is an array, also where it is one's own words alone."""
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    return [value] if several and isinstance(value, str) else value

@@ -18,7 +18,7 @@ from bot.answers import json_equal
 from bot.ask import Ask
 from bot.form import AnswerType, Form, Question
 from bot.labels import Labels
-from bot.view import View, texts_of, view_of
+from bot.view import Prompt, View, texts_of, view_of
 from tests.naive_walk import NaiveWalk
 from tests.strategies import forms, texts, values
 
@@ -113,8 +113,10 @@ class WalkSuite:
             model.end("turn_ended")
         elif kind == "other":
             text = data.draw(texts())
+            prompt = view_of(await desk.stored(ask_id)).prompt
+            assert prompt is not None
             await desk.writes_other(text)
-            model.answer(text)
+            model.answer(with_words(prompt, text))
         elif question is not None:
             value = _enterable(data.draw(values(question)))
             await desk.answers(question, value)
@@ -143,7 +145,7 @@ class WalkSuite:
         for words in said(view_of(ask)):
             assert squeezed(words) in read, (words, read)
         wanted = {"reply", "end_turn"} if ask.open else set()
-        wanted |= {"back"} if ask.open and model.before() else set()
+        wanted |= {"back"} if ask.open and model.can_go_back() else set()
         wanted |= {"submit"} if model.phase() == "review" else set()
         assert desk.offers(ask_id) - {"other"} == wanted
         question = model.current()
@@ -152,6 +154,13 @@ class WalkSuite:
             start = await desk.starts_from(question)
             if not (again and again.other):
                 assert json_equal(start, _shown_start(question, model.prefill))
+
+
+def with_words(prompt: Prompt, text: str) -> JsonValue:
+    """The answer that words of one's own make, beside the ticks that the prompt starts from."""
+    if not prompt.question.other_beside:
+        return text
+    return [*(prompt.chosen if isinstance(prompt.chosen, list) else []), text]
 
 
 def _enterable(value: JsonValue) -> JsonValue:

@@ -28,13 +28,14 @@ _VALUES: dict[AnswerType, list[Any]] = {
 }
 _SOMEBODY = walker.Person(surface="web", user_id="u")
 _REPLIES = [None, " ", "words", "\ud800"]
-_WALKS = 400
-_STEPS = 12
+_STATE = {"at", "answers", "again", "kept", "editing", "other", "source", "by", "remembered"}
+_WALKS = 800
+_STEPS = 24
 
 
 def _form(rng: random.Random) -> Form:
     made: list[Question] = []
-    for i in range(rng.randint(1, 5)):
+    for i in range(rng.randint(1, 6)):
         kind = rng.choice(list(_VALUES))
         chosen = kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}
         when = None
@@ -53,6 +54,7 @@ def _form(rng: random.Random) -> Form:
                 answer_type=kind,
                 options=_OPTIONS if chosen else (),
                 other=chosen and rng.random() < 0.5,
+                other_beside=rng.random() < 0.5,
                 when=when,
                 persistence=rng.choice(list(Persistence)),
             )
@@ -74,7 +76,7 @@ def _action(rng: random.Random, form: Form, walk: Any) -> dict[str, Any]:
                 "remember": rng.random() < 0.2,
             }
         case "other":
-            return {"text": rng.choice(["mine", "  "])}
+            return {"text": rng.choice(["mine", "  "]), "value": rng.choice([None, [], ["x"]])}
         case "edit":
             return {"question_id": rng.choice([*(q.id for q in form.questions), "none"])}
         case "reply":
@@ -104,14 +106,15 @@ def _walk(module: ModuleType | Any, rng: random.Random) -> Iterator[str]:
         source = rng.choice([sources[0], sources[0], sources[0], rng.choice(sources)])
         result = module.step(form, walk, _made(module, arguments), source=source, by=_SOMEBODY)
         where = [p.pointer + p.code + p.message for p in getattr(result, "problems", ())]
-        yield f"{arguments} {module.can_go_back(form, walk)} {where or result!r}"
+        resumed = module.resumed(form, walk)
+        yield f"{arguments} {module.can_go_back(form, walk)} {resumed!r} {where or result!r}"
         if not where:
             walk = result
         yield repr(module.prompted(form, walk))
 
 
 def _made(module: Any, arguments: dict[str, Any]) -> Any:
-    if "value" in arguments:
+    if "remember" in arguments:
         return module.Answer(**arguments)
     if "question_id" in arguments:
         return module.Edit(**arguments)
@@ -119,7 +122,7 @@ def _made(module: Any, arguments: dict[str, Any]) -> Any:
         return {"back": module.Back, "submit": module.Submit, "end_turn": module.EndTurn}[
             arguments["kind"]
         ]()
-    return module.Reply(**arguments) if arguments["text"] in _REPLIES else module.Other(**arguments)
+    return module.Other(**arguments) if "value" in arguments else module.Reply(**arguments)
 
 
 class _Mutate(ast.NodeTransformer):
@@ -175,7 +178,7 @@ class _Mutate(ast.NodeTransformer):
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
         self.generic_visit(node)
-        left_out = node.arg in {"at", "answers", "again", "other", "source", "by", "remembered"}
+        left_out = node.arg in _STATE
         if left_out and self._here(f"line {node.value.lineno}: argument {node.arg} left out"):
             return None
         return node
@@ -230,4 +233,4 @@ def test_every_mutant_of_a_transition_is_told_from_the_walker() -> None:
     assert wanted > 60, (
         "there are fewer mutants than decisions: the mutator does not see the walker"
     )
-    assert survivors == []
+    assert not survivors, "\n".join(survivors)

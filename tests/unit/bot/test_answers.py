@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from bot import schemas
-from bot.answers import Accepted, Unfit, check_answer, check_other, json_equal
+from bot.answers import Accepted, Unfit, check_answer, check_words, json_equal
 from bot.form import AnswerType, Option, Question
 from bot.schemas import InvalidSchemaError
 from tests.naive_walk import canonical
@@ -88,7 +88,7 @@ def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
 def test_half_a_surrogate_pair_is_no_text_anywhere() -> None:
     assert codes(of(AnswerType.TEXT), "\ud800") == [("", "wrong_type")]
     assert codes(of(AnswerType.SCHEMA, schema=True), {"\udfff": 1}) == [("", "wrong_type")]
-    assert isinstance(check_other("\ud800"), Unfit)
+    assert isinstance(check_words("\ud800"), Unfit)
 
 
 def test_odd_characters_are_kept_verbatim() -> None:

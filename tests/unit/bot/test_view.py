@@ -89,7 +89,7 @@ def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
 def test_a_prompt_that_was_gone_back_to_starts_from_the_old_answer() -> None:
     view = view_of(after(asked("claude"), Other(text="mine"), Back()))
     assert view.prompt is not None
-    assert (view.prompt.prefill, view.prompt.prefill_other) == ("mine", True)
+    assert (view.prompt.prefill, view.prompt.words, view.prompt.chosen) == ("mine", "mine", None)
 
 
 def test_a_review_lists_what_a_person_can_edit() -> None:

@@ -13,7 +13,6 @@ from bot.walker import (
     Back,
     Edit,
     EndTurn,
-    Given,
     Other,
     Phase,
     Refused,
@@ -48,6 +47,7 @@ TWO = Form(questions=(question("a"), question("b")), review=True)
 PHASES = {
     "first question": walked(TWO),
     "second question": walked(TWO, Answer(value=True)),
+    "back in review": walked(TWO, Answer(value=True), Back()),
     "review": walked(TWO, Answer(value=True), Answer(value=False)),
     "edit in review": walked(TWO, Answer(value=True), Answer(value=False), Edit(question_id="b")),
     "answered": walked(TWO, Answer(value=True), Answer(value=False), Submit()),
@@ -71,6 +71,7 @@ TABLE = {
         "reply": "cancelled",
         "end turn": "turn_ended",
     },
+    "back in review": {"answer": "question b", "reply": "cancelled", "end turn": "turn_ended"},
     "review": {
         "back": "question b",
         "edit": "question a",
@@ -80,7 +81,7 @@ TABLE = {
     },
     "edit in review": {
         "answer": "review",
-        "back": "question a",
+        "back": "review",
         "reply": "cancelled",
         "end turn": "turn_ended",
     },
@@ -130,16 +131,109 @@ def test_back_skips_what_a_machine_answered() -> None:
     assert (back.at, back.answers) == (0, ())
 
 
-def test_an_edit_keeps_the_answers_that_do_not_hang_on_it() -> None:
-    gated = question("b", when=When(question_id="a", equals=True))
-    chained = question("c", when=When(question_id="b", equals=True))
-    form = Form(questions=(question("a"), gated, chained, question("d")), review=True)
-    walk = walked(form, *[Answer(value=True)] * 4, Edit(question_id="a"))
-    assert [given.question_id for given in walk.answers] == ["d"]
-    assert walk.again == Given(question_id="a", value=True)
-    review = walker.step(form, walk, Answer(value=False))
+THREE = Form(questions=(question("a"), question("b"), question("c")), review=True)
+
+
+def prompts(form: Form, walk: Walk) -> tuple[str | None, Any]:
+    """The open question's id and what its prompt starts from."""
+    asked = walker.prompted(form, walk)
+    return asked.id if asked else None, walk.again.value if walk.again else None
+
+
+def test_with_a_review_back_only_moves_and_going_on_offers_every_later_answer_again() -> None:
+    review = walked(THREE, Answer(value=True), Answer(value=False), Answer(value=True))
+    twice = walked(THREE, *[Answer(value=v) for v in (True, False, True)], Back(), Back())
+    assert prompts(THREE, twice) == ("b", False)
+    assert twice.answers == review.answers
+    on = walker.step(THREE, twice, Answer(value=True))
+    assert isinstance(on, Walk)
+    assert prompts(THREE, on) == ("c", True)
+    again = walker.step(THREE, on, Answer(value=True))
+    assert isinstance(again, Walk)
+    assert again.phase is Phase.REVIEW
+    assert [given.value for given in again.answers] == [True, True, True]
+
+
+def test_without_a_review_back_takes_the_answer_and_all_later_ones_off() -> None:
+    form = THREE.model_copy(update={"review": False})
+    back = walked(form, Answer(value=True), Answer(value=False), Back(), Back())
+    assert (prompts(form, back), back.answers) == (("a", True), ())
+    on = walker.step(form, back, Answer(value=True))
+    assert isinstance(on, Walk)
+    assert prompts(form, on) == ("b", None)
+
+
+GATED = Form(
+    questions=(
+        question("a"),
+        question("b", when=When(question_id="a", equals=True)),
+        question("c", when=When(question_id="b", equals=True)),
+        question("d"),
+        question("e", when=When(question_id="a", equals=False)),
+    ),
+    review=True,
+)
+GATED_REVIEW = walked(GATED, *[Answer(value=True)] * 4)
+
+
+def test_an_edit_keeps_the_answers_that_do_not_depend_on_it() -> None:
+    edit = walker.step(GATED, GATED_REVIEW, Edit(question_id="a"))
+    assert isinstance(edit, Walk)
+    assert (prompts(GATED, edit), edit.answers) == (("a", True), GATED_REVIEW.answers)
+    changed = walker.step(GATED, edit, Answer(value=False))
+    assert isinstance(changed, Walk)
+    assert prompts(GATED, changed) == ("e", None)
+    assert [given.question_id for given in changed.answers] == ["a", "d"]
+    review = walker.step(GATED, changed, Answer(value=True))
     assert isinstance(review, Walk)
-    assert (review.phase, [g.question_id for g in review.answers]) == (Phase.REVIEW, ["a", "d"])
+    assert (review.phase, [g.question_id for g in review.answers]) == (
+        Phase.REVIEW,
+        ["a", "d", "e"],
+    )
+
+
+def test_back_during_an_edit_returns_to_the_review_with_everything_as_it_was() -> None:
+    edit = walker.step(GATED, GATED_REVIEW, Edit(question_id="a"))
+    assert isinstance(edit, Walk)
+    assert walker.can_go_back(GATED, edit)
+    assert walker.step(GATED, edit, Back()) == GATED_REVIEW
+    changed = walker.step(GATED, edit, Answer(value=False))
+    assert isinstance(changed, Walk)
+    assert walker.step(GATED, changed, Back()) == GATED_REVIEW
+
+
+def test_an_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again() -> None:
+    skipped = walked(
+        GATED, *[Answer(value=True)] * 4, Edit(question_id="a"), *[Answer(value=False)] * 2
+    )
+    assert [given.question_id for given in skipped.answers] == ["a", "d", "e"]
+    edit = walker.step(GATED, skipped, Edit(question_id="a"))
+    assert isinstance(edit, Walk)
+    asked_again = walker.step(GATED, edit, Answer(value=True))
+    assert isinstance(asked_again, Walk)
+    assert prompts(GATED, asked_again) == ("b", True)
+
+
+def test_what_a_machine_answered_is_not_offered_again_on_the_way_on() -> None:
+    first = walked(THREE, Answer(value=True))
+    second = walker.step(THREE, first, Answer(value=False), source=Source.CONFIG)
+    assert isinstance(second, Walk)
+    back = walker.step(THREE, second, Back())
+    assert isinstance(back, Walk)
+    assert prompts(THREE, back) == ("a", True)
+    on = walker.step(THREE, back, Answer(value=True))
+    assert isinstance(on, Walk)
+    assert prompts(THREE, on) == ("c", None)
+    assert [given.source for given in on.answers] == [Source.HUMAN, Source.CONFIG]
+
+
+def test_a_walk_that_nobody_goes_on_with_counts_what_was_not_discarded() -> None:
+    answers = [Answer(value=v) for v in (True, False, True)]
+    review = walked(THREE, *answers)
+    assert walker.resumed(THREE, walked(THREE, *answers, Back(), Back())) == review
+    assert walker.resumed(THREE, walked(THREE, *answers, Edit(question_id="a"))) == review
+    discarded = walked(form := THREE.model_copy(update={"review": False}), answers[0], Back())
+    assert walker.resumed(form, discarded) is discarded
 
 
 def test_a_form_whose_questions_are_all_skipped_never_waits() -> None:
@@ -147,13 +241,53 @@ def test_a_form_whose_questions_are_all_skipped_never_waits() -> None:
     assert walked(form, Answer(value=False)).phase is Phase.ANSWERED
 
 
-def test_words_of_ones_own_replace_what_was_chosen_also_in_a_multi_select() -> None:
-    form = Form(questions=(question("m", AnswerType.MULTI_SELECT, other=True),))
-    (given,) = walked(form, Other(text=" mine ")).answers
-    assert (given.value, given.other) == (" mine ", True)
-    blank = walker.step(form, walker.start(form), Other(text=" \t\n"))
-    assert isinstance(blank, Refused)
-    assert [(p.pointer, p.code) for p in blank.problems] == [("/text", "empty")]
+def several(*, beside: bool) -> Form:
+    kind = AnswerType.MULTI_SELECT
+    return Form(questions=(question("m", kind, other=True, other_beside=beside),))
+
+
+@pytest.mark.parametrize(
+    ("beside", "ticked", "value", "chosen"),
+    [
+        (False, None, " mine ", None),
+        (False, ["y", "x"], " mine ", None),
+        (True, None, [" mine "], []),
+        (True, ["y", "x"], ["x", "y", " mine "], ["x", "y"]),
+    ],
+)
+def test_words_of_ones_own_stand_beside_what_is_ticked_or_replace_it(
+    beside: bool, ticked: Any, value: Any, chosen: Any
+) -> None:
+    (given,) = walked(several(beside=beside), Other(text=" mine ", value=ticked)).answers
+    assert (given.value, given.other) == (value, True)
+    assert (given.words, given.chosen) == (" mine ", chosen)
+
+
+@pytest.mark.parametrize(
+    ("action", "pointer", "code"),
+    [
+        (Other(text=" \t\n", value=["x"]), "/text", "empty"),
+        (Other(text="mine", value=["z"]), "/value/0", "unknown_value"),
+        (Other(text="mine", value="x"), "/value", "wrong_type"),
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True])
+def test_words_are_refused_when_blank_and_ticks_when_they_are_not_options(
+    beside: bool, action: Other, pointer: str, code: str
+) -> None:
+    form = several(beside=beside)
+    refused = walker.step(form, walker.start(form), action)
+    assert isinstance(refused, Refused)
+    assert [(p.pointer, p.code) for p in refused.problems] == [(pointer, code)]
+
+
+def test_a_single_choice_takes_an_option_or_words_and_not_both() -> None:
+    form = Form(questions=(question("s", AnswerType.SELECT, other=True),))
+    refused = walker.step(form, walker.start(form), Other(text="mine", value="x"))
+    assert isinstance(refused, Refused)
+    assert [(p.pointer, p.code) for p in refused.problems] == [("/value", "unknown_value")]
+    (given,) = walked(form, Other(text="mine")).answers
+    assert (given.value, given.words, given.chosen) == ("mine", "mine", None)
 
 
 def test_remembering_is_refused_where_it_is_not_offered() -> None:

@@ -53,19 +53,37 @@ class WalkedForms(RuleBasedStateMachine):
         self.model.answer(value)
 
     @precondition(lambda self: self.walk.phase == "question")
-    @rule(text=texts())
-    def other(self, text: str) -> None:
+    @rule(text=texts(), data=st.data())
+    def other(self, text: str, data: Any) -> None:
         question = walker.prompted(self.form, self.walk)
         assert question is not None
-        if self.act(walker.Other(text=text)):
+        ticked = data.draw(values(question)) if question.answer_type == "multi_select" else None
+        if self.act(walker.Other(text=text, value=ticked)):
             assert question.other
-            self.model.answer(text)
+            beside = question.other_beside and isinstance(ticked, list)
+            self.model.answer([*ticked, text] if beside and isinstance(ticked, list) else text)
         else:
             assert not question.other
 
     @rule()
     def back(self) -> None:
         assert self.act(walker.Back()) == (self.walk.open and self.model.back())
+
+    @precondition(lambda self: self.walk.phase == "review")
+    @rule(data=st.data())
+    def never_mind(self, data: Any) -> None:
+        """Edit, perhaps go on a little, and Back: the review is as it was."""
+        before = self.walk
+        given = [answer.question_id for answer in before.answers]
+        assert self.act(walker.Edit(question_id=data.draw(st.sampled_from(given))))
+        question = walker.prompted(self.form, self.walk)
+        if question is not None and data.draw(st.booleans()):
+            assert self.act(walker.Answer(value=data.draw(values(question))))
+        if self.walk.phase == "review":  # the edit is over
+            self.walk = before
+            return
+        assert self.act(walker.Back())
+        assert self.walk == before
 
     @rule(data=st.data())
     def edit(self, data: Any) -> None:
@@ -95,9 +113,7 @@ class WalkedForms(RuleBasedStateMachine):
         current = self.model.current() if self.walk.open else None
         assert (question and question.id) == (current and current.id)
         assert self.walk.reply == self.model.reply
-        assert walker.can_go_back(self.form, self.walk) == (
-            self.walk.open and bool(self.model.before())
-        )
+        assert walker.can_go_back(self.form, self.walk) == self.model.can_go_back()
         if question is not None:
             shown: JsonValue = self.walk.again.value if self.walk.again else question.default
             assert json_equal(shown, self.model.prefill)

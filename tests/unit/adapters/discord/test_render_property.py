@@ -104,7 +104,7 @@ def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> N
 def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask) -> None:
     view = view_of(ask)
     prompt = view.prompt
-    if prompt is None or prompt.prefill is None or prompt.prefill_other:
+    if prompt is None or prompt.prefill is None or prompt.words is not None:
         return
     kinds = {AnswerType.TEXT: Verb.WRITE, AnswerType.SCHEMA: Verb.FILL}
     verb = kinds.get(prompt.question.answer_type)

@@ -27,6 +27,9 @@ _OFFERS = {
 }
 
 
+_CLICKED = {"button", "checkboxes", "multi_static_select"}
+
+
 class SlackDesk:
     """See `tests.contract.walk_suite.Desk`."""
 
@@ -144,7 +147,7 @@ class SlackDesk:
     async def _writes(self, verb: Verb, value: JsonValue) -> None:
         await self._press(verb)
         view = await self._rig.ada.sees_modal()
-        [entry] = [c for c in self._rig.ada.sees(view).controls if c.kind != "button"]
+        [entry] = [c for c in self._rig.ada.sees(view).controls if c.kind not in _CLICKED]
         text = value
         if verb is Verb.FILL:
             whole = value["n"] if isinstance(value, dict) and entry.label == "n" else value

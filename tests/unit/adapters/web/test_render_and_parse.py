@@ -177,19 +177,43 @@ def test_a_revision_that_is_none_is_never_the_asks(revision: str) -> None:
     assert post.revision == 0
 
 
-def test_an_option_left_for_other_words_is_replaced_by_them() -> None:
+@pytest.mark.parametrize("beside", [True, False])
+def test_words_of_ones_own_come_with_what_is_ticked(beside: bool) -> None:
+    options = (Option(value="a", label="A"), Option(value="b", label="B"))
+    several = AnswerType.MULTI_SELECT
     question = Question(
-        id="q",
-        text="?",
-        answer_type=AnswerType.MULTI_SELECT,
-        options=(Option(value="a", label="A"),),
-        other=True,
+        id="q", text="?", answer_type=several, options=options, other=True, other_beside=beside
     )
     ask = ask_of(Form(questions=(question,)))
-    post = sent(shown(ask), choice=["0", "other"], other="mine")
-    assert parse.action_of(post, ask, LABELS) == Other(text="mine")
+    page = shown(ask)
+    assert (LABELS.other_replaces in page.text) is not beside
+    post = sent(page, choice=["1", "0", "other"], other="mine")
+    assert parse.action_of(post, ask, LABELS) == Other(text="mine", value=["a", "b"])
+    post = sent(page, choice=["9", "other"], other="mine")
+    assert isinstance(parse.action_of(post, ask, LABELS), parse.Wrong)
+    post = sent(page, choice=[], other="mine")
+    assert parse.action_of(post, ask, LABELS) == Other(text="mine", value=[])
+
+
+def test_words_that_are_not_ticked_never_vanish_from_a_multiple_choice() -> None:
+    options = (Option(value="a", label="A"),)
+    several = AnswerType.MULTI_SELECT
+    question = Question(id="q", text="?", answer_type=several, options=options, other=True)
+    ask = ask_of(Form(questions=(question,)))
+    wrong = parse.action_of(sent(shown(ask), choice=["0"], other="mine"), ask, LABELS)
+    assert isinstance(wrong, parse.Wrong)
+    assert [problem.pointer for problem in wrong.problems] == ["/text"]
+    assert LABELS.other in wrong.problems[0].message
+
+
+def test_an_option_chosen_after_words_were_typed_replaces_them_in_a_single_choice() -> None:
+    options = (Option(value="a", label="A"),)
+    question = Question(
+        id="q", text="?", answer_type=AnswerType.SELECT, options=options, other=True
+    )
+    ask = ask_of(Form(questions=(question,)))
     post = sent(shown(ask), choice=["0"], other="thought better of it")
-    assert parse.action_of(post, ask, LABELS) == Answer(value=["a"])
+    assert parse.action_of(post, ask, LABELS) == Answer(value="a")
 
 
 def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:

@@ -91,15 +91,26 @@ Serve = Callable[..., AbstractAsyncContextManager[Served]]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Starts a service; ``roles`` are agents to make tokens for, the rest are tables of the settings."""
+    """Starts a service.
+
+    ``roles`` are agents to make tokens for, ``labels`` theirs, the rest are tables of the settings.
+    """
 
     @asynccontextmanager
     async def serving(
-        roles: dict[str, str] | None = None, **tables: object
+        roles: dict[str, str] | None = None,
+        labels: dict[str, str] | None = None,
+        **tables: object,
     ) -> AsyncIterator[Served]:
         tokens = {name: new_token() for name in roles or {}}
         agents = {
-            name: Agent.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
+            name: Agent.model_validate(
+                {
+                    "token_hash": hash_of(tokens[name]),
+                    "role": role,
+                    "label": (labels or {}).get(name),
+                }
+            )
             for name, role in (roles or {}).items()
         }
         settings = Settings.model_construct(

@@ -213,3 +213,41 @@ async def test_who_cannot_be_looked_up_just_now_is_told_to_try_again(
     status, body = await api.act(ask, action="answer", value=True)
     assert status == 503
     assert "try again" in body["detail"]
+
+
+def several(name: str) -> Json:
+    options = [{"label": label, "description": "it"} for label in "AB"]
+    question = {"question": "Which?", "header": "h", "options": options, "multiSelect": True}
+    return {"name": name, "arguments": {"questions": [question, {**question, "question": "More?"}]}}
+
+
+async def test_own_words_in_a_multi_select_are_one_more_row_beside_the_ticks(api: Served) -> None:
+    ask = await api.asked(**several("ask_user"))
+    assert (ask["prompt"]["other"], ask["prompt"]["other_beside"]) == (True, True)
+    _, body = await api.act(ask, action="other", text="Zig", value=["B", "A"])
+    assert body["answers"] == {"q1": ["A", "B", "Zig"]}
+    _, body = await api.act(ask, action="back")
+    assert body["prompt"]["prefill"] == ["A", "B", "Zig"]
+    assert body["prompt"]["prefill_other"] == "Zig"
+    await api.act(ask, action="other", text="Zig", value=["A"])
+    _, body = await api.act(ask, action="other", text="alone")
+    assert body["tool_result"]["structured"] == {"answers": [["A", "Zig"], ["alone"]]}
+
+
+async def test_own_words_replace_the_ticks_where_the_result_cannot_hold_both(api: Served) -> None:
+    ask = await api.asked(**several("AskUserQuestion"))
+    assert (ask["prompt"]["other"], ask["prompt"]["other_beside"]) == (True, False)
+    await api.act(ask, action="other", text="Zig", value=["A", "B"])
+    _, body = await api.act(ask, action="answer", value=["A"])
+    assert body["tool_result"]["structured"]["answers"] == {"Which?": "Zig", "More?": "A"}
+
+
+@pytest.mark.parametrize("value", [["C"], "A", [1], {}, False])
+async def test_ticks_beside_own_words_are_options_or_nothing_changes(
+    api: Served, value: object
+) -> None:
+    ask = await api.asked(**several("ask_user"))
+    status, body = await api.act(ask, action="other", text="Zig", value=value)
+    assert status == 422
+    assert body["errors"][0]["pointer"].startswith("/value")
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)

@@ -10,6 +10,7 @@ import pytest
 from yarl import URL
 
 from bot.api.wire import AskBody, RecordPage
+from bot.routing import ToolRule
 from bot.submission import Route
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 
@@ -268,3 +269,42 @@ async def test_a_call_that_widens_its_routes_responders_is_422_and_asks_nobody(
         for narrowed in (None, ["@G1"]):
             ask = await api.asked(to="ops", responders=narrowed)
             assert ask["status"] == "open"
+
+
+KNOWN: Json = {"id": "known", "text": "Deploy?", "answer_type": "boolean"}
+GIT: Json = {
+    "tool": "git",
+    "question": {"id": "force", "text": "Force push?", "answer_type": "boolean"},
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "call", "who"),
+    [
+        ("ci", {}, "ci"),
+        ("coder", {}, "The coder"),
+        ("coder", {"name": "tool_question", "arguments": GIT}, "git"),
+        ("coder", {"arguments": {"questions": [KNOWN]}}, "Deploy bot"),
+        ("coder", {"name": "tool_question", "arguments": GIT | {"tool": "known"}}, "Known tool"),
+    ],
+)
+async def test_who_asks_is_the_label_the_tool_the_agents_label_or_its_name(
+    serve: Serve, agent: str, call: Json, who: str
+) -> None:
+    labels = {
+        "ask_user": {"known": "Deploy bot"},
+        "known": {"force": "Known tool"},
+    }
+    rules = {
+        tool: ToolRule.model_validate({"questions": {i: {"prompt_label": label}}})
+        for tool, by_id in labels.items()
+        for i, label in by_id.items()
+    }
+    async with serve({"ci": "agent", "coder": "agent"}, {"coder": "The coder"}, tools=rules) as api:
+        ask = await api.asked(headers=api.bearer(agent), **call)
+        assert ask["asked_by"] == who
+
+
+async def test_without_tokens_the_assistant_asks(api: Served) -> None:
+    assert (await api.asked())["asked_by"] == "Assistant"
+    assert (await api.asked(name="tool_question", arguments=GIT))["asked_by"] == "git"

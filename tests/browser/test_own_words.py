@@ -1,0 +1,47 @@
+"""Words of one's own beside ticks, in a real browser, with its script and without."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from bot.ask import Status
+from bot.labels import Labels
+from tests.browser.conftest import tab
+from tests.browser.site import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+LABELS = Labels()
+OPTIONS = [
+    {"label": label, "description": f"about {label}"} for label in ("Alpha", "Beta", "Gamma")
+]
+QUESTIONS = {
+    "questions": [{"question": "Which?", "header": "h", "options": OPTIONS, "multiSelect": True}]
+}
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("ask_user", ["Alpha", "Beta", "Zig"]), ("AskUserQuestion", "Zig")]
+)
+async def test_ticks_stay_beside_own_words_or_the_page_says_that_they_are_replaced(
+    browser: Browser, web_site: Site, script: bool, name: str, value: object
+) -> None:
+    ask = await web_site.ask(name=name, arguments=QUESTIONS)
+    async with tab(browser, java_script_enabled=script) as page:
+        await page.goto(f"{web_site.url}/asks/{ask.id}")
+        replaces = page.get_by_text(LABELS.other_replaces)
+        await expect(replaces).to_have_count(0 if name == "ask_user" else 1)
+        await page.get_by_role("checkbox", name="Alpha").check()
+        await page.get_by_role("checkbox", name="Beta").check()
+        await page.locator("#other").fill("Zig")
+        if not script:  # forgotten: nothing is sent, and the page says what to do
+            await page.get_by_role("button", name=LABELS.answer).click()
+            await expect(page.get_by_text("it is not ticked").first).to_be_visible()
+            await page.get_by_role("checkbox", name=LABELS.other).check()
+        await page.get_by_role("button", name=LABELS.answer).click()
+        await expect(page.get_by_text("Zig", exact=True)).to_be_visible()
+    ended = await web_site.stored(ask)
+    assert ended.status is Status.ANSWERED
+    assert [given.value for given in ended.walk.answers] == [value]

@@ -1,0 +1,110 @@
+"""Words of one's own in a multiple choice: what is ticked goes along as the modal says, or is said to be replaced."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask
+from bot.dialects import registry
+from bot.labels import Labels
+from bot.submission import Submission
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+
+LABELS = Labels()
+OPTIONS = [{"label": label, "description": f"about {label}"} for label in ("A", "B", "C")]
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+async def asked(up: Rig, name: str, count: int = 3) -> Ask:
+    options = OPTIONS if count == 3 else [{"label": f"o{n}"} for n in range(count)]
+    question = {"question": "Which?", "header": "h", "options": options, "multiSelect": True}
+    body = {
+        "name": name,
+        "arguments": {"questions": [question]},
+        "to": f"discord:{up.channel.id}",
+        "responders": "anyone",
+    }
+    submitted = await up.service.submit(Submission.model_validate(body))
+    return await up.shown(submitted.ask)
+
+
+async def result(up: Rig, ask: Ask) -> Any:
+    found = registry.result_of(await up.shown(ask))
+    assert found is not None
+    return found.structured
+
+
+def intro(up: Rig) -> str:
+    """The text above the inputs of the open modal."""
+    assert up.ann.modal is not None
+    return str(up.ann.modal.data["components"][0]["content"])
+
+
+async def write(up: Rig, text: str) -> Any:
+    up.ann.fill(LABELS.other_label, text)
+    return await up.ann.submit()
+
+
+async def test_what_is_ticked_is_named_in_the_modal_and_goes_along_with_the_words(up: Rig) -> None:
+    ask = await asked(up, "ask_user")
+    await up.ann.choose(None, ["A", "B"])
+    await up.ann.click(LABELS.other)
+    assert LABELS.other_with.format(count=2, text="A · B") in intro(up)
+    assert (await write(up, "Zig")).answered
+    assert await result(up, ask) == {"answers": [["A", "B", "Zig"]]}
+
+
+async def test_ticks_of_several_pages_go_along_with_the_words(up: Rig) -> None:
+    ask = await asked(up, "ask_user", 60)
+    await up.ann.choose(None, ["o1"])
+    await up.ann.click("Next")
+    await up.ann.choose(None, ["o30"])
+    await up.ann.click(LABELS.other)
+    assert "o1 · o30" in intro(up)
+    assert (await write(up, "Zig")).answered
+    assert await result(up, ask) == {"answers": [["o1", "o30", "Zig"]]}
+
+
+async def test_where_the_words_replace_the_ticks_the_modal_says_so(up: Rig) -> None:
+    ask = await asked(up, "AskUserQuestion")
+    await up.ann.choose(None, ["A", "B"])
+    await up.ann.click(LABELS.other)
+    assert LABELS.other_replaces in intro(up)
+    assert (await write(up, "Zig")).answered
+    assert (await result(up, ask))["answers"] == {"Which?": "Zig"}
+
+
+async def test_nothing_is_said_of_ticks_where_there_are_none(up: Rig) -> None:
+    await asked(up, "AskUserQuestion")
+    await up.ann.click(LABELS.other)
+    assert intro(up) == "Which?"
+
+
+async def test_ticks_that_changed_under_the_modal_are_not_handed_in_and_the_words_are_kept(
+    up: Rig,
+) -> None:
+    ask = await asked(up, "ask_user")
+    bob = up.discord.person("bob", up.guild)
+    await up.ann.choose(None, ["A"])
+    await up.ann.click(LABELS.other)
+    await bob.choose(None, ["A", "B", "C"], on=up.ann.latest(up.channel).message)
+    assert (await write(up, "Zig")).answered
+    assert (await up.shown(ask)).open
+    note = up.ann.notes()[0]
+    assert LABELS.ticks_changed.format(submit=LABELS.answer) in note.text
+    await up.ann.click(LABELS.answer, on=note.message)
+    assert "A · B · C" in intro(up)
+    assert up.ann.modal is not None
+    assert up.ann.modal.field(LABELS.other_label).value == "Zig"
+    assert (await up.ann.submit()).answered
+    assert await result(up, ask) == {"answers": [["A", "B", "C", "Zig"]]}
