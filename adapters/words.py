@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from bot.ask import ANYONE, Ask, Status
 from bot.labels import Labels
 from bot.ports import Rejected, Why
@@ -18,6 +20,8 @@ def asks_line(view: View, labels: Labels) -> str:
 
 def who_asks(view: View, labels: Labels) -> str:
     """Who asks, and whether they still wait."""
+    if view.outcome is not None:
+        return labels.asked.format(label=view.label)
     words = labels.asked_unattended if view.unattended else labels.asks
     return words.format(label=view.label)
 
@@ -30,7 +34,10 @@ def ending(view: View, labels: Labels) -> str:
         case Status.ANSWERED:
             return labels.answered
         case Status.CANCELLED:
-            return labels.cancelled if view.reply else labels.cancelled_without_words
+            if view.reply:
+                return labels.cancelled
+            answered = any(line.given for line in view.lines)
+            return labels.cancelled_early if answered else labels.cancelled_without_words
         case Status.TURN_ENDED:
             return labels.turn_ended
         case Status.EXPIRED:
@@ -41,6 +48,10 @@ def ending(view: View, labels: Labels) -> str:
             return labels.failed
         case Status.OPEN:
             raise AssertionError("an outcome is never open")
+
+
+SO_FAR_LINES: Final = 5
+"""How many answers an open question is shown below: on a phone, more of them push it off the screen."""
 
 
 def name_of(person: Person) -> str:
@@ -85,9 +96,10 @@ def note(
             return "\n".join(problem.message for problem in rejected.problems)
         case Why.STALE:
             by = rejected.ask.acted_by if rejected.ask else None
-            if by is not None and by.user_id != reader:
-                return labels.too_late.format(name=name_of(by))
-            return labels.too_late_unknown
+            if by is None:
+                return labels.too_late_unknown
+            own = by.user_id == reader
+            return labels.too_late_own if own else labels.too_late.format(name=name_of(by))
         case Why.INVALID:
             return "\n".join(problem.message for problem in rejected.problems)
 

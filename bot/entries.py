@@ -32,14 +32,12 @@ _LOOSE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]+(\d\d:\d\d)(:\d\d(?:\.\d+)?)? ?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 _WANTED: Final = {
-    Kind.EMAIL: ("email", "must be an email address, such as name@example.com"),
-    Kind.URI: ("uri", "must be a web address, such as https://example.com"),
-    Kind.DATE: ("date", "must be a date, such as 2026-05-31"),
-    Kind.DATE_TIME: (
-        "date-time",
-        "must be a date and time with its zone, such as 2026-05-31T14:30:00Z",
-    ),
+    Kind.EMAIL: ("email", "must be an email address", "name@example.com"),
+    Kind.URI: ("uri", "must be a web address", "https://example.com"),
+    Kind.DATE: ("date", "must be a date", "2026-05-31"),
+    Kind.DATE_TIME: ("date-time", "must be a date and time with its zone", "2026-05-31T14:30:00Z"),
 }
+"""The format of each kind that has one, what a person is told of it, and an example."""
 
 
 def entries_of(fields: Sequence[Field], value: JsonValue) -> dict[str, Entry]:
@@ -70,6 +68,13 @@ def value_of(
     if problems:
         return tuple(problems)
     return value[fields[0].name] if fields and fields[0].is_whole else value
+
+
+def placeholder(of: Field) -> str:
+    """What an empty input of a field shows: an example, or the bounds of a number; empty where any text will do."""
+    if of.kind in _WANTED:
+        return _WANTED[of.kind][2]
+    return _expected(of).removeprefix("must be ")
 
 
 def text_value(text: str) -> JsonValue | Problem:
@@ -210,9 +215,9 @@ def _string(of: Field, entry: str) -> _Made | Problem:
         most = _count(of.max_length, "character")
         return _wrong(of, "too_long", f"takes at most {most}: shorten it by {over}")
     if of.kind in _WANTED:
-        name, words = _WANTED[of.kind]
+        name = _WANTED[of.kind][0]
         if schemas.violations({"type": "string", "format": name}, text):
-            return _wrong(of, "unknown_value", words)
+            return _wrong(of, "unknown_value", _expected(of))
     if of.pattern is not None and schemas.violations({"pattern": of.pattern}, text):
         return _wrong(of, "unknown_value", f"must match the pattern {of.pattern}")
     return _Made(text)
@@ -221,7 +226,8 @@ def _string(of: Field, entry: str) -> _Made | Problem:
 def _expected(of: Field) -> str:
     """What a field takes, as the end of a sentence; empty where any text will do."""
     if of.kind in _WANTED:
-        return _WANTED[of.kind][1]
+        _, words, example = _WANTED[of.kind]
+        return f"{words}, such as {example}"
     if of.kind not in NUMBER_KINDS:
         return ""
     bounds = (

@@ -43,10 +43,12 @@ class Labels(BaseModel):
 
     # headings and what is filled in
     asks: str = "{label} asks"
+    asked: str = "{label} asked"
     asked_unattended: str = "{label} asked, and no longer waits (answers are kept)"
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     answered_so_far: str = "So far"
+    answered_earlier: str = "… and {count} before"
     reply_title: str = "Reply"
     reply_label: str = "Your words for {label}"
     reply_hint: str = "Ends the questions. {label} gets your words instead of answers."
@@ -68,6 +70,7 @@ class Labels(BaseModel):
     answered: str = "Answered"
     cancelled: str = "Ended with a reply"
     cancelled_without_words: str = "Ended without an answer"
+    cancelled_early: str = "Ended before every question was answered"
     turn_ended: str = "Turn ended"
     expired: str = "Expired: nobody answered in time"
     withdrawn: str = "Withdrawn by {label}"
@@ -122,8 +125,9 @@ class Labels(BaseModel):
 
     # private notes to a person
     too_late: str = (
-        "{name} was faster: this question has been answered. Nothing was changed by your click."
+        "{name} was faster, and the questions have moved on. Nothing was changed by your click."
     )
+    too_late_own: str = "Your earlier click has been taken, so this one changed nothing."
     too_late_unknown: str = (
         "This question has moved on in the meantime. Nothing was changed by your click."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -89,6 +89,16 @@ class Fail:
 
 Routing = Fixed | Inquire | Put | Fail
 
+WITHOUT_PEOPLE: Final = "continue without user input or explain what information is missing"
+"""What a model can do where nobody can be asked."""
+
+
+def final(why: str, advice: str = "") -> str:
+    """Why an ask failed, as sentences that keep a model from trying again; ``advice`` says what to do instead."""
+    return (
+        f"{why.rstrip(' .')}. Do not retry this tool call in this turn{advice and '; ' + advice}."
+    )
+
 
 def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry: bool) -> Routing:
     """Decides who answers.
@@ -112,19 +122,13 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
         return Fixed(checked.value)
     if rule.target == "assistant":
         if question.exclusive:
-            message = (
-                f"{who} requires a human answer and cannot be routed to the assistant. "
-                "Do not retry this tool call in this turn."
-            )
-            return Fail(Reason.ASSISTANT_ROUTING_DENIED, message)
+            message = f"{who} requires a human answer and cannot be routed to the assistant"
+            return Fail(Reason.ASSISTANT_ROUTING_DENIED, final(message))
         if inquiry:
             return Inquire()
     elif surface:
         return Put()
     elif inquiry and not question.exclusive:
         return Inquire()
-    message = (
-        f"{who} cannot run because no chat surface is available. Do not retry this tool call in this turn; "
-        "continue without user input or explain what information is missing."
-    )
+    message = final(f"{who} cannot run because no chat surface is available", WITHOUT_PEOPLE)
     return Fail(Reason.NO_PROMPT_BACKEND, message)

@@ -46,7 +46,6 @@ _OPEN_IN_THREAD: Final = 10
 _PAGE: Final = 100
 _SETTLING_SECONDS: Final = 5.0
 """How long after a change people may still use the copy from before it, although the message was edited."""
-_DO_NOT_RETRY: Final = "Do not retry this tool call in this turn."
 
 
 class Service:
@@ -216,7 +215,7 @@ class Service:
             change = asks.acted(ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY)
             if isinstance(change, Refused):
                 words = change.problems[0].message
-                message = f"The inquiry backend's answer does not fit: {words} {_DO_NOT_RETRY}"
+                message = routing.final(f"The inquiry backend's answer does not fit: {words}")
                 return asks.ended(
                     ask, Status.FAILED, at=at, reason=Reason.BACKEND_ERROR, message=message
                 )
@@ -241,10 +240,9 @@ class Service:
 
     async def unreachable(self, ask: Ask, why: str) -> None:
         """Nobody can answer where the ask is shown any more (see `bot.ports.Asks`)."""
-        message = (
-            f"{ask.request.name} could not be put to anybody on {ask.destination.surface}: {why} "
-            f"{_DO_NOT_RETRY.removesuffix('.')}; continue without user input or explain what is missing."
-        )
+        where = ask.destination.surface
+        told = f"{ask.request.name} could not be put to anybody on {where}: {why}"
+        message = routing.final(told, routing.WITHOUT_PEOPLE)
 
         def failed(latest: Ask, at: float) -> Change | None:
             if latest.destination != ask.destination:

@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 from typing import Final
 
+from bot import routing
 from bot.ask import UNOPENED, Ask, Change, Destination, Entry, Left, Reason
 from bot.errors import (
     GoneError,
@@ -34,7 +35,6 @@ _KEEP: Final = 7 * 86_400.0
 _TRY_AGAIN: Final = 30.0
 _AT_ONCE: Final = 8
 """Reminders that are being sent at the same time."""
-_DO_NOT_RETRY: Final = "Do not retry this tool call in this turn."
 
 
 class Upkeep:
@@ -187,16 +187,15 @@ class Upkeep:
         if question is None:
             raise AssertionError(f"{ask.id} has no question to inquire about")
         if self._inquiry is None:
-            words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url). {_DO_NOT_RETRY}"
-            await self._service.fail(ask.id, Reason.BACKEND_ERROR, words)
+            words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url)"
+            await self._service.fail(ask.id, Reason.BACKEND_ERROR, routing.final(words))
             return
         try:
             value = await self._inquiry.answer(ask, question)
             await self._service.answer_by_inquiry(ask.id, value)
         except InquiryError as error:
-            await self._service.fail(
-                ask.id, Reason.BACKEND_ERROR, f"{ask.request.name}: {error} {_DO_NOT_RETRY}"
-            )
+            words = f"{ask.request.name}: {error}"
+            await self._service.fail(ask.id, Reason.BACKEND_ERROR, routing.final(words))
 
     async def idle(self) -> None:
         """Returns once no inquiry and no reminder is under way."""

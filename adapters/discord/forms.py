@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
@@ -64,6 +64,9 @@ class Slot:
     """Label and description of each."""
     least: int = 0
     several: bool = False
+    placeholder: str = ""
+    lengths: tuple[int | None, int | None] = (None, None)
+    """The least and the most characters of a text that is not empty; None: unbounded."""
 
     @property
     def field(self) -> int:
@@ -115,7 +118,8 @@ def sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int] = ()
     match verb:
         case Verb.WRITE if question.answer_type is AnswerType.TEXT:
             slots = _text_slots(0, labels.other_label, "", False, start, Look.LINES)
-            return Sheet(question.text, question.text, slots)
+            shown_whole = len(slots) == 1 and fits(question.text, limits.MODAL_TITLE)
+            return Sheet(question.text, "" if shown_whole else question.text, slots)
         case Verb.OTHER if question.other:
             slots = _text_slots(0, labels.other_label, "", True, prompt.words or "", Look.LINES)
             return Sheet(labels.other, _beside(question, labels, ticked), slots)
@@ -154,6 +158,18 @@ def read(
     if verb is Verb.REPLY:
         return Reply(text=text or None)
     return Answer(value=text)
+
+
+def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
+    """What is wrong with the fields of one page of several, as far as it can be told before the last is filled in."""
+    shown = {slot.field for slot in sheet.pages()[page]}
+    later = {slot.field for each in sheet.pages()[page + 1 :] for slot in each}
+    places = shown - later
+    found = _read_fields(sheet, values) if sheet.fields else ()
+    pointers = {sheet.fields[place].pointer for place in places} if sheet.fields else set()
+    return (
+        tuple(one for one in found if one.pointer in pointers) if isinstance(found, tuple) else ()
+    )
 
 
 def words_of(values: Values) -> str:
@@ -221,7 +237,10 @@ def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot
     long = field.kind is Kind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
     text = start if isinstance(start, str) else ""
     look = Look.LINES if long or "\n" in text else Look.LINE
-    return _text_slots(place, field.title, description, needed, text, look)
+    slots = _text_slots(place, field.title, description, needed, text, look)
+    if len(slots) > 1 or field.kind is not Kind.TEXT:
+        return tuple(replace(slot, placeholder=entries.placeholder(field)) for slot in slots)
+    return (replace(slots[0], lengths=(field.min_length, field.max_length)),)
 
 
 def _choice_slot(place: int, field: Field, chosen: Sequence[int], needed: bool) -> Slot:

@@ -248,6 +248,8 @@ class _Click:
         )
         if page + 1 < len(sheet.pages()):
             await self._asks.save_draft(self._draft_key(), values)
+            if wrong := forms.mistakes_on(sheet, page, values):
+                return self._mistakes(wrong, sheet)
             following = notes.next_page(
                 self._view, verb, page + 1, len(sheet.pages()), self._labels
             )

@@ -15,6 +15,7 @@ from adapters.discord import limits
 from adapters.discord.blocks import Json
 from adapters.discord.forms import Look, Sheet, Slot, Values
 from adapters.discord.text import code_block, fit, shorten
+from adapters.texts import units
 from bot.labels import Labels
 from bot.view import View
 
@@ -56,6 +57,19 @@ def _labelled(slot: Slot, value: JsonValue) -> Json:
     return made
 
 
+def _lengths(slot: Slot, text: str) -> Json:
+    """The bounds of a text input, but for one that its own text would break: Discord refuses the modal for it.
+
+    The least is left out where nothing has to be entered: a client might want that much all the same.
+    """
+    least, most = slot.lengths
+    bound = most if most is not None and max(units(text), 1) <= most else limits.INPUT_VALUE
+    bound = min(bound, limits.INPUT_VALUE)
+    if least and slot.required and least <= bound and not 0 < len(text) < least:
+        return {"min_length": least, "max_length": bound}
+    return {"max_length": bound}
+
+
 def _input(slot: Slot, value: JsonValue) -> Json:
     if slot.look in {Look.LINE, Look.LINES}:
         text = value if isinstance(value, str) else ""
@@ -64,8 +78,10 @@ def _input(slot: Slot, value: JsonValue) -> Json:
             "custom_id": slot.name,
             "style": SHORT if slot.look is Look.LINE else PARAGRAPH,
             "required": slot.required,
-            "max_length": limits.INPUT_VALUE,
+            **_lengths(slot, text),
         }
+        if slot.placeholder:
+            made["placeholder"] = fit(slot.placeholder, limits.INPUT_PLACEHOLDER)
         return made | {"value": text} if text else made
     chosen = set(map(str, value)) if isinstance(value, list) else set()
     options = [

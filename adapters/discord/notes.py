@@ -119,18 +119,10 @@ def mistakes(
     view: View, problems: Sequence[Problem], reopen: tuple[Verb, int], label: str, labels: Labels
 ) -> Json:
     """What is wrong with an entry, and a button that opens it again as it was entered."""
-    lines = [
-        inert(f"• {_where(problem)}{problem.message}") for problem in problems[:_MOST_PROBLEMS]
-    ]
+    lines = [inert(f"• {problem.message}") for problem in problems[:_MOST_PROBLEMS]]
     content = "\n".join([f"**{inert(labels.mend)}**", *lines])
     verb, page = reopen
     return note(content, [button(view, label, verb, page, Style.PRIMARY)])
-
-
-def _where(problem: Problem) -> str:
-    """Where in a value a mistake is, unless the words say it or it is the whole."""
-    path = problem.pointer.removeprefix("/value").strip("/")
-    return f"{path}: " if "/" in path else ""
 
 
 def next_page(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Json:

@@ -100,13 +100,13 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     used = sum(map(units, (heading, header, so_far)))
     (asked, *others), left_out = _fitted(blocks, TEXT_BUDGET - used)
     parts = [c.text(f"-# {heading}")]
+    if so_far:
+        parts += (c.text(so_far), c.separator())
     if question.context and (context := others.pop()):
         parts.append(c.text(context))
     parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
     if spelt:
         parts.append(c.text("\n".join(others[: len(spelt)])))
-    if so_far:
-        parts += (c.separator(), c.text(so_far))
     parts += [c.text(text) for text in others[len(spelt) :]]
     parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
@@ -291,24 +291,25 @@ def _answer_texts(line: Line, labels: Labels) -> list[str]:
 
 
 def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
-    """The newest answers, a line each, as many as their room takes."""
+    """The newest answers, a line each, a few of them and as many as their room takes."""
     lines: list[str] = []
     left, short = SO_FAR_ROOM, False
-    for each in reversed(view.lines):
+    for each in reversed(view.lines[-words.SO_FAR_LINES :]):
         question, cut_question = in_a_line(each.question.text, QUESTION_IN_LINE)
         said = " · ".join(map(one_line, _answer_texts(each, labels)))
         answer, cut_answer = in_a_line(said, ANSWER_IN_LINE)
         text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
         left -= units(text)
         if left < 0:
-            short = True
             break
         left -= 1
         short = short or cut_question or cut_answer
         lines.append(text)
-    if not lines:
-        return "", short
-    return "\n".join((f"-# {inert(labels.answered_so_far)}", *reversed(lines))), short
+    if earlier := len(view.lines) - len(lines):
+        lines.append(f"-# {inert(labels.answered_earlier.format(count=earlier))}")
+    return "\n".join((f"-# {inert(labels.answered_so_far)}", *reversed(lines))), short or bool(
+        earlier
+    )
 
 
 def _option_text(question: Question, index: int) -> str:

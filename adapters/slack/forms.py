@@ -18,7 +18,7 @@ from adapters.plain import one_line
 from adapters.slack import limits
 from adapters.slack.blocks import Block, entry, option, plain, sections, size
 from adapters.slack.parse import Values
-from bot.entries import Entry, entries_of, value_of
+from bot.entries import Entry, entries_of, placeholder, value_of
 from bot.errors import Problem
 from bot.fields import NUMBER_KINDS, Field, Kind, fields_of
 from bot.labels import Labels
@@ -202,6 +202,8 @@ def _typed(field: Field, value: str | None) -> Block:
         element["type"] = "url_text_input"
     elif field.kind is Kind.TEXT:
         element |= _lengths(field, value)
+    if words := placeholder(field):
+        element["placeholder"] = plain(words, limits.PLACEHOLDER)
     return _started(element, "initial_value", value or None)
 
 

@@ -62,10 +62,10 @@ def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     question = prompt.question
     title = words.asks_line(sheet.view, sheet.labels)
     sheet.small(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
+    _so_far(sheet)
     if (question.context or "").strip():
         sheet.paragraphs(question.context or "", CONTEXT_ROOM)
     sheet.headline(question.text, QUESTION_ROOM)
-    _so_far(sheet)
     room = sheet.left - SPARE - LEAST_LIST
     answer = _answer(sheet, prompt, room)
     if choices.needs_list(question) and question.options:
@@ -83,16 +83,15 @@ def _so_far(sheet: Sheet) -> None:
         return
     kept: list[str] = []
     room = SO_FAR_ROOM
-    for text in reversed(every):
+    for text in reversed(every[-words.SO_FAR_LINES :]):
         item = texts.shorten(visible(one_line(text)), SO_FAR_ITEM)
         room -= texts.units(item) + 1
         if room < 0:
             break
         kept.insert(0, item)
-    if len(kept) < len(every):
-        kept.insert(0, texts.ELLIPSIS)
-    if kept != every:
-        sheet.shortened = True
+    sheet.shortened |= kept != every
+    if earlier := len(every) - len(kept):
+        kept.insert(0, sheet.labels.answered_earlier.format(count=earlier))
     sheet.small("\n".join([f"{sheet.labels.answered_so_far}:", *kept]), SO_FAR_ROOM * 2)
 
 

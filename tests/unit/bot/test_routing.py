@@ -13,7 +13,7 @@ import pytest
 from bot import ask as asks
 from bot.ask import Change, Reason, Status
 from bot.errors import InvalidCallError
-from bot.routing import Rules
+from bot.routing import Rules, final
 from bot.walker import Answer, Source
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import inquired
@@ -89,3 +89,9 @@ async def test_each_question_is_routed_anew_after_the_inquiry_backend_has_answer
     assert isinstance(change, Change)
     assert change.ask.question is not None
     assert not change.ask.inquiring
+
+
+@pytest.mark.parametrize("why", ["It broke", "It broke.", "It broke. "])
+def test_why_an_ask_failed_is_a_sentence_of_its_own(why: str) -> None:
+    assert final(why) == "It broke. Do not retry this tool call in this turn."
+    assert final(why, "go on") == "It broke. Do not retry this tool call in this turn; go on."

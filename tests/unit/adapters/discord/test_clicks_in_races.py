@@ -76,7 +76,7 @@ async def test_nobody_is_told_that_they_were_faster_than_themselves(up: Rig) -> 
     for _ in range(2):
         assert (await up.ann.click_on(seen, "staging")).answered
     await up.ann.until(up.ann.notes)
-    assert [note.text for note in up.ann.notes()] == [Labels().too_late_unknown]
+    assert [note.text for note in up.ann.notes()] == [Labels().too_late_own]
 
 
 async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) -> None:
@@ -87,7 +87,7 @@ async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) ->
     assert done.answered
     stored = await up.shown(ask)
     assert [given.value for given in stored.walk.answers] == ["staging"]
-    assert "Nothing was changed" in (await up.ann.finds("moved on")).text
+    assert "changed nothing" in (await up.ann.finds("Your earlier click")).text
 
 
 async def test_a_click_after_the_end_is_told_how_it_ended(up: Rig) -> None:

@@ -50,7 +50,7 @@ async def test_a_double_click_counts_once(up: Rig) -> None:
     copy = up.live(ask).snapshot()
     await asyncio.gather(up.ada.click_on(copy, LABELS.yes), up.ada.click_on(copy, LABELS.yes))
     assert (await up.shown(ask)).revision == 2
-    assert await up.told(up.ada) == [LABELS.too_late_unknown]
+    assert await up.told(up.ada) == [LABELS.too_late_own]
 
 
 async def test_an_older_copy_never_acts_on_a_new_prompt(up: Rig) -> None:

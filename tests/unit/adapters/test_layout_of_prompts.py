@@ -1,0 +1,133 @@
+"""What stands where on a chat surface's message, alike on all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from adapters import words
+from adapters.discord import render as discord
+from adapters.slack import render as slack
+from bot import ask as asks
+from bot.ask import Ask, Change, Reason, Status
+from bot.form import AnswerType, Form, Question
+from bot.labels import Labels
+from bot.view import View, view_of
+from bot.walker import Answer, Back, EndTurn, Person, Reply
+from tests.unit.adapters.slack.asks import ask_of
+
+LABELS = Labels()
+ADA = Person(surface="slack", user_id="U0ADA", name="Ada")
+
+
+@dataclass(frozen=True)
+class Surface:
+    """How a surface shows a view: its texts and controls in the order a person meets them."""
+
+    name: str
+    parts: Callable[[View], list[str]]
+
+
+def _slack(view: View) -> list[str]:
+    return [json.dumps(block, ensure_ascii=False) for block in slack.render(view, LABELS).blocks]
+
+
+def _discord(view: View) -> list[str]:
+    (container,) = _listed(discord.message(view, LABELS)["components"])
+    return [json.dumps(part, ensure_ascii=False) for part in _listed(container["components"])]
+
+
+def _listed(value: Any) -> list[Any]:
+    assert isinstance(value, list)
+    return value
+
+
+SURFACES = [Surface("slack", _slack), Surface("discord", _discord)]
+
+
+@pytest.fixture(params=SURFACES, ids=lambda surface: surface.name)
+def surface(request: pytest.FixtureRequest) -> Surface:
+    made: Surface = request.param
+    return made
+
+
+def walked(ask: Ask, *actions: Any, by: Person = ADA) -> Ask:
+    for action in actions:
+        change = asks.acted(ask, action, at=1, by=by)
+        assert isinstance(change, Change), change
+        ask = change.ask
+    return ask
+
+
+def form(count: int) -> Form:
+    return Form(
+        questions=tuple(
+            Question(
+                id=f"q{n}",
+                text=f"Question {n}?",
+                context=f"Context {n}.",
+                answer_type=AnswerType.BOOLEAN,
+            )
+            for n in range(count)
+        )
+    )
+
+
+def test_a_question_is_next_to_its_controls_with_what_was_answered_above_it(
+    surface: Surface,
+) -> None:
+    ask = walked(ask_of(form(40)), *[Answer(value=True)] * 39)
+    parts = surface.parts(view_of(ask))
+
+    def place(text: str) -> int:
+        return next(i for i, part in enumerate(parts) if text in part)
+
+    assert place(LABELS.answered_so_far) < place("Context 39") < place("Question 39?")
+    controls = next(i for i, part in enumerate(parts) if "action_id" in part or "custom_id" in part)
+    assert controls == place("Question 39?") + 1
+    shown = [n for n in range(39) if any(f"Question {n}?" in part for part in parts)]
+    assert shown == list(range(39 - words.SO_FAR_LINES, 39))
+    assert any("34 before" in part for part in parts)
+    assert any(LABELS.details in part for part in parts)
+
+
+def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_asks(
+    surface: Surface,
+) -> None:
+    ask = ask_of(form(1))
+    shown = "".join(surface.parts(view_of(ask)))
+    assert "Assistant asks" in shown
+    ended = "".join(surface.parts(view_of(walked(ask, Answer(value=True)))))
+    assert "Assistant asked" in ended
+    assert "Assistant asks" not in ended
+
+
+@pytest.mark.parametrize(
+    ("actions", "words_for_it"),
+    [
+        ([Reply(text=None)], LABELS.cancelled_without_words),
+        ([Answer(value=True), Reply(text=None)], LABELS.cancelled_early),
+        ([Answer(value=True), Reply(text="later")], LABELS.cancelled),
+        ([Answer(value=True), EndTurn()], LABELS.turn_ended),
+        ([Answer(value=True), Back(), Reply(text=None)], LABELS.cancelled_without_words),
+    ],
+)
+def test_how_an_ask_ended_is_told_as_it_was(
+    surface: Surface, actions: list[Any], words_for_it: str
+) -> None:
+    shown = "".join(surface.parts(view_of(walked(ask_of(form(2)), *actions))))
+    assert words_for_it in shown
+    others = {LABELS.cancelled_without_words, LABELS.cancelled_early, LABELS.cancelled}
+    assert [other for other in others - {words_for_it} if other in shown] == []
+
+
+def test_an_expired_ask_says_so_and_keeps_what_was_answered(surface: Surface) -> None:
+    ask = walked(ask_of(form(2)), Answer(value=True))
+    change = asks.ended(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED)
+    shown = "".join(surface.parts(view_of(change.ask)))
+    assert LABELS.expired in shown
+    assert "Question 0?" in shown
