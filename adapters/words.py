@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from bot.ask import ANYONE, Ask, Status
 from bot.labels import Labels
 from bot.ports import Rejected, Why
 from bot.view import View
 from bot.walker import Person, Source
+
+_RACE_SECONDS: Final = 10.0
+"""How long after a change somebody may have pressed what was there before it; later, their copy was out of date."""
+
+
+class Copy(NamedTuple):
+    """What a person acted on: a message that showed this revision, and when they did (seconds since the epoch)."""
+
+    revision: int
+    at: float
 
 
 def asks_line(view: View, labels: Labels) -> str:
@@ -70,7 +80,12 @@ def source_note(source: Source, labels: Labels) -> str | None:
 
 
 def note(
-    rejected: Rejected, view: View | None, labels: Labels, who: str, reader: str | None = None
+    rejected: Rejected,
+    view: View | None,
+    labels: Labels,
+    who: str,
+    reader: str | None = None,
+    copy: Copy | None = None,
 ) -> str:
     """What a person is privately told whose action changed nothing.
 
@@ -78,6 +93,7 @@ def note(
         view: the view of ``rejected.ask``; None when there is none.
         who: the responders, as this surface names them.
         reader: the id of the person who reads it: nobody is faster than themselves.
+        copy: what they acted on; None where it is always up to date.
     """
     match rejected.why:
         case Why.NOT_FOUND:
@@ -95,13 +111,23 @@ def note(
         case Why.STALE if rejected.problems:
             return "\n".join(problem.message for problem in rejected.problems)
         case Why.STALE:
-            by = rejected.ask.acted_by if rejected.ask else None
-            if by is None:
-                return labels.too_late_unknown
-            own = by.user_id == reader
-            return labels.too_late_own if own else labels.too_late.format(name=name_of(by))
+            return _stale(rejected.ask, labels, reader, copy)
         case Why.INVALID:
             return "\n".join(problem.message for problem in rejected.problems)
+
+
+def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: Copy | None) -> str:
+    """Why an action did not fit the question as it stands: somebody was faster, or the copy was out of date."""
+    by = ask.acted_by if ask else None
+    if ask is not None and copy is not None:
+        if copy.at - ask.updated_at > _RACE_SECONDS:
+            return labels.out_of_date
+        if ask.acted_revision <= copy.revision:
+            by = None  # nobody was faster: the clock moved it
+    if by is None:
+        return labels.too_late_unknown
+    own = by.user_id == reader
+    return labels.too_late_own if own else labels.too_late.format(name=name_of(by))
 
 
 def open_to_all(ask: Ask) -> bool:

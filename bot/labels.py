@@ -131,6 +131,10 @@ class Labels(BaseModel):
     too_late_unknown: str = (
         "This question has moved on in the meantime. Nothing was changed by your click."
     )
+    out_of_date: str = (
+        "The message that you used was out of date, so nothing was changed. It is being brought up to"
+        " date now: please look again."
+    )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
     unchecked: str = (

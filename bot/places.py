@@ -23,5 +23,8 @@ class Places(Protocol):
         only a moment ago is no reason to.
         """
 
+    async def renumbered(self, ask_id: str, old: str, new: str) -> None:
+        """The channel that the ask is shown in, or is to be, has another id from now on."""
+
     async def unreachable(self, ask: Ask, why: str) -> None:
-        """Nobody can answer where the ask is shown any more: it fails, in words that begin with ``why``."""
+        """Nobody can answer where the ask is shown any more: it fails, in words with ``why`` in them."""

@@ -35,7 +35,7 @@ from bot.ports import (
     Why,
     Write,
 )
-from bot.shown import missed
+from bot.shown import missed, renumbered
 from bot.signals import Follower
 from bot.stored import Page, StoredEntry
 from bot.submission import Agent, Routes, Submission
@@ -268,6 +268,14 @@ class Service:
         ask, _ = await self.store.change(ask_id, decide)
         if ask is not None:
             self.hooks.show(ask)
+
+    async def renumbered(self, ask_id: str, old: str, new: str) -> None:
+        """The ask's channel has another id (see `bot.ports.Asks`)."""
+
+        def decide(ask: Ask | None) -> Decision[None]:
+            return Decision(Write(renumbered(ask, old, new)) if ask else None, None)
+
+        await self.store.change(ask_id, decide)
 
     # --- reading and waiting -------------------------------------------------------------------------
 

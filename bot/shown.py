@@ -49,3 +49,13 @@ def missed(ask: Ask) -> Ask:
     """The ask whose live message does not show what was noted, and is to be shown again."""
     shown = min(ask.shown_revision, ask.revision - 1)
     return replace(ask, missed=ask.missed + 1, shown_revision=shown)
+
+
+def renumbered(ask: Ask, old: str, new: str) -> Ask:
+    """The ask with another id of its channel. What is being shown meanwhile still belongs to it."""
+    if ask.message is None:
+        channel = new if ask.destination.channel == old else ask.destination.channel
+        return replace(ask, destination=replace(ask.destination, channel=channel))
+    message = {key: new if value == old else value for key, value in ask.message.items()}
+    thread = ask.thread and replace(ask.thread, channel=new)
+    return replace(ask, message=message, thread=thread)

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from adapters import people
 from adapters.slack.calls import Calls, client_of
+from adapters.slack.events import Events
 from adapters.slack.front import Front
 from adapters.slack.groups import Groups
 from adapters.slack.inbound import Inbound
@@ -24,7 +25,7 @@ from adapters.slack.posting import Posting
 from adapters.slack.sockets import Sockets
 from adapters.slack.typed import Listener
 from bot.ask import ANYONE, Ask, Destination
-from bot.errors import PlatformError, RateLimitedError
+from bot.errors import PlatformError, RateLimitedError, UnauthorizedError
 from bot.labels import Labels
 from bot.ports import Asks, Shown
 from bot.walker import Person
@@ -69,13 +70,14 @@ class SlackSurface:
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._labels = labels
-        self._calls = Calls(client_of(bot_token, api_url, http))
+        self._calls = Calls(client_of(bot_token, api_url, http), self._refused)
         self._posting = Posting(self._calls, labels)
         self._groups = Groups(self._calls)
         self._notes = Notes(self._calls, http)
         self._later = Later()
         self._identity = Identity()
         self._inbound: Inbound | None = None
+        self._events: Events | None = None
         self._sockets: Sockets | None = None
         self._identifying: asyncio.Task[None] | None = None
         self._trouble: str | None = "Slack is not connected yet."
@@ -88,9 +90,8 @@ class SlackSurface:
         """See `bot.ports.Surface.start`."""
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity, self)
         self._inbound = Inbound(*parts, Listener(*parts))
-        first = asyncio.Event()
-        self._identifying = asyncio.create_task(self._identify(first), name="slack identity")
-        await first.wait()
+        self._events = Events(asks, self._groups, self._identity, self._recheck)
+        await self._recheck(self._trouble).wait()
         if self._app_token is not None:
             web_client = self._calls.client
             self._sockets = Sockets(self._app_token, web_client, self._listeners.by_socket)
@@ -125,6 +126,8 @@ class SlackSurface:
         """See `bot.ports.Surface.show`."""
         for group in people.groups_asked(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
+        if ask.open and ask.message is None:
+            await self._groups.demand_somebody(ask.responders)
         return await self._posting.show(ask, save)
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -166,9 +169,22 @@ class SlackSurface:
         return None
 
     async def _receive(self, kind: str, payload: object) -> object:
-        if self._inbound is None:
+        if self._inbound is None or self._events is None:
             raise AssertionError("nothing is received before the surface is started")
+        if kind == "events_api" and await self._events.take(payload):
+            return None
         return await self._inbound.receive(kind, payload)
+
+    def _refused(self, error: UnauthorizedError) -> None:
+        self._recheck(str(error))
+
+    def _recheck(self, trouble: str | None) -> asyncio.Event:
+        """Nobody can be reached, for this reason, until Slack says who we are; set after the first attempt."""
+        self._trouble = trouble
+        tried = asyncio.Event()
+        if self._identifying is None or self._identifying.done():
+            self._identifying = asyncio.create_task(self._identify(tried), name="slack identity")
+        return tried
 
     async def _identify(self, first: asyncio.Event) -> None:
         """Asks Slack who we are until it says so; ``first`` is set after the first attempt."""

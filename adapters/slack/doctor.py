@@ -74,7 +74,8 @@ def _scopes(response: AsyncSlackResponse) -> Finding:
     return Finding(
         "Slack: scopes",
         f"missing: {', '.join(missing)}",
-        "Add them under OAuth & Permissions, Bot Token Scopes, and install the app again.",
+        "Paste the manifest again (`answerback manifest slack`: it has the scopes, and the events that the app"
+        " subscribes to) under App Manifest, and install the app again.",
     )
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from adapters.slack.calls import Calls
-from bot.errors import PlatformError, RateLimitedError, UnavailableError
+from bot.errors import (
+    GoneError,
+    PlatformError,
+    RateLimitedError,
+    UnauthorizedError,
+    UnavailableError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +90,43 @@ class Groups:
         known = self._known.get(group)
         if known is None or time.monotonic() - known.at > FRESH_SECONDS:
             _ = self._ask(group)
+
+    async def renewed(self, group: str, *, disabled: bool) -> bool:
+        """Forgets a group's people, because they have changed; whether anybody is, or may be, in it now.
+
+        A group that nobody has asked about is not looked up, unless it was disabled.
+        """
+        known = self._known.pop(group, None)
+        if disabled:
+            self._known[group] = _Members(frozenset(), time.monotonic())
+            return False
+        if known is None:
+            return True
+        try:
+            return bool(await asyncio.shield(self._ask(group)))
+        except PlatformError as error:
+            return not isinstance(error, (GoneError, UnauthorizedError))
+
+    async def demand_somebody(self, responders: Sequence[str]) -> None:
+        """Refuses responders of whom it is certain that they are nobody: groups that do not exist, or have no members.
+
+        Raises:
+            GoneError: nobody could answer, in words that say why.
+        """
+        reasons: list[str] = []
+        if any(not who.startswith("@") for who in responders):
+            return
+        for group in (who[1:] for who in responders):
+            try:
+                async with asyncio.timeout(WITHIN_SECONDS):
+                    if await self.members(group):
+                        return
+                reasons.append(f"the user group {group} has no members or is disabled")
+            except (GoneError, UnauthorizedError) as error:
+                reasons.append(f"the user group {group}: {error}")
+            except (PlatformError, TimeoutError):
+                return  # who is in it will be known later
+        raise GoneError(f"nobody could answer: {'; '.join(reasons)}", code="no_responders")
 
     async def stop(self) -> None:
         """Gives up what is being looked up."""

@@ -8,10 +8,13 @@ notes are told after it.
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
-from adapters import people
+from adapters import people, words
 from adapters.controls import Control, Verb
+from adapters.insisting import insisting
 from adapters.slack import modals, notes, reading
 from adapters.slack.blocks import Block, escape
 from adapters.slack.calls import Calls
@@ -31,6 +34,11 @@ _OPENING: Final = frozenset(
     {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.CHOOSE, Verb.FULL, Verb.PREVIEW}
 )
 _READING: Final = frozenset({Verb.FULL, Verb.PREVIEW, Verb.PAGE})
+_TRIGGER_SECONDS: Final = 2.5
+"""How long after a click a modal may be opened: Slack takes its trigger for three seconds.
+
+https://docs.slack.dev/interactivity/handling-user-interaction
+"""
 
 
 class Inbound:
@@ -108,6 +116,7 @@ class Inbound:
 
     async def _open(self, click: Click) -> None:
         """Opens a modal, if this person could hand it in."""
+        until = time.monotonic() + _TRIGGER_SECONDS
         control = click.control
         ask = await self._asks.get(control.ask_id)
         refused = await self._refusal(ask, click)
@@ -120,15 +129,21 @@ class Inbound:
         if modal is None:
             self._tell_rejected(Rejected(Why.STALE, ask), click)
             return
-        self._later.do("modal", self._show_modal(click, modal))
+        client, trigger_id = self._calls.client, click.trigger_id
 
-    async def _show_modal(self, click: Click, modal: Block) -> None:
-        """Opens a modal after the acknowledgement; if Slack does not, the person is told to press again."""
-        client = self._calls.client
-        try:
-            await self._calls.do(
-                "views.open", lambda: client.views_open(trigger_id=click.trigger_id, view=modal)
+        def opening() -> Awaitable[object]:
+            return self._calls.do(
+                "views.open",
+                lambda: client.views_open(trigger_id=trigger_id, view=modal),
+                seconds=max(until - time.monotonic(), 0.0),
             )
+
+        self._later.do("modal", self._shown(click, opening))
+
+    async def _shown(self, click: Click, showing: Callable[[], Awaitable[object]]) -> None:
+        """Shows a modal after the acknowledgement; if Slack does not, the person is told to press again."""
+        try:
+            await showing()
         except PlatformError:
             self._tell(self._labels.press_again, click)
             raise
@@ -163,13 +178,14 @@ class Inbound:
         metadata = click.where.encode() if click.where else ""
         view = reading.full(view_of(ask), self._labels, page, metadata)
         client, view_id, view_hash = self._calls.client, click.view_id, click.view_hash
-        self._later.do(
-            "page",
-            self._calls.do(
+
+        def turning() -> Awaitable[object]:
+            return self._calls.do(
                 "views.update",
                 lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
-            ),
-        )
+            )
+
+        self._later.do("page", self._shown(click, turning))
 
     # --- modals ----------------------------------------------------------------------------------
 
@@ -211,7 +227,9 @@ class Inbound:
         return self._noticed(told, submission)
 
     def _noticed(self, rejected: Rejected, submission: Submission) -> object:
-        said = notes.sentence(rejected, submission.person, self._labels)
+        self._refresh(rejected)
+        copy = words.Copy(submission.control.revision, time.time())
+        said = notes.sentence(rejected, submission.person, self._labels, copy)
         view = modals.notice(said, modals.everything_typed(submission), self._labels)
         return {"response_action": "update", "view": view}
 
@@ -229,7 +247,15 @@ class Inbound:
         self._note(escape(sentence), click)
 
     def _tell_rejected(self, rejected: Rejected, click: Click) -> None:
-        self._note(notes.mrkdwn_of(rejected, click.person, self._labels), click)
+        self._refresh(rejected)
+        copy = words.Copy(click.control.revision, time.time())
+        self._note(notes.mrkdwn_of(rejected, click.person, self._labels, copy), click)
+
+    def _refresh(self, rejected: Rejected) -> None:
+        """Has a message shown again that somebody saw as it no longer is."""
+        ask = rejected.ask
+        if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
+            self._later.do("refresh", insisting(lambda: self._asks.show_again(ask.id)))
 
     def _note(self, text: str, click: Click) -> None:
         user = click.person.user_id

@@ -36,7 +36,7 @@ class Listeners:
 
     Args:
         token: the bot's; bolt hands it to every listener, and calls nobody with it by itself.
-        identity: who we are: what our own bot says is not listened to.
+        identity: who we are.
         receive: where everything that is heard goes.
     """
 
@@ -63,6 +63,8 @@ class Listeners:
             ssl_check_enabled=False,
             url_verification_enabled=False,
             attaching_function_token_enabled=False,
+            # Our own messages tell nothing, and that one of them was deleted does.
+            ignoring_self_events_enabled=False,
             raise_error_for_unhandled_request=True,
         )
         self._app.action(_ANY)(self._interactive)

@@ -14,8 +14,10 @@ Node: TypeAlias = "str | bool | Sequence[str] | Mapping[str, Node]"
 
 SCOPES: Final = (
     "channels:history",
+    "channels:read",
     "chat:write",
     "groups:history",
+    "groups:read",
     "im:history",
     "im:write",
     "mpim:history",
@@ -23,8 +25,25 @@ SCOPES: Final = (
     "usergroups:read",
 )
 """What the bot token may do: https://docs.slack.dev/reference/scopes"""
-EVENTS: Final = ("message.channels", "message.groups", "message.im", "message.mpim")
-"""What typed answers come as."""
+EVENTS: Final[Mapping[str, str | None]] = {
+    "app_uninstalled": None,
+    "channel_archive": "channels:read",
+    "channel_deleted": "channels:read",
+    "channel_id_changed": "groups:read",
+    "channel_left": "channels:read",
+    "group_archive": "groups:read",
+    "group_deleted": "groups:read",
+    "group_left": "groups:read",
+    "member_left_channel": "channels:read",
+    "message.channels": "channels:history",
+    "message.groups": "groups:history",
+    "message.im": "im:history",
+    "message.mpim": "mpim:history",
+    "subteam_members_changed": "usergroups:read",
+    "subteam_updated": "usergroups:read",
+    "tokens_revoked": None,
+}
+"""Typed answers, deleted messages, and what closes a place or changes who may answer; with the scope each needs."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
 _PATH: Final = "/slack/events"
 
@@ -48,7 +67,7 @@ def manifest(mode: Mode, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
         },
         "oauth_config": {"scopes": {"bot": SCOPES}},
         "settings": {
-            "event_subscriptions": {**request, "bot_events": EVENTS},
+            "event_subscriptions": {**request, "bot_events": tuple(EVENTS)},
             "interactivity": {"is_enabled": True, **request},
             "org_deploy_enabled": False,
             "socket_mode_enabled": mode == "socket",

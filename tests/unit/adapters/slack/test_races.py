@@ -248,7 +248,7 @@ async def test_a_control_that_nobody_knows_is_not_silent(up: Rig) -> None:
 
 
 async def test_an_unknown_group_lets_nobody_in(up: Rig) -> None:
-    ask = await up.submit(APPLY, responders=["@S0NONE"])
+    ask = await up.submit(APPLY, responders=["@S0NONE", up.bob.id])
     await up.ada.click(up.live(ask), LABELS.yes)
     assert len(await up.told(up.ada)) == 1
     assert (await up.shown(ask)).open

@@ -1,0 +1,257 @@
+"""What Slack tells is acted on at once: deleted messages, closed channels, user groups, the token."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.manifest import EVENTS
+from bot.ask import Ask, Status
+from tests.fakes.slack import admin
+from tests.fakes.slack.workspace import BOT_USER
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+GROUP = "S0DBA"
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param) as made:
+        made.slack.event_types = {name.partition(".")[0] for name in EVENTS}
+        made.slack.workspace.add_group(GROUP, made.ada.id)
+        yield made
+
+
+async def _ended(up: Rig, ask: Ask) -> Ask:
+    ended = await up.app.service.wait(ask.id, 5)
+    assert ended is not None
+    return await up.shown(ended)
+
+
+async def _told_all(up: Rig) -> None:
+    await up.slack.queue.settle()
+    assert up.slack.queue.unacked == []
+
+
+def _words(ask: Ask) -> str:
+    assert ask.outcome is not None
+    return ask.outcome.message or ""
+
+
+@pytest.mark.parametrize("thread", [False, True])
+async def test_a_live_message_that_is_deleted_is_posted_again_with_nobody_acting(
+    up: Rig, thread: bool
+) -> None:
+    parent = await up.bob.post(CHANNEL, "Deploying now")
+    to = f"slack:{CHANNEL}/{parent.ts}" if thread else f"slack:{CHANNEL}"
+    ask, other = await up.submit(APPLY, to=to), await up.submit(APPLY, to=to)
+    gone = up.live(ask)
+    await up.ada.delete(gone)
+    await up.slack.until(lambda: up.slack.count("chat.postMessage") == 3)
+    ask = await up.shown(ask)
+    assert up.live(ask).ts != gone.ts
+    assert up.live(ask).thread_ts == (parent.ts if thread else None)
+    assert up.live(other).ts > gone.ts
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_a_deleted_message_with_replies_is_posted_again_too(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    gone = up.live(ask)
+    gone.deleted = True
+    before = gone.payload()
+    up.slack.emit({
+        "type": "message", "subtype": "message_changed", "hidden": True, "channel": CHANNEL,
+        "message": {"type": "message", "subtype": "tombstone", "ts": gone.ts, "thread_ts": gone.ts},
+        "previous_message": before, "ts": up.slack.workspace.next_ts(),
+    })  # fmt: skip
+    await up.slack.until(lambda: up.slack.count("chat.postMessage") == 2)
+    assert up.live(await up.shown(ask)).ts != gone.ts
+
+
+async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothing(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    reply = await up.bob.type_in_thread(up.live(ask), "hm")
+    await up.bob.delete(reply)
+    await up.bob.edit(await up.bob.post(CHANNEL, "a"), "b")
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.shown(ask)
+    await up.ada.delete(up.live(ask))
+    await _told_all(up)
+    await up.app.shower.idle()
+    assert up.slack.count("chat.postMessage") == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("channel_archive", "was archived: unarchive it"),
+        ("group_archive", "was archived: unarchive it"),
+        ("channel_deleted", "was deleted"),
+        ("channel_left", "no longer has the app in it: "),
+        ("member_left_channel", "no longer has the app in it: "),
+    ],
+)
+async def test_a_channel_that_is_closed_fails_all_that_was_asked_there(
+    up: Rig, how: str, said: str
+) -> None:
+    up.slack.workspace.add_channel("C0OTHER", up.ada.id)
+    asks = [await up.submit(APPLY) for _ in range(3)]
+    other = await up.submit(APPLY, to="slack:C0OTHER")
+    match how:
+        case "channel_deleted":
+            admin.delete_channel(up.slack, CHANNEL)
+        case "channel_left":
+            admin.remove_app(up.slack, CHANNEL, up.bob.id)
+        case "member_left_channel":
+            admin.leave(up.slack, CHANNEL, BOT_USER)
+        case _:
+            admin.archive(up.slack, CHANNEL, up.bob.id, private=how == "group_archive")
+    for ask in asks:
+        ended = await _ended(up, ask)
+        assert ended.status is Status.FAILED
+        assert f"the channel {CHANNEL} {said}" in _words(ended)
+        assert ". Do not retry" in _words(ended)
+    assert (await up.shown(other)).open
+    await _told_all(up)
+
+
+async def test_what_was_asked_after_a_channel_was_opened_again_outlives_late_news_of_its_archiving(
+    up: Rig,
+) -> None:
+    ask = await up.submit(APPLY)
+    late = {"type": "channel_archive", "channel": CHANNEL, "user": up.bob.id}
+    up.slack.emit(late | {"event_ts": f"{ask.created_at - 3_600:.6f}"})
+    await _told_all(up)
+    assert (await up.shown(ask)).open
+    up.slack.emit(late | {"event_ts": None})
+    assert (await _ended(up, ask)).status is Status.FAILED
+
+
+async def test_somebody_who_leaves_a_channel_ends_nothing_there(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    admin.leave(up.slack, CHANNEL, up.bob.id)
+    await _told_all(up)
+    assert (await up.shown(ask)).open
+
+
+async def test_a_channel_with_another_id_is_the_same_channel(up: Rig) -> None:
+    up.slack.workspace.add_channel("G0PRIVATE", up.ada.id, kind="group")
+    ask = await up.submit(APPLY, NOTE, to="slack:G0PRIVATE")
+    up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    admin.renumber(up.slack, "G0PRIVATE", "C0PRIVATE")
+    await _told_all(up)
+    moved = await up.app.store.get(ask.id)
+    assert moved is not None
+    assert moved.thread is not None
+    assert moved.thread.channel == "C0PRIVATE"
+    await up.ada.click(up.live(moved), LABELS.yes)
+    ask = await up.shown(ask)
+    assert ask.shown_revision == ask.revision == 2
+    assert "A note?" in up.ada.sees(up.live(ask)).text
+
+
+async def test_a_change_of_a_user_group_counts_at_once(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[f"@{GROUP}"])
+    await up.bob.click(up.live(ask), LABELS.yes)
+    assert len(await up.told(up.bob)) == 1
+    admin.set_members(up.slack, GROUP, up.bob.id)
+    admin.rename_group(up.slack, GROUP, "owners")
+    await _told_all(up)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert len(await up.told(up.ada)) == 1
+    await up.bob.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+async def test_an_ask_whose_only_responders_are_gone_fails_in_words(
+    up: Rig, disabled: bool
+) -> None:
+    alone = await up.submit(APPLY, responders=[f"@{GROUP}"])
+    with_bob = await up.submit(APPLY, responders=[f"@{GROUP}", up.bob.id])
+    others = await up.submit(APPLY, responders=[up.bob.id])
+    if disabled:
+        admin.disable_group(up.slack, GROUP)
+    else:
+        admin.set_members(up.slack, GROUP)
+    ended = await _ended(up, alone)
+    assert ended.status is Status.FAILED
+    assert f"nobody could answer: the user group {GROUP}" in _words(ended)
+    await _told_all(up)
+    assert (await up.shown(with_bob)).open
+    assert (await up.shown(others)).open
+
+
+async def test_a_user_group_that_nobody_asked_about_is_not_looked_up(up: Rig) -> None:
+    await up.submit(APPLY)
+    admin.set_members(up.slack, GROUP, up.bob.id)
+    await _told_all(up)
+    assert up.slack.count("usergroups.users.list") == 0
+
+
+async def test_a_group_that_cannot_be_looked_up_now_fails_nothing(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[f"@{GROUP}"])
+    up.slack.faults.add("usergroups.users.list", times=None, status=503)
+    admin.set_members(up.slack, GROUP)
+    await _told_all(up)
+    assert (await up.shown(ask)).open
+    assert (await up.submit(APPLY, responders=[f"@{GROUP}"])).open
+
+
+@pytest.mark.parametrize("scope", [True, False])
+async def test_an_ask_that_nobody_could_answer_is_not_posted(up: Rig, scope: bool) -> None:
+    if not scope:
+        up.slack.scopes.discard("usergroups:read")
+    ask = await up.submit(APPLY, responders=["@S0NONE"])
+    assert ask.status is Status.FAILED
+    assert "nobody could answer: the user group S0NONE: Slack refused" in _words(ask)
+    assert up.slack.messages(CHANNEL) == []
+    assert (await up.submit(APPLY, responders=["@S0NONE", up.ada.id])).open
+
+
+@pytest.mark.parametrize("how", ["uninstalled", "revoked", "told by a call"])
+async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
+    up: Rig, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    copy = up.live(ask).snapshot()
+    assert up.app.surface.ready() is None
+    if how == "uninstalled":
+        admin.uninstall(up.slack)
+    elif how == "revoked":
+        admin.revoke(up.slack, bot=True)
+    else:
+        up.slack.revoked = True
+        await up.ada.click_on(copy, LABELS.yes)
+    await up.slack.until(lambda: up.slack.calls[-1].method == "auth.test")
+    assert "Slack" in (up.app.surface.ready() or "")
+    up.slack.revoked = False
+    identifying = up.app.surface._identifying
+    assert identifying is not None
+    await identifying
+    assert up.app.surface.ready() is None
+
+
+async def test_a_persons_token_that_is_revoked_is_none_of_ours(up: Rig) -> None:
+    before = up.slack.count("auth.test")
+    admin.revoke(up.slack, bot=False)
+    await _told_all(up)
+    assert up.slack.count("auth.test") == before
+    assert up.app.surface.ready() is None
+
+
+async def test_events_of_no_known_shape_are_acknowledged(up: Rig) -> None:
+    for event in (
+        {"type": "subteam_updated", "subteam": "x"},
+        {"type": "channel_archive", "channel": None},
+        {"type": "message", "subtype": "message_deleted", "channel": CHANNEL, "deleted_ts": "1.0"},
+        {"type": "subteam_updated", "subteam": {"id": GROUP}},
+    ):
+        up.slack.emit(event)
+    await _told_all(up)

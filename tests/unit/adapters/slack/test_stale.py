@@ -1,0 +1,146 @@
+"""A copy that is out of date: whoever uses it is told the truth, and the message is brought up to date at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.slack import calls, inbound
+from bot.ask import Ask, Change, Status
+from bot.ports import Decision, Write
+from tests.unit.adapters.slack.rig import LABELS, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+BOTH = {"responders": ["U0ADA", "U0BOB"]}
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
+        yield made
+
+
+async def _aged(up: Rig, ask: Ask, seconds: float) -> None:
+    """Lets the last change of an ask be so long ago."""
+
+    def aged(latest: Ask | None) -> Decision[None]:
+        assert latest is not None
+        return Decision(Write(replace(latest, updated_at=latest.updated_at - seconds)), None)
+
+    await up.app.store.change(ask.id, aged)
+
+
+@pytest.mark.parametrize("code", ["missing_scope", "message_limit_exceeded"])
+async def test_a_click_on_a_copy_that_an_edit_missed_brings_it_up_to_date_at_once(
+    up: Rig, code: str
+) -> None:
+    ask = await up.submit(APPLY, NOTE, **BOTH)
+    copy = up.live(ask).snapshot()
+    refused = up.slack.faults.add("chat.update", error=code)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.app.shower.idle()
+    assert refused.hits == 1
+    assert up.live(ask).payload()["text"] == copy.payload["text"]
+    await _aged(up, ask, 60)
+    await up.bob.click(up.live(ask), LABELS.no)
+    assert await up.told(up.bob) == [LABELS.out_of_date]
+    await up.slack.until(lambda: "A note?" in up.bob.sees(up.live(ask)).text)
+    assert (await up.shown(ask)).revision == 2
+
+
+async def test_a_click_ends_the_pause_after_an_outage(up: Rig) -> None:
+    up.app.shower._first_pause = 3_600.0
+    ask = await up.submit(APPLY, NOTE, **BOTH)
+    down = up.slack.faults.add("chat.update", status=503)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.slack.until(lambda: down.hits)
+    await up.bob.click(up.live(ask), LABELS.no)
+    assert await up.told(up.bob) == [LABELS.too_late.format(name="ada")]
+    await up.slack.until(lambda: "A note?" in up.bob.sees(up.live(ask)).text)
+
+
+@pytest.mark.parametrize("code", ["restricted_action", "is_archived", "not_in_channel"])
+async def test_a_record_that_could_not_be_shown_is_shown_to_whoever_looks(
+    up: Rig, code: str
+) -> None:
+    ask = await up.submit(APPLY, **BOTH)
+    refused = up.slack.faults.add("chat.update", error=code)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.slack.until(lambda: refused.hits)
+    await up.app.shower.idle()
+    await _aged(up, ask, 60)
+    await up.bob.click(up.live(ask), LABELS.no)
+    assert await up.told(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
+    await up.slack.until(lambda: LABELS.answered in up.bob.sees(up.live(ask)).text)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_a_modal_handed_in_from_an_old_copy_says_that_it_was_out_of_date(up: Rig) -> None:
+    ask = await up.submit(NOTE, APPLY, **BOTH)
+    await up.bob.click(up.live(ask), LABELS.answer)
+    await up.bob.sees_modal()
+    await up.ada.click(up.live(ask), LABELS.answer)
+    await up.ada.sees_modal()
+    await up.ada.submit({LABELS.other_label: "mine"})
+    await up.shown(ask)
+    await _aged(up, ask, 60)
+    before = up.slack.count("chat.update")
+    await up.bob.submit({LABELS.other_label: "a thought"})
+    assert up.bob.modal is not None
+    assert LABELS.out_of_date in up.bob.sees(up.bob.modal).text
+    await up.slack.until(lambda: up.slack.count("chat.update") == before + 1)
+
+
+async def test_nobody_was_faster_where_the_clock_moved_the_question(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE, **BOTH)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    ask = await up.shown(ask)
+    copy = up.live(ask).snapshot()
+
+    def moved(latest: Ask, at: float) -> Change:
+        return Change(replace(latest, revision=latest.revision + 1, updated_at=at), ())
+
+    await up.app.service.update(ask.id, moved)
+    await up.bob.click_on(copy, LABELS.back)
+    assert await up.told(up.bob) == [LABELS.too_late_unknown]
+
+
+async def test_a_double_click_costs_no_edit(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    copy = up.live(ask).snapshot()
+    await up.ada.click_on(copy, LABELS.yes)
+    await up.shown(ask)
+    before = up.slack.count("chat.update")
+    await up.ada.click_on(copy, LABELS.yes)
+    await up.told(up.ada)
+    await up.shown(ask)
+    assert up.slack.count("chat.update") == before
+
+
+async def test_a_modal_that_does_not_open_in_time_is_given_up_before_its_trigger_expires(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert inbound._TRIGGER_SECONDS < 3
+    monkeypatch.setattr(inbound, "_TRIGGER_SECONDS", 0.3)
+    ask = await up.submit(NOTE)
+    up.slack.faults.add("views.open", hang=True)
+    began = time.monotonic()
+    await up.ada.click(up.live(ask), LABELS.answer)
+    assert await up.told(up.ada) == [LABELS.press_again]
+    assert time.monotonic() - began < calls.CALL_SECONDS / 2
+    await up.ada.click(up.live(ask), LABELS.answer)
+    await up.ada.sees_modal()
+
+
+async def test_a_page_that_cannot_be_turned_is_told(up: Rig) -> None:
+    ask = await up.submit({**NOTE, "context": "漢" * 20_000, "text": "word " * 3_900})
+    await up.ada.click(up.live(ask), LABELS.details)
+    modal = await up.ada.sees_modal()
+    up.slack.faults.add("views.update", status=503)
+    await up.ada.click(modal, LABELS.next)
+    assert await up.told(up.ada) == [LABELS.press_again]
