@@ -52,7 +52,9 @@ class Running:
     api_url: str
     public_url: str | None
     inbox_url: str
-    """Opens the page of open asks; where agents have tokens it holds the key, for the operator's eyes alone."""
+    """Opens the page of open asks with the person's key: for the operator's eyes alone."""
+    answering_url: Callable[[str], Awaitable[str]]
+    """The address where the operator may answer an ask on the page."""
     service: Service
 
 
@@ -73,7 +75,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await store.open()
         stack.push_async_callback(store.close)
         holders = await _holders(settings)
-        page = await _page(settings, store, sockets)
+        page = await _page(settings, store, sockets, holders)
         chats = chats_of(settings, await stack.enter_async_context(chat_session()))
         service = _service(settings, store, (page, *chats), routes, callbacks, metrics)
         for surface in service.surfaces.values():
@@ -98,7 +100,13 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             await _listen(opened, sockets.public, api, stack)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
-        yield Running(sockets.api_url, sockets.public_url, page.inbox_url(), service)
+        yield Running(
+            sockets.api_url,
+            sockets.public_url,
+            await page.inbox_url(),
+            page.answering_url,
+            service,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +141,16 @@ async def _holders(settings: Settings) -> Holders:
     return holders
 
 
-async def _page(settings: Settings, store: Store, sockets: _Sockets) -> WebSurface:
+async def _page(
+    settings: Settings, store: Store, sockets: _Sockets, holders: Holders
+) -> WebSurface:
     return WebSurface(
         secret=await store.secret("web"),
         labels=settings.labels,
         local_url=lambda: sockets.api_url,
         public_url=lambda: sockets.public_url,
-        key=(await store.secret("inbox")).hex() if settings.agents else None,
+        holders=holders,
+        tokens=bool(settings.agents),
         now=time.time,
     )
 

@@ -106,10 +106,10 @@ class Labels(BaseModel):
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
     show_now: str = "Show how it stands"
     entered: str = "What you had entered"
-    share: str = "Who has this link may answer:"
+    share: str = "Who has this link can read this, and not answer:"
     page_expired: str = (
-        "This page was too old to be trusted, so nothing was sent. What you entered is still here:"
-        " please press the button once more."
+        "The key of this page is no longer valid, so nothing was sent. Enter your key below, then"
+        " answer again."
     )
     page_refused: str = (
         "This was not sent from Answerback's own page, so nothing was changed. Open the page itself"
@@ -118,9 +118,10 @@ class Labels(BaseModel):
     page_too_large: str = (
         "That is more than Answerback takes at once. Nothing was changed: go back and shorten it."
     )
-    key_needed: str = (
-        "Open the address that Answerback printed when it started: it lets this browser in."
-    )
+    key_needed: str = "Answering takes your key."
+    key_label: str = "Your key"
+    key_hint: str = "`answerback key` prints it where Answerback runs. Give it to no agent."
+    key_wrong: str = "That is not a valid key. `answerback key` prints the current one."
     page_missing: str = "There is no such page, or no such question any more."
 
     # private notes to a person

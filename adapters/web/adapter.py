@@ -19,6 +19,7 @@ from adapters.web.front import NAME, Front
 from adapters.web.inbox import Inbox
 from bot.ask import ANYONE, Ask, Destination, Thread
 from bot.labels import Labels
+from bot.person_key import Holders
 from bot.ports import Asks, Shown
 from bot.walker import Person
 
@@ -31,7 +32,8 @@ class WebSurface:
         labels: every word that is shown.
         local_url: the address of the agents' listener, known once it listens.
         public_url: the address of the public listener as the world sees it; None where there is none.
-        key: what opens the inbox; None where every loopback visitor may see it.
+        holders: whose keys are valid, the service's own first.
+        tokens: whether agents need tokens.
         now: the time in seconds since the epoch.
     """
 
@@ -45,11 +47,12 @@ class WebSurface:
         labels: Labels,
         local_url: Callable[[], str],
         now: Callable[[], float],
+        holders: Holders,
         public_url: Callable[[], str | None] = lambda: None,
-        key: str | None = None,
+        tokens: bool = False,
     ) -> None:
-        self._front = Front(Access(secret, key), labels, local_url, public_url, now)
-        self._inbox = Inbox(self._front)
+        self._front = Front(Access(secret), labels, local_url, public_url, now, holders)
+        self._inbox = Inbox(self._front, tokens=tokens)
         self._pages = AskPages(self._front)
 
     # --- the surface -------------------------------------------------------------------------------
@@ -90,41 +93,39 @@ class WebSurface:
         return None
 
     def url(self, ask_id: str) -> str:
-        """Where an ask's page is.
+        """Where an ask's page is. The agent is told this address, so it only shows the ask."""
+        return self._front.link(ask_id)
 
-        An agent is told this address. Where agents have tokens it is the inbox's, which asks for
-        the key: an agent must not be able to approve itself.
-        """
-        shared = self.public_link(ask_id) if self._front.access.key is None else None
-        return shared or f"{self._front.local_url()}/asks/{ask_id}"
+    async def inbox_url(self) -> str:
+        """The address that opens the inbox, with the key: for the operator's eyes alone."""
+        key = (await self._front.holders())[0].key
+        return f"{self._front.local_url()}/?key={quote(key)}"
 
-    def public_link(self, ask_id: str) -> str | None:
-        """The link with which anybody may answer; None without a public listener."""
-        return self._front.public_link(ask_id)
-
-    def inbox_url(self) -> str:
-        """The address that opens the inbox, with the key where one is needed: for the operator's eyes."""
-        key = self._front.access.key
-        return f"{self._front.local_url()}/" + (f"?key={quote(key)}" if key else "")
+    async def answering_url(self, ask_id: str) -> str:
+        """The address where the operator may answer one ask, on this machine."""
+        holder = (await self._front.holders())[0]
+        return f"{self._front.local_url()}/a/{self._front.access.answering_link(ask_id, holder)}"
 
     # --- routes ------------------------------------------------------------------------------------
 
     def routes(self) -> list[web.RouteDef]:
-        """What the agents' listener serves: the inbox, its pages, and everything public."""
+        """What the agents' listener serves: the inbox and the pages of single asks."""
         return [
-            web.get("/", self._inbox.get),
-            web.get("/events", self._inbox.events),
-            web.get("/asks/{id}", self._pages.local(self._pages.get)),
-            web.post("/asks/{id}", self._pages.local(self._pages.post)),
-            web.get("/asks/{id}/events", self._pages.local(self._pages.events)),
-            *self.public_routes(),
+            web.get("/", self._inbox.door),
+            web.post("/", self._inbox.enter),
+            web.get("/inbox/{name}", self._inbox.get),
+            web.get("/inbox/{name}/events", self._inbox.events),
+            *self._ask_routes(local=True),
         ]
 
     def public_routes(self) -> list[web.RouteDef]:
         """What the public listener may serve: single asks by their links."""
+        return self._ask_routes(local=False)
+
+    def _ask_routes(self, *, local: bool) -> list[web.RouteDef]:
         return [
             web.get("/a/-/{name}", pages.static),
-            web.get("/a/{link}", self._pages.linked(self._pages.get)),
-            web.post("/a/{link}", self._pages.linked(self._pages.post)),
-            web.get("/a/{link}/events", self._pages.linked(self._pages.events)),
+            web.get("/a/{link}", self._pages.linked(self._pages.get, local=local)),
+            web.post("/a/{link}", self._pages.linked(self._pages.post, local=local)),
+            web.get("/a/{link}/events", self._pages.linked(self._pages.events, local=local)),
         ]

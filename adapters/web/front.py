@@ -1,19 +1,24 @@
-"""What every page shares: who is let in, the words, the addresses, cookies, and the service behind it."""
+"""What every page shares: whose keys are valid, the words, the addresses, form posts, and the service behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from adapters.web import access, pages
+from adapters.web import access, limits, pages, parse
 from adapters.web.access import Access
+from adapters.web.parse import Post
+from bot import person_key
 from bot.labels import Labels
+from bot.person_key import Holders
 from bot.ports import Asks
 
-NAME: Final = "web"
+NAME: Final = person_key.SURFACE
+_FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(slots=True)
@@ -25,6 +30,7 @@ class Front:
     local_url: Callable[[], str]
     public_url: Callable[[], str | None]
     now: Callable[[], float]
+    holders: Holders
     asks: Asks | None = None
 
     @property
@@ -34,23 +40,30 @@ class Front:
             raise web.HTTPServiceUnavailable(headers=pages.HEADERS)
         return self.asks
 
-    def admits(self, request: web.Request) -> bool:
-        """Whether this browser may see the inbox and its pages."""
-        return self.access.admits(request.cookies.get(self.access.cookie_name("key")))
+    def link(self, ask_id: str) -> str:
+        """The address that shows an ask: where the world reaches it, else on this machine."""
+        return f"{(self.public_url() or self.local_url()).rstrip('/')}/a/{self.access.link(ask_id)}"
 
-    def visitor(self, request: web.Request) -> str | None:
-        """The browser's name, where it has one of ours."""
-        return access.known_visitor(request.cookies.get(self.access.cookie_name("visitor")))
+    async def post_of(
+        self, request: web.Request, *, root: str, home: str | None
+    ) -> Post | web.Response:
+        """A form post of one of our own pages, or the page that says why it is refused."""
+        if request.content_type != _FORM:
+            return self.notice(415, self.labels.page_refused, root=root, home=home)
+        body = await _body(request)
+        post = parse.read(body) if body is not None else None
+        if post is None:
+            return self.notice(413, self.labels.page_too_large, root=root, home=home)
+        hosts = frozenset({request.host, urlsplit(self.public_url() or "").netloc})
+        headers = request.headers
+        if not access.is_own_page(headers.get("Origin"), headers.get("Sec-Fetch-Site"), hosts):
+            return self.notice(403, self.labels.page_refused, root=root, home=home)
+        return post
 
-    def public_link(self, ask_id: str) -> str | None:
-        """The link with which anybody may answer; None without a public listener."""
-        public = self.public_url()
-        return f"{public.rstrip('/')}/a/{self.access.link(ask_id)}" if public else None
-
-    def notice(self, status: int, message: str, *, root: str, inbox: bool) -> web.Response:
-        """A page that says one thing."""
-        title = self.labels.inbox_title if inbox else "Answerback"
-        body = self.html("notice", root=root, inbox=inbox, title=title, message=message)
+    def notice(self, status: int, message: str, *, root: str, home: str | None) -> web.Response:
+        """A page that says one thing; ``home`` is where the inbox is, for whom may open it."""
+        title = self.labels.inbox_title if home is not None else "Answerback"
+        body = self.html("notice", root=root, home=home, title=title, message=message)
         return pages.page(body, status)
 
     def html(self, name: str, **context: object) -> str:
@@ -58,7 +71,12 @@ class Front:
         lang = "en" if self.labels == Labels() else "und"
         return pages.html(name, labels=self.labels, lang=lang, **context)
 
-    def set_cookie(self, response: web.Response, purpose: str, value: str, *, secure: bool) -> None:
-        """Gives the browser a cookie that no script and no other site can use."""
-        name = self.access.cookie_name(purpose)
-        response.set_cookie(name, value, httponly=True, samesite="Strict", secure=secure, path="/")
+
+async def _body(request: web.Request) -> bytes | None:
+    """The body of a form post, or None where it is longer than we take."""
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > limits.MAX_POST:
+            return None
+    return bytes(body)

@@ -1,4 +1,4 @@
-"""The inbox: the open asks of the page, newest first, live while it is open."""
+"""The inbox: the open asks of the page, newest first, live while it is open; and the door that takes the key to it."""
 
 from __future__ import annotations
 
@@ -12,43 +12,74 @@ from adapters.web import limits, pages, render
 from adapters.web.front import NAME, Front
 from bot.ask import Ask
 from bot.errors import StoreError
+from bot.person_key import Holder, holder_of
 from bot.stored import Page
 
 logger = logging.getLogger(__name__)
 
 
 class Inbox:
-    """The handlers of the inbox."""
+    """The handlers of the inbox.
 
-    def __init__(self, front: Front) -> None:
+    Args:
+        tokens: whether agents need tokens: the example shows one then.
+    """
+
+    def __init__(self, front: Front, *, tokens: bool) -> None:
         self._front = front
+        self._tokens = tokens
+
+    async def door(self, request: web.Request) -> web.StreamResponse:
+        """Asks for the key; the address that `answerback serve` prints carries it."""
+        if "key" not in request.query:
+            return self._closed(200, root="")
+        return await self._let_in(request.query["key"])
+
+    async def enter(self, request: web.Request) -> web.StreamResponse:
+        """Takes the key that was entered at the door."""
+        post = await self._front.post_of(request, root="", home=None)
+        return post if isinstance(post, web.Response) else await self._let_in(post.one("key"))
+
+    async def _let_in(self, key: str) -> web.StreamResponse:
+        try:
+            holder = holder_of(key.strip(), await self._front.holders())
+        except StoreError:
+            return self._failed("")
+        if holder is None:
+            return self._closed(403, root="", error=self._front.labels.key_wrong)
+        return pages.see(f"inbox/{self._front.access.inbox(holder)}")
+
+    def _closed(self, status: int, *, root: str, error: str | None = None) -> web.Response:
+        body = self._front.html("door", root=root, home=None, here=root or "./", error=error)
+        return pages.page(body, status)
+
+    def _failed(self, root: str) -> web.Response:
+        logger.exception("The inbox failed", extra={"action": "page"})
+        return self._front.notice(503, self._front.labels.try_again, root=root, home=None)
+
+    async def _holder(self, request: web.Request) -> Holder | None:
+        holders = await self._front.holders()
+        return self._front.access.inbox_of(request.match_info["name"], holders)
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """A page of the inbox; with the right ``key`` the browser is let in first."""
-        if "key" in request.query and self._front.access.key is not None:
-            if not self._front.access.opens(request.query["key"]):
-                return self._front.notice(403, self._front.labels.key_needed, root="", inbox=False)
-            response = pages.see("./")
-            self._front.set_cookie(
-                response, "key", self._front.access.pass_(), secure=request.secure
-            )
-            return response
-        if not self._front.admits(request):
-            return self._front.notice(403, self._front.labels.key_needed, root="", inbox=False)
+        """A page of somebody's inbox."""
         after = request.query.get("after")
+        name = request.match_info["name"]
         try:
+            holder = await self._holder(request)
+            if holder is None:
+                return self._closed(403, root="../")
             found = await self._front.service.inbox(NAME, after, limits.INBOX_PAGE)
         except StoreError:
-            logger.exception("The inbox failed", extra={"action": "page"})
-            return self._front.notice(503, self._front.labels.try_again, root="", inbox=True)
+            return self._failed("../")
         except ValueError:
-            return self._front.notice(404, self._front.labels.page_missing, root="", inbox=True)
+            return self._front.notice(404, self._front.labels.page_missing, root="../", home=name)
         cursor = f"&after={quote(after)}" if after else ""
         return pages.page(
             self._front.html(
                 "inbox",
-                root="",
-                inbox=True,
+                root="../",
+                home=name,
                 page=render.inbox_page(
                     found.rows,
                     self._front.labels,
@@ -56,14 +87,17 @@ class Inbox:
                     after=found.after,
                     first=not after,
                 ),
-                events=f"events?state={_state(found)}{cursor}",
+                links={
+                    ask.id: self._front.access.answering_link(ask.id, holder) for ask in found.rows
+                },
+                events=f"{name}/events?state={_state(found)}{cursor}",
                 curl=self._curl(),
             )
         )
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Says once that the inbox does not look as the browser has it."""
-        if not self._front.admits(request):
+        if await self._holder(request) is None:
             return web.Response(status=403, headers=pages.HEADERS)
         after = request.query.get("after")
 
@@ -80,7 +114,7 @@ class Inbox:
         return await pages.tell_once(request, event)
 
     def _curl(self) -> str:
-        token = ' -H "Authorization: Bearer $ANSWERBACK_TOKEN"' if self._front.access.key else ""
+        token = ' -H "Authorization: Bearer $ANSWERBACK_TOKEN"' if self._tokens else ""
         return (
             f"curl -s {self._front.local_url()}/v1/asks{token} -H 'Content-Type: application/json' \\\n"
             """  -d '{"name": "ask_user", "arguments": {"question": "Which port?"}, "to": "web"}'"""

@@ -88,8 +88,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         submitted = await running.service.submit(
             Submission.model_validate({"name": "ask_user", "arguments": FORM, "to": "web"})
         )
-        thread = submitted.ask.thread
-        address = thread.url if thread and thread.url else running.api_url
+        address = await running.answering_url(submitted.ask.id)
         say("An agent asks you three questions. Answer them on this page:")
         result(address)
         if browser and _has_browser():

@@ -21,6 +21,7 @@ from bot.config_file import load
 from bot.configured import routes_of
 from bot.errors import ConfigError, StoreError
 from bot.submission import destination_of
+from storage.key_file import KeyFile
 from storage.sqlite import SqliteStore
 
 
@@ -71,6 +72,8 @@ async def findings(
     for finding in _ceilings(settings):
         yield finding
     yield await _database(settings)
+    if (exposed := await asyncio.to_thread(_exposed_key, settings)) is not None:
+        yield exposed
     setup = slack_setup(settings)
     if setup is not None:
         async for finding in slack_doctor.findings(setup, http):
@@ -100,6 +103,15 @@ def _ceilings(settings: Settings) -> Iterator[Finding]:
         if route.responders not in {None, ANYONE}:
             wrong = f"{who}, and so ask people outside this list"
             yield Finding(f"routes.{name}.responders", wrong, mend, warning=True)
+
+
+def _exposed_key(settings: Settings) -> Finding | None:
+    """The person's key, where other users of this machine can read it."""
+    path = KeyFile(settings.storage.sqlite_path).path
+    if not path.exists() or not path.stat().st_mode & 0o077:
+        return None
+    mend = f"Run `chmod 600 {path}`, then `answerback key rotate`."
+    return Finding(f"key file {path}", "other users of this machine can read it", mend)
 
 
 async def _database(settings: Settings) -> Finding:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import resource
 import signal
+import sys
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -97,11 +98,18 @@ async def _serve(settings: Settings) -> None:
         result(f"listening on {running.api_url}")
         if running.public_url is not None:
             result(f"public on {running.public_url}")
-        if settings.agents:
-            say(f"The inbox, for people only: {running.inbox_url}")
+        _tell_person(f"The inbox, for people only: {running.inbox_url}")
         tune()
         await stop.wait()
         logger.info("stopping")
+
+
+def _tell_person(line: str) -> None:
+    """A line for whoever sits at the terminal, and for no file or log: it holds the key."""
+    if sys.stderr.isatty():
+        say(line)
+    elif sys.stdout.isatty():
+        result(line)
 
 
 def _raise_file_limit() -> None:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
+import re
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from tests.acceptance.forked import run
-from tests.acceptance.process import command, serving
+from tests.acceptance.process import PATIENCE, command, serving
+from tests.keys import key_in
+from tests.meta.project import ROOT
 from tests.unit.adapters.web.reader import reader
 
 pytestmark = pytest.mark.acceptance
@@ -50,6 +56,43 @@ async def waiting(http: aiohttp.ClientSession, count: int) -> None:
                 if f"answerback_waiters {count}.0" in await response.text():
                     return
             await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr", "neither"])
+async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
+    tmp_path: Path, stream: str
+) -> None:
+    master, slave = pty.openpty()
+    files = {name: (tmp_path / name).open("wb") for name in ("stdout", "stderr")}
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot.cli.main", "serve"),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "ANSWERBACK_SERVER__PORT": "0"},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=slave if stream == "stdout" else files["stdout"],
+        stderr=slave if stream == "stderr" else files["stderr"],
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while b"?key=" not in shown and stream != "neither":
+                shown += await asyncio.to_thread(os.read, master, 4_096)
+            while b"listening on" not in shown + (tmp_path / "stdout").read_bytes():  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(0.02)
+        key = key_in(tmp_path)
+        link = re.findall(rf"http://127\.0\.0\.1:\d+/\?key={key}", shown.decode())
+        assert len(link) == (stream != "neither")
+        for url in link:
+            async with aiohttp.ClientSession() as http, http.get(url) as response:
+                assert "Nothing is waiting" in await response.text()
+    finally:
+        child.send_signal(signal.SIGTERM)
+        assert await child.wait() == 0
+        os.close(master)
+        for file in files.values():
+            file.close()
+    assert key not in (tmp_path / "stdout").read_text() + (tmp_path / "stderr").read_text()
 
 
 async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:

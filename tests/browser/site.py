@@ -10,17 +10,21 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from adapters.web.access import Access
 from adapters.web.adapter import WebSurface
 from bot.api.guard import guarded
 from bot.ask import Ask
 from bot.clock import SystemClock
 from bot.labels import Labels
+from bot.person_key import OPERATOR, Holder
 from bot.ports import Acted, Actor
 from bot.service import Service
 from bot.submission import Submission
 from bot.walker import Action, Person
 from storage.sqlite import SqliteStore
 
+SECRET: Final = b"the secret of every site in tests"
+KEY: Final = "abk_the-key-of-every-site-in-tests"
 COLLEAGUE: Final = Actor(Person(surface="web", user_id="U7", name="Kim"))
 MIGRATION: Final[tuple[dict[str, Any], ...]] = (
     {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
@@ -38,6 +42,14 @@ MIGRATION: Final[tuple[dict[str, Any], ...]] = (
         "when": {"question_id": "apply", "equals": True},
     },
 )
+
+
+def answering_path(ask: Ask) -> str:
+    """Where the operator answers an ask, on any site of a test."""
+    return f"/a/{Access(SECRET).answering_link(ask.id, Holder(KEY, OPERATOR))}"
+
+
+INBOX: Final = f"/inbox/{Access(SECRET).inbox(Holder(KEY, OPERATOR))}"
 
 
 @dataclass
@@ -69,6 +81,10 @@ class Site:
         assert isinstance(told, Acted)
         return told.ask
 
+    def page(self, ask: Ask) -> str:
+        """The address where the operator answers an ask."""
+        return self.url + answering_path(ask)
+
     async def stored(self, ask: Ask) -> Ask:
         """The ask as it stands."""
         found = await self.service.get(ask.id)
@@ -88,21 +104,30 @@ async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRu
 
 @asynccontextmanager
 async def site(
-    folder: Path, *, key: str | None = None, labels: Labels | None = None
+    folder: Path, *, labels: Labels | None = None, keys: Mapping[str, Person] | None = None
 ) -> AsyncIterator[Site]:
-    """A site on two listeners, the local and the public one, on a new database in ``folder``."""
+    """A site on two listeners, the local and the public one, on a new database in ``folder``.
+
+    Args:
+        keys: whose keys are valid, as they are at each moment; without them, `KEY` alone, the operator's.
+    """
+
+    async def holders() -> tuple[Holder, ...]:
+        known = {KEY: OPERATOR} if keys is None else keys
+        return tuple(Holder(key, person) for key, person in known.items())
+
     store = SqliteStore(folder / "answerback.db")
     await store.open()
     clock = SystemClock()
     urls = {"local": "", "public": ""}
     words = labels or Labels()
     surface = WebSurface(
-        secret=await store.secret("web"),
+        secret=SECRET,
         labels=words,
         local_url=lambda: urls["local"],
         public_url=lambda: urls["public"],
         now=clock.now,
-        key=key,
+        holders=holders,
     )
     service = Service(
         store, clock, {"web": surface}, known_surfaces=frozenset({"web"}), labels=words

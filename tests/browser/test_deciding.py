@@ -24,7 +24,7 @@ NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 640}}
 
 
 async def open_(page: Page, site: Site, ask: Ask) -> None:
-    await page.goto(f"{site.url}/asks/{ask.id}")
+    await page.goto(site.page(ask))
 
 
 async def answers(site: Site, ask: Ask) -> list[object]:
@@ -122,7 +122,7 @@ async def test_keys_and_clicks_do_not_count_right_after_somebody_else_answered(
     async with still(browser, web_site, ask) as page:
         await page.clock.run_for(2_000)
         await page.get_by_role("button", name="Yes", exact=True).focus()
-        async with page.expect_response("**/asks/*"):
+        async with page.expect_response("**/a/ask_*"):
             await web_site.act(ask, Answer(value=False))
             await page.clock.run_for(1)
         await expect(page.locator("h1")).to_have_text("Drop the table?")

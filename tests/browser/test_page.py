@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 from bot.ask import Ask, Status
 from bot.walker import Answer, EndTurn
 from tests.browser.conftest import settled, tab
-from tests.browser.site import Site
+from tests.browser.site import INBOX, Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -47,7 +47,7 @@ FLAT = {
 
 async def open_(page: Page, site: Site, ask: Ask) -> None:
     """Opens an ask's page."""
-    await page.goto(f"{site.url}/asks/{ask.id}")
+    await page.goto(site.page(ask))
 
 
 async def followed(site: Site) -> None:
@@ -75,7 +75,7 @@ async def test_the_migration_form_is_walked_by_hand(
 ) -> None:
     ask = await web_site.migration()
     async with tab(browser, java_script_enabled=script, **look) as page:
-        await page.goto(web_site.url)
+        await page.goto(web_site.url + INBOX)
         await page.get_by_role("link", name="Apply the proposed migration?").click()
         await page.get_by_role("button", name="Yes", exact=True).click()
         await expect(page.locator("h1")).to_have_text("Which environment?")
@@ -217,7 +217,7 @@ async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_si
 
 async def test_the_inbox_follows_what_is_asked(browser: Browser, web_site: Site) -> None:
     async with tab(browser) as page:
-        await page.goto(web_site.url)
+        await page.goto(web_site.url + INBOX)
         await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
         await followed(web_site)
         ask = await web_site.ask(TEXT)
@@ -341,8 +341,11 @@ async def test_all_text_has_contrast_and_every_control_a_name(
     claude = await web_site.ask(name="AskUserQuestion", arguments=CLAUDE)
     flat = await web_site.ask(FLAT)
     async with tab(browser, color_scheme=scheme, reduced_motion="reduce") as page:
-        for address in ("/", *(f"/asks/{ask.id}" for ask in (ended, moved, claude, flat))):
-            await page.goto(web_site.url + address)
+        asks = (ended, moved, claude, flat)
+        shown = [web_site.surface.url(ask.id) for ask in asks]
+        own = [f"{web_site.url}/", web_site.url + INBOX, *map(web_site.page, asks)]
+        for address in (*shown, *own):
+            await page.goto(address)
             assert await page.evaluate(CONTRAST) == []
             assert await page.evaluate(UNNAMED) == []
             assert await page.locator("h1").count() == 1

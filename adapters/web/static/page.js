@@ -185,7 +185,7 @@
     settle();
     cut(document.getElementById("main"));
     const filter = document.querySelector(".filter");
-    if (filter) {
+    if (filter && !filter.matches(":disabled")) {
       filter.hidden = false;
       filter.addEventListener("input", () => narrow(filter.value));
     }

@@ -234,6 +234,19 @@ def test_the_doctor_warns_of_an_agent_that_can_get_around_a_routes_responders(
     assert "routes.all" not in err
 
 
+def test_the_doctor_sees_a_key_that_other_users_can_read(folder: Path) -> None:
+    key = folder / "answerback.db.key"
+    key.write_text("abk_x\n")
+    key.chmod(0o640)
+    code, _, err = run("doctor")
+    assert code == 1
+    assert "other users of this machine can read it" in err
+    assert "answerback key rotate" in err
+    assert "abk_x" not in err
+    key.chmod(0o600)
+    assert run("doctor")[0] == 0
+
+
 def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
     async def make() -> None:
         store = SqliteStore(folder / "answerback.db")

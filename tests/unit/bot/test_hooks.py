@@ -151,7 +151,8 @@ async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask
     assert "stays open" in reason
     assert ask.id in reason
     assert ask.open
-    page = f"{service.url}/asks/{ask.id}"
+    assert ask.thread is not None
+    page = ask.thread.url or ""
     async with service.http.get(page) as response:
         assert "no longer waits" in await response.text()
     waiting = asyncio.create_task(hook(service, asking()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bot.ask import Ask
+from tests.browser.site import answering_path
 
 TEXT = {"id": "t", "text": "Say something", "answer_type": "text"}
 MANY = {"id": "m", "text": "Which?", "answer_type": "multi_select", "options": ["a", "b", "c"]}
@@ -50,7 +51,7 @@ REVIEWED = {
 
 def path(ask: Ask) -> str:
     """Where the inbox has an ask."""
-    return f"/asks/{ask.id}"
+    return answering_path(ask)
 
 
 def value(ask: Ask, question_id: str) -> object:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from aiohttp import hdrs
 
-from adapters.web.asking import VISITOR
 from bot.ask import Destination
 from bot.labels import Labels
-from bot.walker import Answer, EndTurn
-from tests.browser.site import Site, site
+from bot.person_key import OPERATOR, Holder
+from bot.walker import Answer, EndTurn, Person
+from tests.browser.site import INBOX, KEY, Site, site
 from tests.unit.adapters.web.examples import (
     MANY,
     TEXT,
@@ -26,13 +26,14 @@ from tests.unit.adapters.web.reader import Document, Reader, reader
 
 
 async def test_an_unknown_page_is_404_in_words(web_site: Site, visitor: Reader) -> None:
-    for address in ("/asks/ask_0", "/asks/%00", "/a/nothing", "/a/-/nothing.css", "/?after=x"):
+    for address in ("/asks/ask_0", "/a/%00", "/a/nothing", "/a/-/nothing.css", f"{INBOX}?after=x"):
         assert (await visitor.open(address)).status == 404
 
 
 async def test_every_page_shuts_everything_else_out(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
-    for address in ("/", path(ask), "/asks/ask_0", "/a/-/page.js"):
+    link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
+    for address in ("/", INBOX, path(ask), link, "/a/nothing", "/a/-/page.js"):
         page = await visitor.open(address)
         policy = page.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
@@ -71,7 +72,7 @@ async def test_a_post_from_another_page_changes_nothing(
     web_site: Site, headers: dict[str, str]
 ) -> None:
     ask = await web_site.migration()
-    link = f"/a/{web_site.surface.url(ask.id).rpartition('/')[2]}"
+    link = path(ask)
     async with reader(web_site.public_url) as person:
         page = await person.open(link)
         refused = await person.press(page, link, "yes", headers=headers)
@@ -82,33 +83,59 @@ async def test_a_post_from_another_page_changes_nothing(
         assert (await person.press(page, link, "yes", headers=own)).status == 200
 
 
-async def test_a_post_without_this_browsers_token_is_shown_again_with_what_was_typed(
-    web_site: Site, visitor: Reader
+async def test_a_page_whose_key_was_replaced_answers_nothing_and_shows_what_was_typed(
+    tmp_path: Path,
 ) -> None:
-    ask, other = await web_site.ask(TEXT), await web_site.ask(TEXT)
+    keys = {KEY: OPERATOR}
+    async with site(tmp_path, keys=keys) as changing, reader(changing.url) as person:
+        ask = await changing.ask(TEXT)
+        page = await person.open(path(ask))
+        keys.clear()
+        keys["new"] = OPERATOR
+        refused = await person.press(page, path(ask), "answer", {"text": "mine"})
+        assert refused.status == 403
+        assert "no longer valid" in refused.text
+        assert "mine" in refused.text
+        assert (await person.press(page, path(ask), "yes")).status == 403
+        assert (await changing.stored(ask)).open
+        assert (await person.open(INBOX)).status == 403
+        at = f"/a/{refused.action}"
+        again = await person.press(refused, at, "", {"key": " new "}, follow=False)
+        assert again.status == 303
+        own = f"/a/{again.headers['Location']}"
+        answered = await person.press(await person.open(own), own, "answer", {"text": "mine"})
+        assert answered.status == 200
+        assert value(await changing.stored(ask), "t") == "mine"
+
+
+async def test_no_page_sets_a_cookie_or_reads_one(web_site: Site, visitor: Reader) -> None:
+    ask = await web_site.ask(TEXT)
+    for address in ("/", f"/?key={KEY}", INBOX, path(ask)):
+        assert hdrs.SET_COOKIE not in (await visitor.open(address)).headers
     page = await visitor.open(path(ask))
-    foreign = (await visitor.open(path(other))).value("token") or ""
-    for token in ("", "x", "é", foreign):
-        refused = await visitor.press(page, path(ask), "answer", {"token": token, "text": "mine"})
-        assert refused.status == 403
-        assert refused.value("text") == "mine"
-    assert (await web_site.stored(ask)).open
-    async with reader(web_site.url) as stranger:
-        refused = await stranger.press(page, path(ask), "answer", {"text": "mine"})
-        assert refused.status == 403
-        again = await stranger.press(refused, path(ask), "answer")
-        assert again.status == 200
-    assert value(await web_site.stored(ask), "t") == "mine"
+    assert hdrs.SET_COOKIE not in (await visitor.press(page, path(ask), "answer")).headers
+    assert not visitor.http.cookie_jar
 
 
-async def test_the_visitors_cookie_is_for_this_site_and_no_script(
+async def test_what_somebody_answers_with_the_key_is_the_operators(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT)
-    cookie = (await visitor.open(path(ask))).headers[hdrs.SET_COOKIE]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
-    assert hdrs.SET_COOKIE not in (await visitor.open(path(ask))).headers
+    ended = await visitor.press(await visitor.open(path(ask)), path(ask), "answer", {"text": "x"})
+    assert "by the operator" in ended.text
+    assert (await web_site.stored(ask)).acted_by == OPERATOR
+
+
+async def test_two_people_who_send_the_same_are_two_people(tmp_path: Path) -> None:
+    alice = Person(surface="web", user_id="alice", name="Alice")
+    async with site(tmp_path, keys={KEY: OPERATOR, "hers": alice}) as shared:
+        ask = await shared.ask(TEXT)
+        hers = shared.surface._front.access.answering_link(ask.id, Holder("hers", alice))
+        async with reader(shared.url) as first, reader(shared.url) as second:
+            one, other = await first.open(path(ask)), await second.open(f"/a/{hers}")
+            done = await first.press(one, path(ask), "answer", {"text": "x"})
+            late = await second.press(other, f"/a/{hers}", "answer", {"text": "x"})
+        assert (done.status, late.status) == (200, 410)
 
 
 async def test_a_post_that_is_no_form_or_too_large_is_refused(
@@ -127,7 +154,7 @@ async def test_a_post_that_is_no_form_or_too_large_is_refused(
         async with visitor.http.post(path(ask), data=sent, headers=headers) as response:
             assert response.status == status
     async with visitor.http.post(path(ask), data=b"\xff%ff%00=%80&do", headers=form) as response:
-        assert response.status == 403
+        assert response.status == 409
 
 
 async def test_a_link_opens_one_ask_and_nothing_else(web_site: Site) -> None:
@@ -137,47 +164,86 @@ async def test_a_link_opens_one_ask_and_nothing_else(web_site: Site) -> None:
         assert (await stranger.open(f"/a/{link}")).status == 200
         assert "/" not in (await stranger.open(f"/a/{link}")).links
         forged = link.replace(ask.id, other.id)
-        for address in (f"/a/{forged}", f"/a/{ask.id}", f"/a/{link}0", "/", path(ask), "/events"):
+        for address in (
+            f"/a/{forged}",
+            f"/a/{ask.id}",
+            f"/a/{link}0",
+            "/",
+            INBOX,
+            f"{INBOX}/events",
+        ):
             assert (await stranger.open(address)).status == 404
+        page = await stranger.open(path(ask))
+        assert not [href for href in page.links if "inbox" in href]
+        assert (await stranger.press(page, path(ask), "answer", {"text": "x"})).status == 200
 
 
-async def test_with_a_key_the_inbox_and_its_pages_are_closed_but_links_open(
-    tmp_path: Path,
+async def test_the_inbox_takes_the_key_and_a_shown_page_does_not_answer(
+    web_site: Site, visitor: Reader
 ) -> None:
-    async with site(tmp_path, key="s3cret&key") as closed, reader(closed.url) as person:
-        ask = await closed.ask(TEXT)
-        for address in ("/", "/events", path(ask), f"{path(ask)}/events", "/?key=wrong"):
-            assert (await person.open(address)).status == 403
-        link = (closed.surface.public_link(ask.id) or "").removeprefix(closed.public_url)
-        assert (await person.open(link)).status == 200
-        assert ask.id in closed.surface.url(ask.id)
-        assert link not in closed.surface.url(ask.id)
-        inbox = await person.open(closed.surface.inbox_url().removeprefix(closed.url))
-        assert inbox.status == 200
-        assert "Say something" in inbox.text
-        page = await person.open(path(ask))
-        assert (await person.press(page, path(ask), "answer", {"text": "x"})).status == 200
+    await web_site.ask(TEXT)
+    for address in ("/inbox/0", f"{INBOX}0", "/inbox/%ff", "/?key=wrong", "/?key="):
+        closed = await visitor.open(address)
+        assert closed.status == 403
+        assert "Answering takes your key" in closed.text
+        assert "Say something" not in closed.text
+    async with visitor.http.get("/inbox/0/events") as response:
+        assert response.status == 403
+    door = await visitor.open("/")
+    assert door.status == 200
+    for key, status in (("wrong", 403), (KEY, 200)):
+        inbox = await visitor.press(door, "/", "", {"key": key})
+        assert (inbox.status, "Say something" in inbox.text) == (status, status == 200)
+    by_link = await visitor.open((await web_site.surface.inbox_url()).removeprefix(web_site.url))
+    assert "Say something" in by_link.text
+    as_json = {hdrs.CONTENT_TYPE: "application/json"}
+    async with visitor.http.post("/", data=b"{}", headers=as_json) as response:
+        assert response.status == 415
+    elsewhere = {"Sec-Fetch-Site": "same-site"}
+    async with visitor.http.post("/", data={"key": KEY}, headers=elsewhere) as response:
+        assert response.status == 403
+
+
+async def test_a_shown_page_leads_on_to_answering_with_the_key(
+    web_site: Site, visitor: Reader
+) -> None:
+    ask = await web_site.ask(TEXT)
+    link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
+    shown = await visitor.open(link)
+    assert "Say something" in shown.text
+    assert set(shown.buttons.values()) == {"Answer", "Continue"}
+    disabled = [a for t, a in shown.tags if t == "fieldset"]
+    assert "disabled" in disabled[0]
+    wrong = await visitor.press(shown, link, "", {"key": "wrong"})
+    assert wrong.status == 403
+    assert "That is not a valid key" in wrong.text
+    page = await visitor.press(shown, link, "", {"key": KEY})
+    assert page.action == path(ask).removeprefix("/a/")
+    assert (await visitor.press(page, path(ask), "answer", {"text": "x"})).status == 200
+    ended = await visitor.open(link)
+    assert "Answered" in ended.text
+    assert ended.action is None
 
 
 async def test_an_agent_is_told_an_address_that_a_person_can_open(web_site: Site) -> None:
     ask = await web_site.ask(TEXT)
     assert ask.thread is not None
-    assert ask.thread.url == web_site.surface.public_link(ask.id)
+    assert (ask.thread.url or "").startswith(f"{web_site.public_url}/a/{ask.id}.")
 
 
 async def test_the_inbox_pages_through_all_open_asks_newest_first(
     web_site: Site, visitor: Reader
 ) -> None:
-    empty = await visitor.open("/")
+    empty = await visitor.open(INBOX)
     assert "Nothing is waiting" in empty.text
     assert "curl -s" in empty.text
     asks = [await web_site.ask({**TEXT, "text": f"Number {i}"}) for i in range(33)]
     await web_site.act(asks[5], EndTurn())
-    first = await visitor.open("/")
+    first = await visitor.open(INBOX)
     older = next(link for link in first.links if "after" in link)
-    second = await visitor.open(older.removeprefix("."))
-    seen = [link for page in (first, second) for link in page.links if link.startswith("asks/")]
-    assert seen == [f"asks/{a.id}" for a in reversed(asks) if a is not asks[5]]
+    second = await visitor.open(f"/inbox/{older}")
+    seen = [link for page in (first, second) for link in page.links if "/a/" in link]
+    assert seen == [f"..{path(a)}" for a in reversed(asks) if a is not asks[5]]
 
 
 async def test_the_words_of_the_page_are_the_configured_ones(tmp_path: Path) -> None:
@@ -222,7 +288,7 @@ async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
 async def test_a_store_that_is_gone_is_said_in_words(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
     await web_site.service.store.close()
-    for address in ("/", path(ask)):
+    for address in (INBOX, path(ask)):
         page = await visitor.open(address)
         assert page.status == 503
         assert "please try again" in page.text
@@ -236,7 +302,7 @@ async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> N
     wrong = surface.check(Destination(surface="web", channel="C1"))
     assert wrong is not None
     assert 'write "web"' in wrong
-    assert await surface.groups_of(VISITOR, frozenset({"G"})) == frozenset()
+    assert await surface.groups_of(OPERATOR, frozenset({"G"})) == frozenset()
     await surface.remind(ask, 0)
     await surface.moved(ask, {}, ask.destination)
     await surface.stop()
@@ -272,14 +338,14 @@ async def test_a_page_is_told_that_its_ask_moved_also_in_between(
 
 
 async def test_the_inbox_is_told_of_new_and_ended_asks(web_site: Site, visitor: Reader) -> None:
-    events = events_of(await visitor.open("/"), "/")
+    events = events_of(await visitor.open(INBOX), INBOX)
     waiting = asyncio.create_task(read_event(visitor, events))
     await followed(web_site)
     ask = await web_site.ask(TEXT)
     assert await waiting == "moved"
-    events = events_of(await visitor.open("/"), "/")
+    events = events_of(await visitor.open(INBOX), INBOX)
     waiting = asyncio.create_task(read_event(visitor, events))
     await followed(web_site)
     await web_site.act(ask, EndTurn())
     assert await waiting == "moved"
-    assert await read_event(visitor, "/events?after=nonsense") == "gone"
+    assert await read_event(visitor, f"{INBOX}/events?after=nonsense") == "gone"

@@ -23,6 +23,7 @@ from bot.errors import Problem
 from bot.fields import fields_of
 from bot.form import AnswerType, Form, Option, Question
 from bot.labels import Labels
+from bot.person_key import OPERATOR, Holder
 from bot.view import as_json, view_of
 from bot.walker import Answer, Other, Person, start
 from tests import strategies
@@ -50,7 +51,14 @@ def ask_of(form: Form) -> Ask:
 def shown(ask: Ask, **more: Any) -> Document:
     """The page of an ask, read."""
     page = render.ask_page(ask, LABELS, **more)
-    context = {"root": "../", "inbox": True, "here": "ask_1", "token": "t", "share": None}
+    context = {
+        "root": "../",
+        "home": "../inbox/0",
+        "here": "ask_1",
+        "answering": True,
+        "key_error": None,
+        "share": None,
+    }
     return Document(pages.html("ask", labels=LABELS, lang="en", page=page, **context))
 
 
@@ -256,32 +264,34 @@ def test_ages_in_the_inbox_are_rounded_down() -> None:
         assert len(item.text) <= limits.FIRST_WORDS
 
 
-def test_a_link_opens_its_own_ask_only_and_a_token_its_own_page() -> None:
+def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
     access, foreign = Access(b"a" * 32), Access(b"b" * 32)
+    operator = Holder("key", OPERATOR)
+    alice = Holder("hers", Person(surface="web", user_id="alice"))
+    holders = (operator, alice)
     link = access.link("ask_1")
-    assert access.ask_of(link) == "ask_1"
-    assert foreign.ask_of(link) is None
-    assert access.ask_of(link.replace("ask_1", "ask_2")) is None
-    visitor = "0" * 32
-    token = access.token(visitor, "ask_1")
-    assert access.is_token(token, visitor, "ask_1")
-    assert not access.is_token(token, visitor, "ask_2")
-    assert not access.is_token(token, "1" * 32, "ask_1")
-    assert not access.is_token(token, None, "ask_1")
-    assert access.cookie_name("key") != foreign.cookie_name("key")
+    assert access.opened(link, holders) == ("ask_1", link, None)
+    assert foreign.opened(link, holders) is None
+    for wrong in (link.replace("ask_1", "ask_2"), f"{link}0", f"{link}.", f"{link}.é", "\udcff"):
+        assert access.opened(wrong, holders) is None
+    for holder in holders:
+        answering = access.answering_link("ask_1", holder)
+        assert access.opened(answering, holders) == ("ask_1", link, holder)
+        assert access.opened(answering, ()) == ("ask_1", link, None)
+        assert access.opened(answering.replace("ask_1", "ask_2"), holders) is None
+    other = access.answering_link("ask_2", operator).rpartition(".")[2]
+    assert access.opened(f"{link}.{other}", holders) == ("ask_1", link, None)
 
 
-def test_a_closed_inbox_admits_its_own_pass_only() -> None:
-    closed = Access(b"a" * 32, "k")
-    assert closed.opens("k")
-    assert not closed.opens("é")
-    assert not Access(b"a" * 32).opens("")
-    assert closed.admits(closed.pass_())
-    assert not closed.admits(None)
-    assert not closed.admits(Access(b"a" * 32, "other").pass_())
+def test_an_inbox_is_its_holders_until_the_key_is_replaced() -> None:
+    access = Access(b"a" * 32)
+    old, new = Holder("old", OPERATOR), Holder("new", OPERATOR)
+    assert access.inbox_of(access.inbox(old), (new, old)) == old
+    assert access.inbox_of(access.inbox(old), (new,)) is None
+    assert access.inbox_of("\udcff", (new,)) is None
 
 
-def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_token() -> None:
+def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_address() -> None:
     assert is_own_page(None, None, frozenset())
     assert is_own_page("http://a:1", None, frozenset({"a:1"}))
     assert not is_own_page("http://b:1", None, frozenset({"a:1"}))

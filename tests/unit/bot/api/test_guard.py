@@ -96,4 +96,5 @@ async def test_with_tokens_the_api_has_any_name_and_the_pages_only_loopback_ones
         key = api.running.inbox_url.removeprefix(api.running.api_url)
         async with api.http.get(key) as response:
             assert response.status == 200
+            assert "Nothing is waiting" in await response.text()
             assert "text/html" in response.headers["Content-Type"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.api.auth import hash_of, new_token
+from tests.unit.adapters.web.reader import reader
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
 ROLES = {"ci": "agent", "other": "agent", "console": "surface"}
@@ -90,8 +91,23 @@ async def test_the_key_of_one_agent_is_not_another_agents(serve: Serve) -> None:
         assert first["id"] != second["id"]
 
 
-async def test_an_agent_cannot_open_the_page_it_is_told(serve: Serve) -> None:
-    async with serve(ROLES) as api:
-        ask = await api.asked(headers=api.bearer("ci"))
-        async with api.http.get(ask["thread"]["url"]) as response:
-            assert response.status == 403
+@pytest.mark.parametrize("roles", [{}, ROLES], ids=["without tokens", "with tokens"])
+async def test_an_agent_reads_and_cannot_answer_on_the_page_it_is_told(
+    serve: Serve, roles: dict[str, str]
+) -> None:
+    async with serve(roles) as api, reader(api.running.api_url) as agent:
+        headers = api.bearer("ci") if roles else None
+        ask = await api.asked(headers=headers)
+        address = ask["thread"]["url"].removeprefix(api.running.api_url)
+        page = await agent.open(address)
+        assert "Apply the proposed migration?" in page.text
+        assert "inbox" not in page.markup
+        for do in ("yes", "reply", "end_turn", "end_turn_now", "back", "submit", "stay"):
+            told = await agent.press(page, address, do, {"revision": "1", "at": "0"})
+            assert told.status == 403
+            assert "Location" not in told.headers
+        for key in ("", "x", "é", ask["id"], *api.tokens.values()):
+            told = await agent.press(page, address, "yes", {"key": key, "revision": "1", "at": "0"})
+            assert told.status == 403
+        assert (await api.get(f"/v1/asks/{ask['id']}", **(headers or {}))) == (200, ask)
+        assert not agent.http.cookie_jar
