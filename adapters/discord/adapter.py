@@ -29,6 +29,7 @@ from adapters.discord.posting import Posting, Save
 from adapters.discord.replies import Reply, private
 from adapters.discord.sockets import Gateway, Shards
 from adapters.discord.typed import Listener
+from adapters.outages import Outage
 from bot.ask import Ask, Destination
 from bot.errors import PlatformError
 from bot.labels import Labels
@@ -38,7 +39,8 @@ from bot.walker import Person
 logger = logging.getLogger(__name__)
 
 _STOP_WITHIN: Final = 5.0
-_INTRODUCE_AGAIN: Final = 2.0
+_FIRST_PAUSE: Final = 2.0
+_LONGEST_PAUSE: Final = 60.0
 
 
 class DiscordSurface:
@@ -79,6 +81,7 @@ class DiscordSurface:
         self._channels = Channels(self.calls)
         self._groups = Groups(self.calls)
         self._answers = Answers(confirm_after)
+        self._outage = Outage(logger, "Discord")
         self._posting = Posting(self.calls, self._channels, labels, self._look, self._answers)
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
@@ -88,6 +91,7 @@ class DiscordSurface:
                 bot_token,
                 content=content,
                 shards=shards,
+                outage=self._outage,
                 on_interaction=lambda body: self._spawn(self._answer_gateway(body)),
                 on_message=lambda body: self._spawn(self._heard(body)),
             )
@@ -103,7 +107,9 @@ class DiscordSurface:
         self._asks = asks
         self._inbound = Inbound(asks, self._labels)
         self._listener = Listener(asks, self.calls, self._channels, self._labels)
-        await self._introduce()
+        first = asyncio.Event()
+        self._introducing = asyncio.create_task(self._introduce(first), name="discord identity")
+        await first.wait()
         if self._gateway is not None and self._refused is None:
             await self._gateway.start()
 
@@ -111,6 +117,7 @@ class DiscordSurface:
         """See `bot.ports.Surface.stop`."""
         if self._introducing is not None:
             self._introducing.cancel()
+            await asyncio.gather(self._introducing, return_exceptions=True)
         if self._gateway is not None:
             await self._gateway.stop()
         if self._tasks:
@@ -214,25 +221,27 @@ class DiscordSurface:
     async def _look(self, ask: Ask) -> Look | None:
         return await self._inbound.look(ask) if self._inbound else None
 
-    async def _introduce(self) -> None:
-        """Learns who we are, by which the token is tried as well."""
-        try:
-            me = await self.calls.get("/users/@me")
-        except PlatformError as error:
-            if error.code == TOKEN_REFUSED:
-                self._refused = str(error)
-                logger.warning(
-                    "Discord refuses the token: %s", error, extra={"action": "token_refused"}
-                )
-                return
-            logger.warning("Discord did not answer: %s", error, extra={"action": "start_late"})
-            self._introducing = asyncio.create_task(self._introduce_later())
-        else:
-            self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
-
-    async def _introduce_later(self) -> None:
-        await asyncio.sleep(_INTRODUCE_AGAIN)
-        await self._introduce()
+    async def _introduce(self, first: asyncio.Event) -> None:
+        """Learns who we are, by which the token is tried as well; ``first`` is set after the first attempt."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                me = await self.calls.get("/users/@me")
+            except PlatformError as error:
+                if error.code == TOKEN_REFUSED:
+                    self._refused = str(error)
+                    extra = {"action": "token_refused"}
+                    logger.warning("Discord refuses the token: %s", error, extra=extra)
+                    break
+                self._outage.failed("api", error)
+                first.set()
+                await asyncio.sleep(max(pause, getattr(error, "retry_after", 0.0)))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            else:
+                self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+                break
+        self._outage.reached("api")
+        first.set()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -22,6 +22,7 @@ from pydantic import JsonValue
 
 from adapters.discord.blocks import Json
 from adapters.discord.calls import Calls
+from adapters.outages import Outage
 from bot.errors import PlatformError
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ FIRST_CONNECT: Final = 10.0
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _FATAL_PAUSE: Final = 300.0
+_PART: Final = "gateway"
 
 
 class Gateway:
@@ -45,6 +47,7 @@ class Gateway:
         content: whether to ask for the text of all messages (a privileged intent); where the
             application lacks it, the connection is made without.
         shards: how many connections share the servers; "auto" as Discord advises.
+        outage: tells the log while there is no connection.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Gateway:
         *,
         content: bool,
         shards: Shards,
+        outage: Outage,
         on_interaction: Handler,
         on_message: Handler,
     ) -> None:
@@ -61,6 +65,7 @@ class Gateway:
         self._token = token
         self._content = content
         self._shards = shards
+        self._outage = outage
         self._handlers = {"INTERACTION_CREATE": on_interaction, "MESSAGE_CREATE": on_message}
         self._task: asyncio.Task[None] | None = None
         self._client: discord.Client | None = None
@@ -78,11 +83,7 @@ class Gateway:
             async with asyncio.timeout(FIRST_CONNECT):
                 await self._first.wait()
         except TimeoutError:
-            logger.warning(
-                "The gateway is not connected yet: %s",
-                self.trouble(),
-                extra={"action": "gateway_slow"},
-            )
+            self._outage.failed(_PART, self.trouble())
 
     async def stop(self) -> None:
         """Disconnects."""
@@ -107,6 +108,7 @@ class Gateway:
         self._down.pop(shard, None)
         self._failure = None
         if not self._down:
+            self._outage.reached(_PART)
             self._first.set()
 
     def lost(self, shard: int) -> None:
@@ -150,7 +152,7 @@ class Gateway:
             )
         except (PlatformError, discord.DiscordException, aiohttp.ClientError, OSError) as error:
             self._failure = f"the gateway cannot be reached: {error}"
-            logger.warning("The gateway failed: %s", error, extra={"action": "gateway_failed"})
+            self._outage.failed(_PART, error)
         except Exception as error:
             self._failure = f"the gateway failed: {error!r}"
             logger.exception("The gateway failed", extra={"action": "gateway_failed"})
@@ -159,9 +161,7 @@ class Gateway:
     def _fatal(self, trouble: str) -> float:
         self._failure = trouble
         self._first.set()
-        logger.error(
-            "Discord refuses the gateway: %s", trouble, extra={"action": "gateway_refused"}
-        )
+        self._outage.failed(_PART, trouble)
         return _FATAL_PAUSE
 
     async def _point(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.discord import sockets
+from adapters.outages import Outage
 from bot.ask import Ask
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
@@ -237,7 +238,13 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
     calls: Any = None
     heard: list[Any] = []
     gateway = sockets.Gateway(
-        calls, "", content=True, shards="auto", on_interaction=heard.append, on_message=heard.append
+        calls,
+        "",
+        content=True,
+        shards="auto",
+        outage=Outage(sockets.logger, "Discord"),
+        on_interaction=heard.append,
+        on_message=heard.append,
     )
     assert gateway.trouble() == "the gateway is not connected yet"
     gateway.connected(0, 3)

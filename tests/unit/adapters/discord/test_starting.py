@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 from pathlib import Path
 
 import pytest
 
-from adapters.discord import adapter
+from adapters.discord import adapter, sockets
 from tests.fakes.discord.server import FakeDiscord
 from tests.unit.adapters.discord.rig import surface_in_front_of
 
@@ -18,7 +20,7 @@ ME = "GET /users/@me"
 async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(adapter, "_INTRODUCE_AGAIN", 0.01)
+    monkeypatch.setattr(adapter, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, status=status, times=1_000)
         up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
@@ -34,7 +36,7 @@ async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers
 async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "_INTRODUCE_AGAIN", 3_600.0)
+    monkeypatch.setattr(adapter, "_FIRST_PAUSE", 3_600.0)
     monkeypatch.setattr(adapter, "_STOP_WITHIN", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
@@ -42,3 +44,48 @@ async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
             async with surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False):
                 pass
             assert discord.faults.count(ME) > 0
+
+
+@pytest.mark.parametrize("gateway", [False, True])
+async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    gateway: bool,
+) -> None:
+    monkeypatch.setattr(adapter, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(sockets, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(sockets, "FIRST_CONNECT", 0.01)
+    async with FakeDiscord() as discord:
+        discord.faults.server_error("GET /*", times=1_000)
+        up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=gateway)
+        async with up:
+            tries = [call.at for call in await discord.faults.called(ME, 5)]
+            pauses = [later - earlier for earlier, later in itertools.pairwise(tries)]
+            assert all(pause >= 0.01 * 2**number for number, pause in enumerate(pauses))
+            assert len(told(caplog)) == 1
+            over = logged(caplog, "can be reached again")
+            discord.faults.clear()
+            async with asyncio.timeout(10):
+                await over.wait()
+    [begins, ends] = told(caplog)
+    assert "Discord cannot be reached" in begins
+    assert "Discord can be reached again" in ends
+
+
+def logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
+    """Set once the log holds these words."""
+    event = asyncio.Event()
+
+    def look(record: logging.LogRecord) -> bool:
+        if words in record.getMessage():
+            event.set()
+        return True
+
+    caplog.handler.addFilter(look)
+    return event
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log says of Discord being away."""
+    return [line for line in caplog.messages if "be reached" in line]

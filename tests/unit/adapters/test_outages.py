@@ -1,0 +1,39 @@
+"""How an outage is told in the log, however often it is tried to end it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from adapters.outages import Outage
+
+
+def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    times = iter(range(10_000))
+    outage = Outage(logging.getLogger("a platform"), "Discord", now=lambda: float(next(times)))
+    outage.reached("api")
+    for _ in range(500):
+        outage.failed("api", "no route")
+        outage.failed("gateway", "no route either")
+    outage.reached("gateway")
+    outage.reached("api")
+    outage.reached("api")
+    assert [record.getMessage() for record in caplog.records] == [
+        "Discord cannot be reached, and is tried again with growing pauses: no route",
+        *(
+            f"Discord cannot be reached for {minutes} minutes, and is tried again with growing pauses: no route"
+            for minutes in (5, 10, 15)
+        ),
+        "Discord can be reached again, after 16.7 minutes",
+    ]
+
+
+def test_a_later_outage_is_told_anew(caplog: pytest.LogCaptureFixture) -> None:
+    outage = Outage(logging.getLogger("a platform"), "Discord", now=lambda: 1.0)
+    for _ in range(2):
+        outage.failed("api", "no route")
+        outage.reached("api")
+    assert len(caplog.records) == 4
