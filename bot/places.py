@@ -1,8 +1,11 @@
-"""What a surface tells the service of live messages and the places where they are. A part of `bot.ports.Asks`."""
+"""Live messages and the places where they are: what surfaces tell the service of them, what stores find by them.
+
+Parts of `bot.ports.Asks` and `bot.ports.Store`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from bot.ask import Ask
@@ -16,6 +19,12 @@ class Places(Protocol):
     ) -> AsyncIterator[Ask]:
         """Every open ask of a surface, or of a channel or thread there, newest first; read in pages."""
 
+    def each_behind(self, surface: str) -> AsyncIterator[Ask]:
+        """Asks of a surface whose live message shows an older state, a thousand at the most."""
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose reference to its live message has this ``id``."""
+
     async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
         """The live message is not as noted: somebody used an older copy, or the message was ``deleted``.
 
@@ -28,3 +37,18 @@ class Places(Protocol):
 
     async def unreachable(self, ask: Ask, why: str) -> None:
         """Nobody can answer where the ask is shown any more: it fails, in words with ``why`` in them."""
+
+
+class Found(Protocol):
+    """The store, as asked where asks are shown. Every method may raise StoreError."""
+
+    async def find(
+        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
+    ) -> Sequence[Ask]:
+        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose reference to its live message has this ``id``, or None."""
+
+    async def behind(self, limit: int) -> Sequence[str]:
+        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from bot.ask import Ask, Destination, Entry, Status, Thread
 from bot.errors import Problem
 from bot.form import Question
-from bot.places import Places
+from bot.places import Found, Places
 from bot.stored import Created, Existing, Idempotency, Memory, Page, StoredEntry
 from bot.walker import Action, Person
 
@@ -281,7 +281,7 @@ class Decision(NamedTuple, Generic[T]):
     result: T
 
 
-class Store(Protocol):
+class Store(Found, Protocol):
     """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
 
     async def open(self) -> None:
@@ -319,11 +319,6 @@ class Store(Protocol):
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""
 
-    async def find(
-        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
-    ) -> Sequence[Ask]:
-        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
-
     async def page(
         self,
         *,
@@ -347,9 +342,6 @@ class Store(Protocol):
 
         ``of`` is the ask as it was when it was shown; without it, as it is now.
         """
-
-    async def behind(self, limit: int) -> Sequence[str]:
-        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
 
     async def due(self, now: float, limit: int) -> Sequence[str]:
         """Ids of asks for which the clock has something to do, earliest first."""

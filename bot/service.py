@@ -44,6 +44,7 @@ from bot.walker import Action, Answer, Refused, Source, Submit
 
 _OPEN_IN_THREAD: Final = 10
 _PAGE: Final = 100
+_MOST_BEHIND: Final = 1_000
 _SETTLING_SECONDS: Final = 5.0
 """How long after a change people may still use the copy from before it, although the message was edited."""
 
@@ -335,6 +336,17 @@ class Service:
                 yield ask
             if after is None:
                 return
+
+    async def each_behind(self, surface: str) -> AsyncIterator[Ask]:
+        """Asks of a surface whose live message shows an older state (see `bot.places.Places`)."""
+        for ask_id in await self.store.behind(_MOST_BEHIND):
+            ask = await self.store.get(ask_id)
+            if ask is not None and ask.destination.surface == surface:
+                yield ask
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose live message this is (see `bot.places.Places`)."""
+        return await self.store.shown_at(surface, message_id)
 
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first."""

@@ -125,6 +125,18 @@ def find(
     return [ask(db, cache, row) for row in found]
 
 
+_SHOWN_AT: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
+    WHERE status = 'open' AND message IS NOT NULL AND surface = ? AND json_extract(message, '$.id') = ?"""
+
+
+def shown_at(
+    db: sqlite3.Connection, cache: rows.RequestCache, message: tuple[str, str]
+) -> Ask | None:
+    """The open ask whose message on a surface has this id."""
+    row = db.execute(_SHOWN_AT, message).fetchone()
+    return None if row is None else ask(db, cache, row)
+
+
 def page(
     db: sqlite3.Connection,
     cache: rows.RequestCache,

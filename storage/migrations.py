@@ -162,3 +162,12 @@ def remembered_by_agent(db: Database) -> None:
         ) STRICT, WITHOUT ROWID"""
     )
     db.execute("CREATE INDEX remembered_by_time ON remembered (at)")
+
+
+@migrations()
+def asks_by_message(db: Database) -> None:
+    """An open ask is found by the id of its live message, when the platform tells that it was deleted."""
+    db.execute(
+        """CREATE INDEX asks_by_message ON asks (surface, json_extract(message, '$.id'))
+            WHERE status = 'open' AND message IS NOT NULL"""
+    )

@@ -149,6 +149,10 @@ class SqliteStore:
         place = (surface, channel, thread)
         return await self._read(lambda db: asks.find(db, self._requests, place, (limit, after)))
 
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose reference to its live message has this ``id``, or None."""
+        return await self._read(lambda db: asks.shown_at(db, self._requests, (surface, message_id)))
+
     async def page(
         self,
         *,

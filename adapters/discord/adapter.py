@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Final
 
 import aiohttp
@@ -21,6 +22,7 @@ from adapters.discord.calls import Calls
 from adapters.discord.channels import Channels
 from adapters.discord.choices import Look
 from adapters.discord.errors import TOKEN_REFUSED
+from adapters.discord.events import EVENTS, Events
 from adapters.discord.front import PATH, Front
 from adapters.discord.groups import Groups
 from adapters.discord.inbound import Inbound
@@ -31,7 +33,7 @@ from adapters.discord.sockets import Gateway, Shards
 from adapters.discord.typed import Listener
 from adapters.outages import Outage
 from bot.ask import Ask, Destination
-from bot.errors import PlatformError
+from bot.errors import PlatformError, StoreError
 from bot.labels import Labels
 from bot.ports import Asks, Later, Shown
 from bot.walker import Person
@@ -92,12 +94,16 @@ class DiscordSurface:
                 content=content,
                 shards=shards,
                 outage=self._outage,
-                on_interaction=lambda body: self._spawn(self._answer_gateway(body)),
-                on_message=lambda body: self._spawn(self._heard(body)),
+                handlers={
+                    "INTERACTION_CREATE": lambda body: self._spawn(self._answer_gateway(body)),
+                    "MESSAGE_CREATE": lambda body: self._spawn(self._heard(body)),
+                    **{name: partial(self._told, name) for name in EVENTS},
+                },
             )
         self._asks: Asks | None = None
         self._inbound: Inbound | None = None
         self._listener: Listener | None = None
+        self._events: Events | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._introducing: asyncio.Task[None] | None = None
         self._refused: str | None = None
@@ -106,6 +112,7 @@ class DiscordSurface:
         """See `bot.ports.Surface.start`."""
         self._asks = asks
         self._inbound = Inbound(asks, self._labels)
+        self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
         self._listener = Listener(asks, self.calls, self._channels, self._labels)
         first = asyncio.Event()
         self._introducing = asyncio.create_task(self._introduce(first), name="discord identity")
@@ -185,8 +192,8 @@ class DiscordSurface:
         reply = await self._inbound.answer(body)
         if reply.shown is not None:
             self._answers.answered(reply.shown)
-        if reply.note is not None:
-            self._spawn(self.calls.follow_up(body, reply.note))
+        if reply.note is not None or reply.again is not None:
+            self._spawn(self._follow_up(body, reply))
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
@@ -204,8 +211,26 @@ class DiscordSurface:
             if done is None and reply.shown is not None:
                 self._answers.answered(reply.shown)  # it may still be taken
             taken.set_result(bool(done))
-        if done and reply.note is not None:
+        if not done and (ask := reply.shown) and ask.shown_revision >= ask.revision:
+            # Ticks and pages move no ask: nothing else would bring the message to what is stored.
+            await self._show_again(ask, lost=True)
+        await self._follow_up(body, reply if done else reply._replace(note=None))
+
+    async def _follow_up(self, body: Json, reply: Reply) -> None:
+        """What an interaction leads to behind its answer."""
+        if reply.again is not None:
+            await self._show_again(reply.again)
+        if reply.note is not None:
             await self.calls.follow_up(body, reply.note)
+
+    async def _show_again(self, ask: Ask, *, lost: bool = False) -> None:
+        if self._asks is None:
+            raise AssertionError("nobody can use a message before the surface is started")
+        try:
+            await self._asks.show_again(ask.id, deleted=lost)
+        except StoreError as error:
+            extra = {"action": "show_again_failed", "ask_id": ask.id}
+            logger.warning("A message stays as it is for now: %s", error, extra=extra)
 
     def _not_started(self) -> Reply:
         return private(notes.retry(self._labels.try_again, "", self._labels))
@@ -217,6 +242,10 @@ class DiscordSurface:
             await self._listener.heard(body, self._posting.bot_id)
         except Exception:
             logger.exception("A typed message failed", extra={"action": "message_failed"})
+
+    def _told(self, name: str, data: Json) -> None:
+        if self._events is not None:
+            self._spawn(self._events.heard(name, data))
 
     async def _look(self, ask: Ask) -> Look | None:
         return await self._inbound.look(ask) if self._inbound else None

@@ -25,6 +25,7 @@ class Setup:
     public_url: str | None
     api_url: str | None
     content: bool = True
+    gateway: bool = True
     channels: Sequence[str] = ()
     roles: Sequence[str] = ()
     mend: bool = False
@@ -78,6 +79,9 @@ def _flags(application: Json) -> int:
 
 
 def _content(setup: Setup, application: Json) -> Finding:
+    if not setup.gateway:
+        what = "typed answers are not read, and what is deleted or locked is noticed when somebody acts"
+        return Finding(f"Discord: no gateway, as set: {what}")
     if not setup.content:
         return Finding("Discord: typed answers by mention, reply and direct message only, as set")
     if _flags(application) & limits.FLAG_MESSAGE_CONTENT:

@@ -26,7 +26,7 @@ from adapters.discord.choices import Look
 from adapters.discord.errors import Code, has_code
 from adapters.discord.text import fit, inert
 from bot.ask import ANYONE, Ask, Destination, Thread
-from bot.errors import PlatformError, RateLimitedError, RefusedError, UnavailableError
+from bot.errors import GoneError, PlatformError, RateLimitedError, RefusedError, UnavailableError
 from bot.labels import Labels
 from bot.ports import Later, Shown
 from bot.view import view_of
@@ -251,6 +251,15 @@ class Posting:
         if not isinstance(message.get("id"), str):
             return
         where = str(message.get("thread") or message["channel"])
+        try:
+            await self._remind(ask, number, where, message)
+        except GoneError:
+            if where == message["channel"]:
+                raise
+            # Somebody deleted the thread that was made from the message; the message is still there.
+            await self._remind(ask, number, str(message["channel"]), message)
+
+    async def _remind(self, ask: Ask, number: int, where: str, message: Json) -> None:
         address = notes.link(message)
         if await self._reminders(where, str(message["id"]), address) > number:
             return

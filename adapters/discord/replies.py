@@ -42,6 +42,8 @@ class Reply(NamedTuple):
     """The ask whose live message it brings up to date."""
     note: Json | None = None
     """What the person is told privately once Discord has taken the answer."""
+    again: Ask | None = None
+    """The ask of which the person saw an older state: its live message is to be looked at."""
 
 
 def private(message: Json) -> Reply:
@@ -102,8 +104,8 @@ class Replies:
         What somebody typed into a modal is given back with the answer, since a follow-up may be lost.
         """
         if used.private or used.kind == Kind.MODAL_SUBMIT:
-            return told(note, used)
-        return (await self._up_to_date(ask, used))._replace(note=note)
+            return told(note, used)._replace(again=ask)
+        return (await self._up_to_date(ask, used))._replace(note=note, again=ask)
 
     async def _up_to_date(self, ask: Ask, used: Interaction) -> Reply:
         look = await self.look(ask)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 import aiohttp
@@ -48,6 +48,7 @@ class Gateway:
             application lacks it, the connection is made without.
         shards: how many connections share the servers; "auto" as Discord advises.
         outage: tells the log while there is no connection.
+        handlers: what takes in which event; what they need of intents is asked for in `_make`.
     """
 
     def __init__(
@@ -58,15 +59,14 @@ class Gateway:
         content: bool,
         shards: Shards,
         outage: Outage,
-        on_interaction: Handler,
-        on_message: Handler,
+        handlers: Mapping[str, Handler],
     ) -> None:
         self._calls = calls
         self._token = token
         self._content = content
         self._shards = shards
         self._outage = outage
-        self._handlers = {"INTERACTION_CREATE": on_interaction, "MESSAGE_CREATE": on_message}
+        self._handlers = handlers
         self._task: asyncio.Task[None] | None = None
         self._client: discord.Client | None = None
         self._first = asyncio.Event()

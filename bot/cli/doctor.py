@@ -177,6 +177,7 @@ def discord_setup(settings: Settings, *, fix: bool) -> discord_doctor.Setup | No
         public_url=settings.public.url,
         api_url=discord.api_url,
         content=discord.gateway and discord.message_content,
+        gateway=discord.gateway,
         channels=channels,
         roles=roles,
         mend=fix,

@@ -112,6 +112,17 @@ class ListsContract:
         assert (stored.shown_revision, stored.message, stored.seen) == (0, {"ts": "1.0"}, True)
         assert await store.behind(10) == ["ask_1"]
 
+    async def test_an_open_ask_is_found_by_the_id_of_its_message(self, store: Store) -> None:
+        for number in (1, 2):
+            await store.create(Write(new_ask(number)), None)
+            await store.shown(f"ask_{number}", Shown(1, {"id": f"m{number}"}, Thread()))
+        await store.create(Write(new_ask(3)), None)
+        found = [await store.shown_at("slack", message) for message in ("m1", "m2", "m3")]
+        assert [ask and ask.id for ask in found] == ["ask_1", "ask_2", None]
+        assert await store.shown_at("discord", "m1") is None
+        await store.change("ask_1", ending())
+        assert await store.shown_at("slack", "m1") is None
+
     async def test_asks_whose_message_is_behind_come_oldest_change_first(
         self, store: Store
     ) -> None:

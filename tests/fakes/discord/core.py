@@ -14,7 +14,14 @@ from tests.fakes.discord.faults import Faults
 from tests.fakes.discord.gateway import Gateway
 from tests.fakes.discord.mentions import pings
 from tests.fakes.discord.problems import Payload
-from tests.fakes.discord.shapes import channel_json, gateway_message, numbered, user_json
+from tests.fakes.discord.shapes import (
+    channel_json,
+    gateway_message,
+    member_json,
+    numbered,
+    role_json,
+    user_json,
+)
 from tests.fakes.discord.world import (
     DM_CHANNEL,
     EVERYBODY,
@@ -30,7 +37,8 @@ from tests.fakes.discord.world import (
     World,
 )
 
-GUILDS, GUILD_MESSAGES, GUILD_REACTIONS, DIRECT_MESSAGES = 1 << 0, 1 << 9, 1 << 10, 1 << 12
+GUILDS, GUILD_MEMBERS, GUILD_MESSAGES, GUILD_REACTIONS = 1 << 0, 1 << 1, 1 << 9, 1 << 10
+DIRECT_MESSAGES = 1 << 12
 BOT_PERMISSIONS = 309_237_713_920
 
 
@@ -159,6 +167,38 @@ class Discord:
         holder = whom or self.bot.id
         allow, denied = channel.overwrites.get(holder, (0, 0))
         channel.overwrites[holder] = (allow & ~permission, denied | permission)
+        self._changed(channel)
+
+    def allow(self, channel: Channel, permission: Can) -> None:
+        """Give the bot a permission back that `deny` took."""
+        allow, denied = channel.overwrites.get(self.bot.id, (0, 0))
+        channel.overwrites[self.bot.id] = (allow, denied & ~permission)
+        self._changed(channel)
+
+    def _changed(self, channel: Channel) -> None:
+        body = channel_json(self.world, channel)
+        self.gateway.dispatch("CHANNEL_UPDATE", body, GUILDS, channel.guild_id)
+        self.bell.ring()
+
+    def grant(self, role: Role, permissions: int) -> None:
+        """Change what a role may do everywhere in its guild."""
+        guild = next(each for each in self.world.guilds.values() if role.id in each.roles)
+        role.permissions = permissions
+        body: Payload = {"guild_id": str(guild.id), "role": role_json(role)}
+        self.gateway.dispatch("GUILD_ROLE_UPDATE", body, GUILDS, guild.id)
+        self.bell.ring()
+
+    def assign(self, guild: Guild, user: User, roles: set[int]) -> None:
+        """Change the roles of a member; of the bot's own it is told without the privileged intent."""
+        guild.members[user.id] = roles
+        body: Payload = {
+            **member_json(self.world, guild, user.id),
+            "guild_id": str(guild.id),
+            "user": user_json(user),
+        }
+        intent = 0 if user is self.bot else GUILD_MEMBERS
+        self.gateway.dispatch("GUILD_MEMBER_UPDATE", body, intent, guild.id)
+        self.bell.ring()
 
     def direct(self, user: User) -> Channel:
         """The direct message channel between a person and the bot."""
@@ -234,12 +274,49 @@ class Discord:
             self.gateway.dispatch("MESSAGE_DELETE", body, self._intent(channel), channel.guild_id)
         self.bell.ring()
 
+    def delete_all(self, channel: Channel, messages: Sequence[Message]) -> None:
+        """Remove several messages at once, as a moderator's app would."""
+        for message in messages:
+            message.deleted = True
+            message.version += 1
+        ids = [str(message.id) for message in messages]
+        body: Payload = {"ids": ids, "channel_id": str(channel.id)}
+        body["guild_id"] = str(channel.guild_id)
+        self.gateway.dispatch("MESSAGE_DELETE_BULK", body, GUILD_MESSAGES, channel.guild_id)
+        self.bell.ring()
+
     def remove_channel(self, channel: Channel) -> None:
-        """Delete a channel or thread with all that is in it."""
+        """Delete a channel or thread with all that is in it, a channel's threads among it."""
         del self.world.channels[channel.id]
+        for thread in [t for t in self.world.channels.values() if t.parent_id == channel.id]:
+            del self.world.channels[thread.id]
         event = "THREAD_DELETE" if channel.is_thread else "CHANNEL_DELETE"
         body = channel_json(self.world, channel)
+        if (
+            channel.is_thread
+        ):  # https://docs.discord.com/developers/events/gateway-events#thread-delete
+            body = {key: body[key] for key in ("id", "guild_id", "parent_id", "type")}
         self.gateway.dispatch(event, body, GUILDS, channel.guild_id)
+        self.bell.ring()
+
+    def remove_guild(self, guild: Guild) -> None:
+        """Remove the bot from a server."""
+        del guild.members[self.bot.id]
+        self.gateway.dispatch("GUILD_DELETE", {"id": str(guild.id)}, GUILDS, guild.id)
+        self.bell.ring()
+
+    def outage(self, guild: Guild) -> None:
+        """A server becomes unavailable for a while."""
+        body: Payload = {"id": str(guild.id), "unavailable": True}
+        self.gateway.dispatch("GUILD_DELETE", body, GUILDS, guild.id)
+
+    def remove_role(self, guild: Guild, role: Role) -> None:
+        """Delete a role; its members lose it."""
+        del guild.roles[role.id]
+        for roles in guild.members.values():
+            roles.discard(role.id)
+        body: Payload = {"guild_id": str(guild.id), "role_id": str(role.id)}
+        self.gateway.dispatch("GUILD_ROLE_DELETE", body, GUILDS, guild.id)
         self.bell.ring()
 
     def set_thread(

@@ -110,6 +110,31 @@ async def test_all_open_asks_are_gone_through_a_page_at_a_time(
     assert (len(everywhere), everywhere[1:]) == (6, here)
 
 
+async def test_asks_that_are_behind_are_gone_through_surface_by_surface(parts: Parts) -> None:
+    service = parts.service()
+    behind = await submit(service)
+    await submit(service, to="web")
+    assert [ask.id async for ask in service.each_behind("chat")] == [behind.id]
+    async with running(parts) as (service, shower):
+        await shower.sweep(10)
+        await shower.idle()
+        assert [ask.id async for ask in service.each_behind("chat")] == []
+        assert await service.shown_at("chat", "1.1") is None
+
+
+async def test_an_ask_that_is_gone_when_it_is_read_is_passed_over(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    await submit(service)
+
+    async def gone(_ask_id: str) -> None:
+        return None
+
+    monkeypatch.setattr(parts.store, "get", gone)
+    assert [ask.id async for ask in service.each_behind("chat")] == []
+
+
 async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -247,6 +247,7 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     )
     await store.find("slack", "C1", None, 5)
     await store.find("slack", "C1", "1.0", 5)
+    await store.shown_at("discord", "5")
     for filters in (
         {},
         {"status": Status.OPEN},

@@ -40,6 +40,17 @@ async def found(setup: Setup) -> list[Finding]:
         return [finding async for finding in doctor.findings(setup, http)]
 
 
+async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
+    discord: FakeDiscord,
+) -> None:
+    [said] = [
+        finding.what
+        for finding in await found(replace(setup_of(discord), content=False, gateway=False))
+        if "gateway, as set" in finding.what
+    ]
+    assert "typed answers are not read" in said
+
+
 async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     guild = discord.add_guild(bot_permissions=manifest.PERMISSION_BITS)
     channel = discord.add_channel(guild)

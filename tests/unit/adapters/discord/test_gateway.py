@@ -236,15 +236,13 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: Any = None
-    heard: list[Any] = []
     gateway = sockets.Gateway(
         calls,
         "",
         content=True,
         shards="auto",
         outage=Outage(sockets.logger, "Discord"),
-        on_interaction=heard.append,
-        on_message=heard.append,
+        handlers={},
     )
     assert gateway.trouble() == "the gateway is not connected yet"
     gateway.connected(0, 3)

@@ -1,0 +1,277 @@
+"""What Discord tells of deletions, locks and permissions takes effect at once: nobody has to click first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters import insisting
+from bot.ask import Ask
+from bot.errors import StoreError
+from bot.ports import Actor
+from bot.walker import Answer, Person
+from tests.fakes.discord.world import Can, Channel, Message
+from tests.unit.adapters.discord.rig import Rig, rig
+
+TWO: list[dict[str, Any]] = [
+    {"id": "go", "text": "Go on?", "answer_type": "boolean"},
+    {"id": "why", "text": "Why so?", "answer_type": "text"},
+]
+POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
+        yield made
+
+
+async def asked(up: Rig, **fields: Any) -> Ask:
+    return await up.shown(await up.submit(TWO, **fields))
+
+
+async def until(up: Rig, ask: Ask, status: str) -> Ask:
+    """The ask once it has ended so; nobody acts meanwhile."""
+    with up.service.follow(ask.id) as follower:
+        async with asyncio.timeout(5):
+            stored = await up.store.get(ask.id)
+            while stored is None or stored.status != status:
+                stored = await follower.changed()
+    return stored
+
+
+async def failed(up: Rig, ask: Ask, *words: str) -> None:
+    ended = await until(up, ask, "failed")
+    message = (ended.outcome and ended.outcome.message) or ""
+    assert all(word in message for word in (*words, "Do not retry")), message
+
+
+async def quiet(up: Rig) -> None:
+    """Returns once everything that the gateway has brought so far is dealt with."""
+    marker = await asked(up)
+    assert (await up.ann.click("Yes", on=live(up, marker))).answered
+    await asyncio.gather(*up.surface._tasks)
+    await up.shower.idle()
+
+
+def live(up: Rig, ask: Ask) -> Message:
+    message = ask.message or {}
+    channel = up.discord.world.channel(int(str(message["channel"])))
+    return channel.messages[int(str(message["id"]))]
+
+
+async def posted_again(up: Rig, place: Channel, old: list[Message]) -> list[Message]:
+    def standing() -> list[Message]:
+        mine = [m for m in place.messages.values() if m.author_id == up.discord.bot.id]
+        return [message for message in mine if not message.deleted and message not in old]
+
+    await up.ann.until(lambda: len(standing()) == len(old))
+    await up.shower.idle()
+    assert len(standing()) == len(old)
+    return standing()
+
+
+async def act(up: Rig, ask: Ask) -> None:
+    ann = Actor(Person(surface="discord", user_id=str(up.ann.id), name="Ann"))
+    await up.service.act(ask.id, Answer(value=True), ann)
+
+
+# --- deleted ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["channel", "no thread", "thread", "forum", "directly"])
+async def test_a_deleted_prompt_is_posted_again_at_once(up: Rig, where: str) -> None:
+    fields: dict[str, Any] = {}
+    if where == "thread":
+        thread = up.discord.add_thread(up.channel)
+        fields = {"to": f"discord:{up.channel.id}/{thread.id}"}
+    elif where == "forum":
+        fields = {"to": f"discord:{up.discord.add_forum(up.guild).id}"}
+    elif where == "directly":
+        fields = {"to": f"discord:@{up.ann.id}", "responders": None}
+    elif where == "no thread":
+        up.discord.deny(up.channel, Can.CREATE_PUBLIC_THREADS)
+    ask = await asked(up, **fields)
+    old = live(up, ask)
+    place = up.discord.world.channel(old.channel_id)
+    up.discord.delete(old)
+    if where == "forum":
+        await up.ann.until(lambda: [each for each in up.ann.visible() if each.labels])
+        place = up.discord.world.channel(up.ann.latest().message.channel_id)
+        await up.shower.idle()
+    else:
+        await posted_again(up, place, [old])
+    assert (await up.ann.click("Yes", channel=place)).answered
+    assert len((await up.shown(ask)).walk.answers) == 1
+
+
+async def test_prompts_that_are_deleted_together_are_all_posted_again(up: Rig) -> None:
+    asks = [await asked(up) for _ in range(3)]
+    old = [live(up, ask) for ask in asks]
+    up.discord.delete_all(up.channel, old)
+    assert len(await posted_again(up, up.channel, old)) == 3
+
+
+async def test_what_others_delete_and_a_record_that_is_deleted_concern_nobody(up: Rig) -> None:
+    ask = await asked(up)
+    chatter = up.ann.types(up.channel, "oops")
+    await up.service.withdraw(ask.id)
+    await up.shown(ask)
+    for message in (chatter, live(up, ask)):
+        up.discord.delete(message)
+    await quiet(up)
+    assert up.discord.faults.count(POST) == 2, "the ask, and the one that was waited with"
+
+
+async def test_a_deleted_channel_fails_all_its_asks_and_no_others(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    here = [await asked(up), await asked(up, to=f"discord:{up.channel.id}/{thread.id}")]
+    elsewhere = await asked(up, to=f"discord:{up.discord.add_channel(up.guild, 'other').id}")
+    up.discord.faults.server_error(f"GET /channels/{up.channel.id}")
+    up.discord.remove_channel(up.channel)
+    for ask in here:
+        await failed(up, ask, "does not exist")
+    assert (await up.shown(elsewhere)).open
+
+
+@pytest.mark.parametrize("forum", [False, True])
+async def test_a_deleted_thread_fails_the_asks_in_it(up: Rig, forum: bool) -> None:
+    if forum:
+        place = up.discord.add_forum(up.guild)
+        ask = await asked(up, to=f"discord:{place.id}")
+        thread = up.discord.world.channel(live(up, ask).channel_id)
+    else:
+        thread = up.discord.add_thread(up.channel)
+        ask = await asked(up, to=f"discord:{up.channel.id}/{thread.id}")
+    up.discord.remove_channel(thread)
+    await failed(up, ask, "does not exist")
+
+
+async def test_an_ask_outlives_the_thread_that_was_made_from_its_message(up: Rig) -> None:
+    ask = await asked(up)
+    thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
+    up.discord.remove_channel(thread)
+    await quiet(up)
+    await up.surface.remind(ask, 0)
+    assert "still waiting" in up.ann.latest(up.channel).text
+    assert (await up.ann.click("Yes", on=live(up, ask))).answered
+    assert len((await up.shown(ask)).walk.answers) == 1
+
+
+async def test_a_channel_that_is_merely_hidden_fails_nothing(up: Rig) -> None:
+    ask = await asked(up)
+    up.discord.faults.code(f"GET /channels/{up.channel.id}", 50001)
+    body = {"id": str(up.channel.id), "type": 0, "guild_id": str(up.guild.id)}
+    up.discord.gateway.dispatch("CHANNEL_DELETE", body, 1, up.guild.id)
+    await up.discord.faults.called(f"GET /channels/{up.channel.id}", 2)
+    up.discord.gateway.dispatch("CHANNEL_DELETE", body, 1, up.guild.id)
+    await up.discord.faults.called(f"GET /channels/{up.channel.id}", 3)
+    await quiet(up)
+    assert (await up.shown(ask)).open
+
+
+async def test_the_server_that_removes_the_app_fails_its_asks_and_an_outage_none(up: Rig) -> None:
+    other = up.discord.add_guild("Beta")
+    ask = await asked(up)
+    elsewhere = await asked(up, to=f"discord:{up.discord.add_channel(other).id}")
+    up.discord.outage(up.guild)
+    await quiet(up)
+    assert (await up.shown(ask)).open
+    up.discord.remove_guild(up.guild)
+    await failed(up, ask, "removed from the server")
+    assert (await up.shown(elsewhere)).open
+
+
+async def test_a_deleted_role_fails_the_asks_that_nobody_else_may_answer(up: Rig) -> None:
+    first, second = (up.discord.add_role(up.guild, name) for name in ("ops", "dev"))
+    ops, dev = f"@{first.id}", f"@{second.id}"
+    alone = await asked(up, responders=[ops])
+    both = await asked(up, responders=[ops, dev])
+    ann = await asked(up, responders=[ops, str(up.ann.id)])
+    other = await asked(up, responders=[dev])
+    directly = await asked(up, to=f"discord:@{up.ann.id}", responders=[ops, dev])
+    up.discord.remove_role(up.guild, first)
+    await failed(up, alone, "roles that may answer were deleted")
+    await quiet(up)
+    assert [(await up.shown(ask)).open for ask in (both, ann, other, directly)] == [True] * 4
+    up.discord.remove_role(up.guild, second)
+    await failed(up, both, "roles that may answer were deleted")
+    await failed(up, other, "roles that may answer were deleted")
+    assert [(await up.shown(ask)).open for ask in (ann, directly)] == [True] * 2
+
+
+# --- shown again --------------------------------------------------------------------------------
+
+
+async def stale(up: Rig, ask: Ask) -> None:
+    """Moves an ask whose message Discord does not let us edit for now."""
+    edits = up.discord.faults.count(EDIT)
+    up.discord.faults.code(EDIT, 50001)
+    await act(up, ask)
+    await up.discord.faults.called(EDIT, edits + 1)
+    await up.shower.idle()
+    assert "Go on?" in up.ann.sees(live(up, ask)).text
+
+
+@pytest.mark.parametrize("told", ["channel", "role", "our own roles"])
+async def test_permissions_that_are_given_bring_prompts_up_to_date_at_once(
+    up: Rig, told: str
+) -> None:
+    ask = await asked(up)
+    bob = up.discord.person("bob", up.guild)
+    await stale(up, ask)
+    edits = up.discord.faults.count(EDIT)
+    up.discord.application.guild_members = True
+    up.discord.assign(up.guild, bob.user, set())
+    elsewhere = up.discord.add_guild("Beta")
+    up.discord.grant(up.discord.add_role(elsewhere, "theirs"), 0)
+    up.discord.allow(up.discord.add_channel(up.guild, "other"), Can.VIEW_CHANNEL)
+    await quiet(up)
+    assert up.discord.faults.count(EDIT) == edits
+    role = up.guild.roles[next(iter(up.guild.members[up.discord.bot.id]))]
+    if told == "channel":
+        up.discord.allow(up.channel, Can.VIEW_CHANNEL)
+    elif told == "role":
+        up.discord.grant(role, role.permissions)
+    else:
+        up.discord.assign(up.guild, up.discord.bot, {role.id})
+    await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
+
+
+async def test_a_thread_that_is_unlocked_shows_where_its_asks_stand_at_once(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    thread = up.discord.add_thread(up.channel)
+    ask = await asked(up, to=f"discord:{up.channel.id}/{thread.id}")
+    up.discord.set_thread(thread, archived=True, locked=True)
+    edits = up.discord.faults.count(EDIT)
+    await act(up, ask)
+    await up.discord.faults.called(EDIT, edits + 1)
+    await quiet(up)
+    assert "a moderator has to unlock it" in caplog.text
+    assert "Go on?" in up.ann.sees(live(up, ask)).text
+    up.discord.set_thread(thread, archived=False, locked=False)
+    await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
+
+
+async def test_an_event_that_cannot_be_taken_in_is_logged_and_the_next_is_taken(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = await asked(up)
+
+    async def broken(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as for_now:
+        for_now.setattr(insisting, "_PAUSES", (0.01,))
+        for_now.setattr(up.store, "shown_at", broken)
+        up.discord.delete(up.ann.types(up.channel, "oops"))
+        await quiet(up)
+    assert "the disk is full" in caplog.text
+    old = live(up, ask)
+    up.discord.delete(old)
+    await posted_again(up, up.channel, [old])
