@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from bot.answers import Unfit, check_answer
 from bot.ask import Ask, Reason
+from bot.dialects import registry
 from bot.form import Question
 
 
@@ -35,31 +36,57 @@ class ToolRule(_Config):
 
 
 class Rules(_Config):
-    """``[tools]``: by tool name; for `tool_question`, by the name of the tool that asks as well."""
+    """``[tools]``: by a name of the tool or of its dialect; for `tool_question`, by the tool that asks as well.
+
+    What is said under one name of a dialect holds for all its names: a model chooses the name that it calls.
+    """
 
     tools: dict[str, ToolRule] = {}
 
-    def enabled(self, name: str) -> bool:
-        """Whether a tool may be called."""
-        return self.tools.get(name, ToolRule()).enable
+    def disabled(self, dialect: str, name: str = "", tool: str | None = None) -> str | None:
+        """The key that switches off a dialect, called by this name and for this tool; None where none does."""
+        for key in _names(dialect, name, tool):
+            if key in self.tools and not self.tools[key].enable:
+                return f"tools.{key}.enable"
+        return None
 
-    def labels(self, name: str, tool: str | None) -> dict[str, str]:
+    def enabled(self, dialect: str) -> bool:
+        """Whether a dialect is offered."""
+        return self.disabled(dialect) is None
+
+    def labels(self, dialect: str, name: str, tool: str | None) -> dict[str, str]:
         """Who asks, by question id, where the operator says so."""
         return {
             question_id: rule.prompt_label
-            for rules in (self.tools.get(name), self.tools.get(tool or ""))
-            if rules is not None
-            for question_id, rule in rules.questions.items()
+            for key in reversed(_names(dialect, name, tool))
+            if key in self.tools
+            for question_id, rule in self.tools[key].questions.items()
             if rule.prompt_label is not None
         }
 
     def of(self, ask: Ask, question: Question) -> tuple[str, QuestionRule]:
-        """The rule for a question and the configuration key where it is (or would be) written."""
-        for name in (ask.form.tool, ask.request.name):
-            rules = self.tools.get(name or "")
-            if rules is not None and question.id in rules.questions:
-                return f"tools.{name}.questions.{question.id}", rules.questions[question.id]
-        return f"tools.{ask.request.name}.questions.{question.id}", QuestionRule()
+        """The rule for a question and the configuration key where its answer is (or would be) written.
+
+        Each setting is taken from the first of the names that has it.
+        """
+        names = _names(ask.request.dialect, ask.request.name, ask.form.tool)
+        found = {
+            name: self.tools[name].questions[question.id].model_dump(exclude_unset=True)
+            for name in names
+            if name in self.tools and question.id in self.tools[name].questions
+        }
+        merged: dict[str, JsonValue] = {}
+        for settings in reversed(found.values()):
+            merged |= settings
+        answering = [name for name, settings in found.items() if "answer" in settings]
+        name = next(iter([*answering, *found]), ask.request.name)
+        return f"tools.{name}.questions.{question.id}", QuestionRule.model_validate(merged)
+
+
+def _names(dialect: str, name: str, tool: str | None) -> list[str]:
+    """The names under which the configuration may speak of a call, the most exact first."""
+    every = (tool or "", name, *registry.names_of(dialect), dialect)
+    return list(dict.fromkeys(filter(None, every)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,9 +107,7 @@ class Submitting:
             refusal := self._check_callback(body.callback.url, agent)
         ):
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
-        if not self._commits.rules.enabled(body.name):
-            message = f'The tool "{body.name}" is switched off here (tools.{body.name}.enable). Do not call it.'
-            problems.append(Problem(pointer="/name", code="unknown_value", message=message))
+        problems += self._check_enabled(body)
         try:
             dialect, form = await self._parsed(body)
         except InvalidCallError as error:
@@ -128,6 +126,16 @@ class Submitting:
             return await asyncio.to_thread(
                 registry.parse_call, body.name, body.arguments, body.dialect
             )
+
+    def _check_enabled(self, body: Submission) -> list[Problem]:
+        dialect = registry.dialect_of(body.name, body.arguments, body.dialect)
+        tool = body.arguments.get("tool")
+        asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
+        key = self._commits.rules.disabled(dialect, body.name, asking)
+        if key is None:
+            return []
+        message = f'The tool "{body.name}" is switched off here ({key} is false). Do not call it.'
+        return [Problem(pointer="/name", code="unknown_value", message=message)]
 
     def _check_place(self, planned: Plan) -> list[Problem]:
         surface = self._commits.surfaces.get(planned.destination.surface)
@@ -189,7 +197,7 @@ class Submitting:
             escalation=planned.escalation,
             metadata=body.metadata,
             prompt_label=agent.shown_as if agent else _NO_NAME,
-            prompt_labels=self._commits.rules.labels(body.name, form.tool),
+            prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
         )
         return Ask(
             id=f"ask_{secrets.token_hex(12)}",

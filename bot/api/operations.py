@@ -14,24 +14,33 @@ from bot.api.metrics import CONTENT_TYPE
 from bot.api.problems import problem
 from bot.dialects import tools as definitions
 from bot.dialects.tools import Format
-from bot.errors import StoreError
+from bot.errors import ProblemError, StoreError
 from bot.ports import DeliveryState
 
 _READY_TIMEOUT: Final = 5.0
 
 
 class ToolsQuery(BaseModel):
-    """In whose format."""
+    """Which tools, and in whose format."""
 
     model_config = ConfigDict(extra="forbid")
 
     format: Format = Field("mcp", description="The API whose shape the definitions have.")
+    dialect: str | None = Field(
+        None,
+        description="The dialects to give, separated by commas; without it the best one of each name.",
+    )
 
 
 async def tools(call: Call) -> web.Response:
     """``GET /v1/tools``."""
     query = call.query(ToolsQuery)
-    return json_response({"tools": definitions.definitions(query.format, call.api.enabled)})
+    dialects = () if query.dialect is None else query.dialect.split(",")
+    try:
+        found = definitions.picked(dialects, call.api.enabled)
+    except ValueError as error:
+        raise ProblemError(400, "Bad query", f"dialect: {error}") from error
+    return json_response({"tools": [definitions.definition(tool, query.format) for tool in found]})
 
 
 async def healthz(_call: Call) -> web.Response:

@@ -6,6 +6,7 @@ A bridge to a running service: an ask outlives this process, its client and a re
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Annotated, Final
 
 import typer
@@ -26,7 +27,7 @@ from bot.client import (
 )
 from bot.mcp.backend import Asking, AskJson, NotAskedError
 from bot.mcp.server import mcp_server
-from bot.mcp.tools import DIALECT_NAMES
+from bot.mcp.tools import AskingTool, asking_tools
 
 _PATIENCE: Final = 20.0
 """Seconds for which a service that is away is called again within one call of a tool."""
@@ -41,6 +42,10 @@ def command(
     to: Annotated[
         str | None, typer.Option(help="Where to ask when the model does not say: a route or place.")
     ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(help="The asking tools to offer, by name, with commas between them."),
+    ] = None,
 ) -> None:
     """Offer the tools to an MCP client over standard input and output.
 
@@ -50,13 +55,19 @@ def command(
     The service itself has to be running (`answerback serve`).
     """
     logs.configure("warning", None)
-    asyncio.run(_bridge(url_or_configured(url), token, to))
+    try:
+        offered = asking_tools(tools)
+    except ValueError as error:
+        raise typer.BadParameter(f"--tools: {error}") from error
+    asyncio.run(_bridge(url_or_configured(url), token, to, offered))
 
 
-async def _bridge(url: str, token: str | None, to: str | None) -> None:
+async def _bridge(
+    url: str, token: str | None, to: str | None, offered: tuple[AskingTool, ...]
+) -> None:
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
         backend = ClientBackend(client, to)
-        server = mcp_server(lambda _ctx: backend)
+        server = mcp_server(lambda _ctx: backend, offered=lambda _ctx: offered)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -72,24 +83,25 @@ class ClientBackend:
         self._client = client
         self._to = to
 
-    async def enabled(self, name: str) -> bool:
-        """Whether the service offers a tool of this name."""
-        try:
-            found = await self._client.call("GET", "/v1/tools?format=mcp")
-        except ClientError:
-            return True  # it is away: a call will say so in words, a missing tool would not
-        tools = found.get("tools")
-        names = (
-            {one["name"] for one in tools if isinstance(one, dict)}
-            if isinstance(tools, list)
-            else set()
-        )
-        return any(one in names for one in DIALECT_NAMES[name])
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
+        """Those of these dialects that the service offers."""
+
+        async def offers(dialect: str) -> bool:
+            try:
+                found = await self._client.call("GET", f"/v1/tools?dialect={dialect}")
+            except ClientError:
+                return True  # it is away: a call will say so in words, a missing tool would not
+            return bool(found.get("tools"))
+
+        ordered = sorted(dialects)
+        offered = await asyncio.gather(*map(offers, ordered))
+        return {dialect for dialect, yes in zip(ordered, offered, strict=True) if yes}
 
     async def submit(self, asking: Asking) -> AskJson:
         """The new ask."""
         envelope: dict[str, JsonValue] = {
             "to": asking.to if asking.to is not None else self._to,
+            "dialect": asking.dialect,
             "tool_call_id": asking.tool_call_id,
         }
         given = {name: value for name, value in envelope.items() if value is not None}

@@ -6,6 +6,7 @@ Reading never raises: a part that cannot be read is None, and the problem is not
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
@@ -29,8 +30,18 @@ _JSON_NAMES: Final = {
 
 MOST_LISTED: Final = 1_000
 """Mistakes of one call that are told one by one; of more the number is told."""
+_ALIKE: Final = 0.7
+"""How alike a word has to be to be suggested, as difflib counts: a slip of the pen, not another word."""
+_LONGEST: Final = 60
+"""Characters of a word that are compared."""
 _MOST_UNKNOWN: Final = 100
 """Unknown fields of one object that are named, each with what is known; of more the number is told."""
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """A suggestion within a message: the known word that is nearest to one that is not; empty where none is near."""
+    near = difflib.get_close_matches(word[:_LONGEST], known, n=1, cutoff=_ALIKE)
+    return f' (did you mean "{near[0]}"?)' if near else ""
 
 
 @dataclass(slots=True)
@@ -114,7 +125,7 @@ class Node:
         return isinstance(self.value, dict) and self.value.get(key) is not None
 
     def is_object(self, known: Collection[str] | None = None) -> bool:
-        """Whether this is an object; with ``known``, keys that are not known are mistakes."""
+        """Whether this is an object; with ``known``, keys that are not known are mistakes unless they are null."""
         if not isinstance(self.value, dict):
             self.wrong_type("an object")
             return False
@@ -125,11 +136,13 @@ class Node:
                     "wrong_type",
                     f"{self.name} has a key with half a surrogate pair, which is no text.",
                 )
-            elif known is not None and key not in known:
+            elif known is not None and key not in known and self.value[key] is not None:
                 unknown += 1
                 if unknown <= _MOST_UNKNOWN:
-                    allowed = ", ".join(sorted(known))
-                    message = f'{self._owner}has no field "{key[:100]}"; it may have: {allowed}.'
+                    meant, allowed = did_you_mean(key, known), ", ".join(sorted(known))
+                    message = (
+                        f'{self._owner}has no field "{key[:100]}"{meant}; it may have: {allowed}.'
+                    )
                     self.fail("unknown_value", message, key)
         if unknown > _MOST_UNKNOWN:
             more = f"{self._owner}has {unknown - _MOST_UNKNOWN} more fields that it may not have."

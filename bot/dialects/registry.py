@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from pydantic import JsonValue
@@ -17,7 +18,7 @@ from bot.dialects import (
     single,
     tool_question,
 )
-from bot.dialects.reading import Node, Problems
+from bot.dialects.reading import Node, Problems, did_you_mean
 from bot.errors import InvalidCallError, Problem
 from bot.form import Form
 
@@ -51,7 +52,9 @@ NAMES: Final = {
     "tool_question": "tool_question",
     "elicitation/create": "elicitation",
 }
-"""Tool names and their dialects; `ask_user` is told apart further by shape."""
+"""Tool names and their dialects; those of `SHAPES` are told apart further."""
+SHAPES: Final = {"ask_user": ("ask_user", "single", "ask_user_form")}
+"""The dialects of a name that has several: the shape of the call decides."""
 
 
 def parse_call(
@@ -65,11 +68,12 @@ def parse_call(
     Raises:
         InvalidCallError: with every mistake, in document order.
     """
-    dialect = override or _dialect(name, arguments)
+    dialect = dialect_of(name, arguments, override)
     if dialect not in DIALECTS:
         where, known = ("/dialect", DIALECTS) if override else ("/name", NAMES)
-        words = ", ".join(known)
-        message = f'{where[1:]} "{(override or name)[:100]}" is not known; known are: {words}.'
+        sent, words = (override or name)[:100], ", ".join(known)
+        meant = did_you_mean(sent, known)
+        message = f'{where[1:]} "{sent}" is not known{meant}; known are: {words}.'
         raise InvalidCallError(
             name[:100], [Problem(pointer=where, code="unknown_value", message=message)]
         )
@@ -82,6 +86,16 @@ def parse_call(
     if form is None:
         raise InvalidCallError(name[:100], problems.in_document_order(), dialect)
     return dialect, form
+
+
+def dialect_of(name: str, arguments: Mapping[str, JsonValue], override: str | None = None) -> str:
+    """The dialect that a call is read as; a name of none where it is not known."""
+    return override or _dialect(name, arguments)
+
+
+def names_of(dialect: str) -> tuple[str, ...]:
+    """Every name by which a tool of this dialect may be called."""
+    return tuple(name for name, own in NAMES.items() if dialect in SHAPES.get(name, (own,)))
 
 
 def is_quick(arguments: JsonValue) -> bool:
@@ -119,11 +133,12 @@ def refusal(error: InvalidCallError) -> ToolResult:
 _NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few", "wrong_type")}
 
 
-def _dialect(name: str, arguments: dict[str, JsonValue]) -> str:
+def _dialect(name: str, arguments: Mapping[str, JsonValue]) -> str:
     dialect = NAMES.get(name, "")
     if dialect != "ask_user":
         return dialect
-    if "question" in arguments and "questions" not in arguments:
+    given = {key for key, value in arguments.items() if value is not None}
+    if "questions" not in given and given.intersection(single.FIELDS):
         return "single"
     questions = arguments.get("questions")
     first = questions[0] if isinstance(questions, list) and questions else None

@@ -9,14 +9,15 @@ from bot.dialects import questions, results
 from bot.dialects.reading import Node
 from bot.form import AnswerType, Form
 
-_FIELDS: Final = ("question", "context", "answer_type", "options", "default")
+FIELDS: Final = ("question", "context", "answer_type", "options", "default")
+"""The fields of a call; each of them tells this dialect where there are no ``questions``."""
 _TYPES: Final = ("boolean", "select", "multi_select", "text")
 QUESTION_ID: Final = "answer"
 
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    call.is_object(_FIELDS)
+    call.is_object(FIELDS)
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
         call.fail("newline", "question must be one line; put the rest into context.", "question")

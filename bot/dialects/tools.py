@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
-Format = Literal["mcp", "anthropic", "openai"]
+from bot.dialects import tool_schemas
+from bot.dialects.reading import did_you_mean
+
+Format = Literal["mcp", "anthropic", "openai", "openai-responses", "gemini"]
 
 _WHEN: Final = (
     "Ask when a decision is the user's to make, when a missing fact only they know would change what "
@@ -16,223 +19,6 @@ _WHEN: Final = (
     "for confirmation of what was already asked of you, or in order to report; put what belongs "
     "together into one call. Never ask for passwords, tokens or other secrets: the answers are stored "
     "and shown in a chat. The user may also reply in words instead of answering, or end the turn."
-)
-_TEXT: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLength": 20_000}
-_LABEL: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLength": 1_000}
-
-
-def _said(schema: dict[str, JsonValue], description: str) -> dict[str, JsonValue]:
-    return {**schema, "description": description}
-
-
-def _object(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _array(
-    items: JsonValue, description: str, least: int = 1, most: int = 100
-) -> dict[str, JsonValue]:
-    return {
-        "type": "array",
-        "items": items,
-        "minItems": least,
-        "maxItems": most,
-        "description": description,
-    }
-
-
-def _answer_type(*kinds: str) -> dict[str, JsonValue]:
-    return {
-        "type": "string",
-        "enum": list(kinds),
-        "description": "What kind of value answers the question.",
-    }
-
-
-_OPTIONS: Final = _array(
-    _LABEL, "The choices, all different; for select and multi_select, and only there.", most=1_000
-)
-_CONTEXT: Final = _said(_TEXT, "What the user needs to know to decide; shown above the question.")
-_DEFAULT: Final[dict[str, JsonValue]] = {
-    "description": "Pre-selected for the user, who still has to confirm it; of the question's answer type."
-}
-_TYPED: Final = ("boolean", "select", "multi_select", "text")
-
-ASK_USER: Final = _object(
-    {
-        "questions": _array(
-            _object(
-                {
-                    "id": _said(_LABEL, "The key of this question's answer in the result; unique."),
-                    "text": _said(_TEXT, "The question, as the user reads it."),
-                    "context": _CONTEXT,
-                    "answer_type": _answer_type(*_TYPED, "schema"),
-                    "options": _OPTIONS,
-                    "schema": {
-                        "type": ["object", "boolean"],
-                        "description": "For schema, and only there: the JSON Schema of the answer. A flat object "
-                        "becomes a form of input fields.",
-                    },
-                    "default": _DEFAULT,
-                    "when": _said(
-                        _object({"question_id": _LABEL, "equals": {}}, "question_id", "equals"),
-                        "Ask only if an earlier question's answer equals this value; null: if it was skipped.",
-                    ),
-                },
-                "id",
-                "text",
-                "answer_type",
-            ),
-            "The questions, in the order in which they are asked.",
-        )
-    },
-    "questions",
-)
-SINGLE: Final = _object(
-    {
-        "question": _said(_TEXT, "The question, on one line."),
-        "context": _CONTEXT,
-        "answer_type": {**_answer_type(*_TYPED), "default": "text"},
-        "options": _OPTIONS,
-        "default": _DEFAULT,
-    },
-    "question",
-)
-ASK_USER_FORM: Final = _object(
-    {
-        "questions": _array(
-            _object(
-                {
-                    "question": _said(_TEXT, "The question, as the user reads it."),
-                    "options": _array(
-                        _object({"label": _LABEL, "description": _TEXT}, "label"),
-                        "Two or three choices, the recommended one first. Do not add an Other: it is always offered.",
-                        least=2,
-                        most=1_000,
-                    ),
-                    "multiSelect": {
-                        "type": "boolean",
-                        "description": "Whether several may be chosen.",
-                    },
-                },
-                "question",
-                "options",
-            ),
-            "One to three questions.",
-        )
-    },
-    "questions",
-)
-CLAUDE: Final = _object(
-    {
-        "questions": _array(
-            _object(
-                {
-                    "question": _said(_TEXT, "The question, as the user reads it; no two alike."),
-                    "header": _said(_LABEL, "A very short title for it, 12 characters or less."),
-                    "options": _array(
-                        _object(
-                            {
-                                "label": _said(_LABEL, "The choice in a few words; no two alike."),
-                                "description": {
-                                    "type": "string",
-                                    "description": "What choosing it means.",
-                                },
-                                "preview": {
-                                    "type": "string",
-                                    "description": "Markdown shown on demand.",
-                                },
-                            },
-                            "label",
-                            "description",
-                        ),
-                        "The choices. Do not add an Other: it is always offered.",
-                        least=2,
-                        most=4,
-                    ),
-                    "multiSelect": {
-                        "type": "boolean",
-                        "description": "Whether several may be chosen.",
-                    },
-                },
-                "question",
-                "header",
-                "options",
-            ),
-            "One to four questions.",
-            most=4,
-        )
-    },
-    "questions",
-)
-QUESTION: Final = _object(
-    {
-        "questions": _array(
-            _object(
-                {
-                    "id": _said(_LABEL, "The key of this question's answer; unique."),
-                    "label": _said(_LABEL, "A short title; Q1, Q2, … without one."),
-                    "prompt": _said(_TEXT, "The question, as the user reads it."),
-                    "options": _array(
-                        _object(
-                            {
-                                "value": _said(_LABEL, "What you get back."),
-                                "label": _said(_LABEL, "What the user sees."),
-                                "description": _TEXT,
-                            },
-                            "value",
-                            "label",
-                        ),
-                        "The choices. Do not add an Other: it is always offered.",
-                        most=1_000,
-                    ),
-                },
-                "id",
-                "prompt",
-                "options",
-            ),
-            "The questions; the user looks over the answers to several before handing them in.",
-        )
-    },
-    "questions",
-)
-TOOL_QUESTION: Final = _object(
-    {
-        "tool": _said(_LABEL, "The tool on whose behalf the question is put."),
-        "question": _object(
-            {
-                "id": _said(
-                    _LABEL, "Names the question for the tool; a remembered answer is found by it."
-                ),
-                "text": _said(_TEXT, "The question, as the user reads it."),
-                "context": _CONTEXT,
-                "answer_type": _answer_type(*_TYPED),
-                "options": _OPTIONS,
-                "default": _DEFAULT,
-                "exclusive": {
-                    "type": "boolean",
-                    "default": False,
-                    "description": "Whether only a person may answer it.",
-                },
-                "persistence": {
-                    "type": "string",
-                    "enum": ["none", "turn"],
-                    "default": "turn",
-                    "description": "Whether the user may let the answer hold for the rest of the turn.",
-                },
-            },
-            "id",
-            "text",
-            "answer_type",
-        ),
-    },
-    "tool",
-    "question",
 )
 
 
@@ -242,58 +28,134 @@ class Tool:
 
     dialect: str
     name: str
+    title: str
+    """For people."""
     description: str
     parameters: dict[str, JsonValue]
+
+
+_REPLIED: Final = (
+    'If the user replies instead: {"cancelled": true, "answered": {…}, "reply": "their words"}.'
+)
+
+
+def _described(purpose: str, result: str, recommend: str) -> str:
+    """A description: what the tool is for, when to use it, what comes back, how to recommend an answer."""
+    return f"{purpose} {_WHEN} Returns {result} To recommend an answer, {recommend}"
 
 
 TOOLS: Final = (
     Tool(
         "ask_user",
         "ask_user",
-        f"Ask the user a form of typed questions and wait for the answers. {_WHEN}",
-        ASK_USER,
+        "Ask the user",
+        _described(
+            "Ask the user a form of typed questions and wait for the answers.",
+            "an object with a key for each question's id: true or false, the chosen option, an array of the chosen "
+            f"options, a string, a value that the schema allows, or null if it was skipped. {_REPLIED}",
+            "make it the question's default.",
+        ),
+        tool_schemas.ASK_USER,
     ),
     Tool(
-        "single", "ask_user", f"Ask the user one question and wait for the answer. {_WHEN}", SINGLE
+        "single",
+        "ask_user",
+        "Ask the user",
+        _described(
+            "Ask the user one question and wait for the answer.",
+            f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
+            "make it the default.",
+        ),
+        tool_schemas.SINGLE,
     ),
     Tool(
         "ask_user_form",
         "ask_user",
-        f"Ask the user one to three multiple-choice questions and wait for the answers. {_WHEN}",
-        ASK_USER_FORM,
+        "Ask the user multiple-choice questions",
+        _described(
+            "Ask the user one to three multiple-choice questions and wait for the answers.",
+            '{"answers": […]} in the order of the questions: a label, or the user\'s own words; with multiSelect an '
+            'array of them. If the user replies instead: {"freeText": "their words"}.',
+            "put it first.",
+        ),
+        tool_schemas.ASK_USER_FORM,
     ),
     Tool(
         "claude",
         "AskUserQuestion",
-        f"Ask the user one to four multiple-choice questions and wait for the answers. {_WHEN}",
-        CLAUDE,
+        "Ask the user multiple-choice questions",
+        _described(
+            "Ask the user one to four multiple-choice questions and wait for the answers.",
+            "each question with the chosen label, with several labels, or with the user's own words; or "
+            "[cancelled by user] and their reply.",
+            'put it first and end its label with "(Recommended)".',
+        ),
+        tool_schemas.CLAUDE,
     ),
     Tool(
         "question",
         "question",
-        f"Ask the user questions with fixed choices, which they look over before handing in. {_WHEN}",
-        QUESTION,
+        "Ask the user to choose",
+        _described(
+            "Ask the user questions with fixed choices, which they look over before handing in.",
+            '{"answers": [{"id", "value", "label", "wasCustom", "index"}], "cancelled": false}; the user\'s own words '
+            "are value and label with wasCustom true. cancelled is true if they did not hand in, with their reply.",
+            'put it first and end its label with "(recommended)".',
+        ),
+        tool_schemas.QUESTION,
     ),
     Tool(
         "tool_question",
         "tool_question",
-        f"Put one question on behalf of a tool that is about to act. {_WHEN}",
-        TOOL_QUESTION,
+        "Ask the user on behalf of a tool",
+        _described(
+            "Put one question on behalf of a tool that is about to act.",
+            f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
+            "make it the default.",
+        ),
+        tool_schemas.TOOL_QUESTION,
     ),
 )
 
 
-def definitions(form: Format, enabled: Callable[[str], bool]) -> list[dict[str, JsonValue]]:
-    """The definitions of the tools whose names are enabled, in one API's format.
+def picked(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[Tool]:
+    """The tools of some dialects, in the order of `TOOLS`, or without any the best one of each name.
+
+    Args:
+        enabled: whether a dialect is offered; the others are left out.
+
+    Raises:
+        ValueError: a dialect has no tool, or two of them have tools of one name; in words.
+    """
+    known = [tool.dialect for tool in TOOLS]
+    for dialect in dialects:
+        if dialect not in known:
+            meant = did_you_mean(dialect, known)
+            raise ValueError(
+                f'There is no tool for "{dialect[:100]}"{meant}; there are: {", ".join(known)}.'
+            )
+    found: dict[str, Tool] = {}
+    for tool in TOOLS:
+        if not enabled(tool.dialect) or (dialects and tool.dialect not in dialects):
+            continue
+        first = found.setdefault(tool.name, tool)
+        if dialects and first is not tool:
+            raise ValueError(
+                f"{first.dialect} and {tool.dialect} both are a tool named {tool.name}: pick one of them."
+            )
+    return list(found.values())
+
+
+def definition(tool: Tool, form: Format) -> dict[str, JsonValue]:
+    """A tool in one API's format.
 
     ``mcp``: https://modelcontextprotocol.io/specification/2025-11-25/server/tools;
     ``anthropic``: https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use;
-    ``openai``: https://platform.openai.com/docs/guides/function-calling.
+    ``openai``: https://platform.openai.com/docs/guides/function-calling?api-mode=chat;
+    ``openai-responses``: https://platform.openai.com/docs/guides/function-calling?api-mode=responses;
+    ``gemini``: https://ai.google.dev/api/caching#FunctionDeclaration.
     """
-    return [_formatted(tool, form) for tool in TOOLS if enabled(tool.name)]
 
-
-def _formatted(tool: Tool, form: Format) -> dict[str, JsonValue]:
     name: dict[str, JsonValue] = {"name": tool.name, "description": tool.description}
     match form:
         case "mcp":
@@ -302,3 +164,8 @@ def _formatted(tool: Tool, form: Format) -> dict[str, JsonValue]:
             return {**name, "input_schema": tool.parameters}
         case "openai":
             return {"type": "function", "function": {**name, "parameters": tool.parameters}}
+        case "openai-responses":
+            # The Responses API makes a definition strict that does not say otherwise.
+            return {"type": "function", **name, "parameters": tool.parameters, "strict": False}
+        case "gemini":
+            return {**name, "parametersJsonSchema": tool.parameters}

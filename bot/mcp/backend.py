@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +12,6 @@ from bot.ask import Ask, ToolResult
 from bot.callers import Callers, may_see
 from bot.dialects.registry import refusal
 from bot.errors import InvalidCallError, ProblemError
-from bot.mcp.tools import DIALECT_NAMES
 from bot.ports import Acted
 from bot.presenting import ask_json
 from bot.service import Service
@@ -35,6 +34,8 @@ class Asking:
     """One call of an asking tool. The same ``key`` again finds the first ask."""
 
     name: str
+    dialect: str | None
+    """The dialect to read it as; None: its name and shape tell."""
     arguments: dict[str, JsonValue]
     to: JsonValue
     key: str | None
@@ -44,8 +45,8 @@ class Asking:
 class Backend(Protocol):
     """Asks, for one agent."""
 
-    async def enabled(self, name: str) -> bool:
-        """Whether this asking tool is served."""
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
+        """Those of these dialects that are served."""
 
     async def submit(self, asking: Asking) -> AskJson:
         """The new ask.
@@ -72,9 +73,9 @@ class ServiceBackend:
         self._callers = callers
         self._agent = agent
 
-    async def enabled(self, name: str) -> bool:
-        """Whether the tool of this name is served."""
-        return all(self._service.rules.enabled(one) for one in DIALECT_NAMES[name])
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
+        """Those of these dialects that are served."""
+        return {dialect for dialect in dialects if self._service.rules.enabled(dialect)}
 
     async def submit(self, asking: Asking) -> AskJson:
         """The new ask."""
@@ -82,6 +83,7 @@ class ServiceBackend:
             body = read_submission(
                 {
                     "name": asking.name,
+                    "dialect": asking.dialect,
                     "arguments": asking.arguments,
                     "to": asking.to,
                     "tool_call_id": asking.tool_call_id,

@@ -19,8 +19,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 
 from bot.callers import Callers
+from bot.errors import ProblemError
 from bot.mcp.backend import Backend, ServiceBackend
 from bot.mcp.server import PROGRESS, Context, mcp_server
+from bot.mcp.tools import DEFAULT, AskingTool, asking_tools
 from bot.service import Service
 from bot.submission import Agent
 
@@ -28,6 +30,7 @@ PATH: Final = "/mcp"
 MAX_BODY: Final = 256 * 1024
 """Bytes of one request, as for the API."""
 _AGENT: Final = "answerback.agent"
+_OFFERED: Final = "answerback.tools"
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
@@ -45,7 +48,7 @@ class McpEndpoint:
         self._service = service
         self._callers = callers
         self._manager = StreamableHTTPSessionManager(
-            mcp_server(self._backend_of, progress=progress),
+            mcp_server(self._backend_of, offered=_offered, progress=progress),
             stateless=True,
             json_response=False,
             max_request_body_size=MAX_BODY,
@@ -83,7 +86,11 @@ class McpEndpoint:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         agent = self._callers.agent(request)
-        return await _Exchange(self._manager, request, agent).get_response()
+        try:
+            offered = asking_tools(request.query.get("tools"))
+        except ValueError as error:
+            raise ProblemError(400, "Bad query", f"tools: {error}") from error
+        return await _Exchange(self._manager, request, agent, offered).get_response()
 
     def _backend_of(self, ctx: Context) -> Backend:
         request = ctx.request
@@ -91,14 +98,27 @@ class McpEndpoint:
         return ServiceBackend(self._service, self._callers, agent)
 
 
+def _offered(ctx: Context) -> Sequence[AskingTool]:
+    request = ctx.request
+    offered: Sequence[AskingTool] = (
+        request.scope[_OFFERED] if isinstance(request, Request) else DEFAULT
+    )
+    return offered
+
+
 class _Exchange(ASGIContext):
-    """One request as ASGI, with the agent in its scope."""
+    """One request as ASGI, with the agent and the tools for it in its scope."""
 
     def __init__(
-        self, manager: StreamableHTTPSessionManager, request: web.Request, agent: Agent | None
+        self,
+        manager: StreamableHTTPSessionManager,
+        request: web.Request,
+        agent: Agent | None,
+        offered: Sequence[AskingTool],
     ) -> None:
         super().__init__(manager.asgi_app, request, "/")
         self._agent = agent
+        self._offered = offered
         self._read = False
 
     @property
@@ -106,6 +126,7 @@ class _Exchange(ASGIContext):
         """The ASGI scope."""
         scope = super().scope
         scope[_AGENT] = self._agent  # type: ignore[typeddict-unknown-key] # servers may add keys
+        scope[_OFFERED] = self._offered  # type: ignore[typeddict-unknown-key]
         return scope
 
     async def on_receive(self) -> dict[str, object]:

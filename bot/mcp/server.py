@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from mcp.server import Server, ServerRequestContext
@@ -41,16 +41,23 @@ _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 
 Context = ServerRequestContext[dict[str, object]]
 BackendOf = Callable[[Context], Backend]
+ToolsOf = Callable[[Context], Sequence[tools.AskingTool]]
 
 
-def mcp_server(backend_of: BackendOf, *, progress: float = PROGRESS) -> Server[dict[str, object]]:
+def mcp_server(
+    backend_of: BackendOf,
+    *,
+    offered: ToolsOf = lambda _ctx: tools.DEFAULT,
+    progress: float = PROGRESS,
+) -> Server[dict[str, object]]:
     """An MCP server.
 
     Args:
         backend_of: the backend for who sent a request.
+        offered: the asking tools that a request may use.
         progress: seconds between two words of progress.
     """
-    calls = _Calls(backend_of, progress)
+    calls = _Calls(backend_of, offered, progress)
     return Server(
         "answerback",
         version=VERSION,
@@ -64,21 +71,20 @@ def mcp_server(backend_of: BackendOf, *, progress: float = PROGRESS) -> Server[d
 class _Calls:
     """The handlers of the server's requests."""
 
-    def __init__(self, backend_of: BackendOf, progress: float) -> None:
+    def __init__(self, backend_of: BackendOf, offered: ToolsOf, progress: float) -> None:
         self._backend_of = backend_of
+        self._offered = offered
         self._progress = progress
 
     async def list_tools(
         self, ctx: Context, _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        """The tools that are enabled."""
-        backend = self._backend_of(ctx)
-        found = [
-            tool
-            for tool in tools.definitions()
-            if tool.name not in tools.DIALECT_NAMES or await backend.enabled(tool.name)
-        ]
-        return ListToolsResult(tools=found)
+        """The tools that are offered and enabled."""
+        offered = self._offered(ctx)
+        dialects = {dialect for tool in offered for dialect in tool.dialects}
+        enabled = await self._backend_of(ctx).enabled(dialects)
+        found = [tool.definition(enabled) for tool in offered]
+        return ListToolsResult(tools=[*filter(None, found), *tools.waiting_tools()])
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         """One call; what is wrong with it is a result for the model too."""
@@ -96,8 +102,9 @@ class _Calls:
         self, ctx: Context, name: str, arguments: dict[str, JsonValue]
     ) -> CallToolResult:
         backend = self._backend_of(ctx)
-        if name in tools.DIALECT_NAMES:
-            return await self._ask(ctx, backend, name, arguments)
+        for tool in self._offered(ctx):
+            if tool.name == name:
+                return await self._ask(ctx, backend, tool, arguments)
         ask_id = arguments.pop("ask_id", None)
         if not isinstance(ask_id, str) or not ask_id:
             raise _BadArgumentError("ask_id is missing: the id that a pending result named.")
@@ -118,14 +125,19 @@ class _Calls:
         return _failed(f"There is no ask {ask_id[:100]}.") if ask is None else outcome(ask)
 
     async def _ask(
-        self, ctx: Context, backend: Backend, name: str, arguments: dict[str, JsonValue]
+        self,
+        ctx: Context,
+        backend: Backend,
+        tool: tools.AskingTool,
+        arguments: dict[str, JsonValue],
     ) -> CallToolResult:
         seconds = _wait_seconds(arguments)
         meta: Mapping[str, object] = ctx.meta or {}
         tool_use = _text(meta.get(CLAUDE_TOOL_USE))
         key = _text(meta.get(IDEMPOTENCY_KEY)) or tool_use
         asking = Asking(
-            name=name,
+            name=tool.name,
+            dialect=tool.dialect,
             to=arguments.pop("to", None),
             arguments=arguments,
             key=f"mcp:{key}" if key else None,

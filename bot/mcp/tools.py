@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
-from bot.dialects import tools
+from bot.dialects import registry, tools
+from bot.dialects.reading import did_you_mean
 
 DEFAULT_WAIT: Final = 50.0
 """Seconds a call waits by default: under the 60 after which common clients give up."""
@@ -19,13 +22,8 @@ GET: Final = "get_answer"
 WITHDRAW: Final = "withdraw_ask"
 ENVELOPE: Final = ("to", "wait_seconds")
 """Arguments of the asking tools that are no part of the form."""
-DIALECT_NAMES: Final = {
-    ASK_USER: ("ask_user",),
-    ASK_USER_QUESTION: ("AskUserQuestion", "ask_user_question"),
-}
-"""The asking tools, and the names under which each can be switched off (``tools.<name>.enable``)."""
-
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
+_NAMES: Final = TypeAdapter(list[JsonValue])
 _WAIT_SECONDS: Final[dict[str, JsonValue]] = {
     "type": "number",
     "minimum": 0,
@@ -48,27 +46,84 @@ _PENDING: Final = (
     f"People may take a while: if the result says pending, call {WAIT} with its ask_id, "
     "and do not ask again."
 )
+_SHAPES: Final = (
+    "Give questions: typed ones with id, text and answer_type, or multiple-choice ones with question and options, "
+    'which return {"answers": […]} in their order. Or give one question, which returns {"answer_type": …, "answer": …}.'
+)
 
 
-def definitions() -> list[Tool]:
-    """All tools."""
-    described = {tool.dialect: tool.description for tool in tools.TOOLS}
+@dataclass(frozen=True, slots=True)
+class AskingTool:
+    """A tool that asks. ``dialects`` are the shapes that its arguments may have."""
+
+    name: str
+    dialects: tuple[str, ...]
+    dialect: str | None = None
+    """The dialect to read a call as, whatever the tool is called; None: its name and shape tell."""
+
+    def definition(self, enabled: Collection[str]) -> Tool | None:
+        """The tool with those of its shapes that are enabled; None where there is none."""
+        shapes = {tool.dialect: tool for tool in tools.TOOLS if tool.dialect in self.dialects}
+        served = [tool for dialect, tool in shapes.items() if dialect in enabled]
+        if not served:
+            return None
+        described = f"{served[0].description} {_PENDING}"
+        title = served[0].title
+        if len(served) == 1:
+            schema = served[0].parameters
+            required = [str(name) for name in _NAMES.validate_python(schema["required"])]
+            properties = _properties(schema)
+        else:
+            described = f"{described} {_SHAPES}"
+            properties, required = _joined(served), []
+        return Tool(
+            name=self.name,
+            title=title,
+            description=described,
+            input_schema=_schema({**properties, **_ASKING}, *required),
+            annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
+        )
+
+
+DEFAULT: Final = (
+    AskingTool(ASK_USER, registry.SHAPES[ASK_USER]),
+    AskingTool(ASK_USER_QUESTION, ("claude",)),
+)
+"""What is offered where nobody says which tools."""
+
+
+def asking_tools(names: str | None) -> tuple[AskingTool, ...]:
+    """The asking tools of a list of names, tools' or dialects', separated by commas; None: the default ones.
+
+    Raises:
+        ValueError: a name is no tool's, or two tools would have the same one; in words.
+    """
+    if names is None:
+        return DEFAULT
+    found: dict[str, AskingTool] = {}
+    for name in names.split(","):
+        tool = _named(name.strip())
+        if tool.name in found:
+            raise ValueError(f"two of the tools would be named {tool.name}: pick one of them.")
+        found[tool.name] = tool
+    return tuple(found.values())
+
+
+def _named(name: str) -> AskingTool:
+    shapes = registry.SHAPES.get(name) or (registry.NAMES.get(name, ""),)
+    by_dialect = {tool.dialect: tool for tool in tools.TOOLS}
+    if by_dialect.keys() & set(shapes):
+        return AskingTool(name, shapes)
+    if name in by_dialect:
+        return AskingTool(by_dialect[name].name, (name,), name)
+    known = sorted({*by_dialect, *(tool.name for tool in tools.TOOLS), ASK_USER_QUESTION})
+    meant = did_you_mean(name, known)
+    raise ValueError(f'there is no tool "{name[:100]}"{meant}; there are: {", ".join(known)}.')
+
+
+def waiting_tools() -> list[Tool]:
+    """The tools for an ask that is pending."""
     return [
-        Tool(
-            name=ASK_USER,
-            title="Ask the user",
-            description=f"{described['ask_user']} {_PENDING} Give either questions (typed ones with id, text and "
-            "answer_type, or multiple-choice ones with question and options) or one question.",
-            input_schema=_asking({**_single(), "questions": _questions()}),
-            annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
-        ),
-        Tool(
-            name=ASK_USER_QUESTION,
-            title="Ask the user multiple-choice questions",
-            description=f"{described['claude']} {_PENDING}",
-            input_schema=_asking(_properties(tools.CLAUDE), "questions"),
-            annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
-        ),
         Tool(
             name=WAIT,
             title="Wait for an answer",
@@ -102,20 +157,21 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return _OBJECT.validate_python(schema["properties"])
 
 
-def _single() -> dict[str, JsonValue]:
-    """The arguments of a call with one question."""
-    return _properties(tools.SINGLE)
-
-
-def _questions() -> dict[str, JsonValue]:
-    """The list of questions in either of its shapes. No top-level alternatives: model APIs refuse those."""
-    typed = _OBJECT.validate_python(_properties(tools.ASK_USER)["questions"])
-    choices = _OBJECT.validate_python(_properties(tools.ASK_USER_FORM)["questions"])
-    return {**typed, "items": {"anyOf": [typed["items"], choices["items"]]}}
-
-
-def _asking(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
-    return _schema({**properties, **_ASKING}, *required)
+def _joined(shapes: Sequence[tools.Tool]) -> dict[str, JsonValue]:
+    """The arguments of a tool of several shapes. No top-level alternatives: model APIs refuse those."""
+    properties: dict[str, JsonValue] = {}
+    lists: list[dict[str, JsonValue]] = []
+    for shape in shapes:
+        for name, schema in _properties(shape.parameters).items():
+            if name == "questions":
+                lists.append(_OBJECT.validate_python(schema))
+            else:
+                properties[name] = schema
+    if lists:
+        items: list[JsonValue] = [each["items"] for each in lists]
+        either: dict[str, JsonValue] = {"anyOf": items}
+        properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
+    return properties
 
 
 def _schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:

@@ -334,13 +334,27 @@ def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
     assert registry.refusal(found).content
 
 
-@pytest.mark.parametrize("form", ["mcp", "anthropic", "openai"])
-def test_the_tool_definitions_describe_what_the_dialects_take(form: Any) -> None:
-    made = tools.definitions(form, lambda name: name != "question")
-    assert len(made) == len(tools.TOOLS) - 1
-    text = json.dumps(made)
-    assert "secrets" in text
-    assert "Ask when" in text
+@pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
+def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
+    for tool in tools.TOOLS:
+        text = json.dumps(tools.definition(tool, form))
+        for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
+            assert words in text
+        assert len(tool.description) <= 1024  # OpenAI's limit
+
+
+def test_a_list_never_has_two_tools_of_one_name() -> None:
+    def dialects(*wanted: str, off: str = "") -> list[str]:
+        return [tool.dialect for tool in tools.picked(wanted, lambda each: each != off)]
+
+    assert dialects() == ["ask_user", "claude", "question", "tool_question"]
+    assert dialects(off="ask_user") == ["single", "claude", "question", "tool_question"]
+    assert dialects("claude", "single") == ["single", "claude"]
+    assert dialects("claude", off="claude") == []
+    with pytest.raises(ValueError, match="named ask_user"):
+        dialects("single", "ask_user")
+    with pytest.raises(ValueError, match=r'did you mean "claude"'):
+        dialects("cluade")
 
 
 @pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)

@@ -254,7 +254,7 @@ async def test_the_tools_have_whole_schemas_that_accept_and_refuse_like_the_serv
 
 
 async def test_a_tool_that_is_switched_off_is_not_listed_and_refused(tmp_path: Path) -> None:
-    off = {"AskUserQuestion": ToolRule(enable=False), "ask_user_question": ToolRule(enable=False)}
+    off = {"AskUserQuestion": ToolRule(enable=False)}
     async with served(tmp_path, tools=off) as service, client(service) as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]
         refused = await mcp.call_tool("ask_user_question", SHAPES[3][1])

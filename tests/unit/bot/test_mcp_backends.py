@@ -154,7 +154,7 @@ async def test_waiting_for_what_is_not_there_or_over_comes_back_at_once(
     service: Served, backend: Backend
 ) -> None:
     assert await backend.wait("ask_none", WAIT) is None
-    asked = Asking("ask_user", GO, "web", None, None)
+    asked = Asking("ask_user", None, GO, "web", None, None)
     submitted = await backend.submit(asked)
     await backend.withdraw(str(submitted["id"]))
     async with asyncio.timeout(WAIT / 2):

@@ -115,7 +115,14 @@ def test_a_body_is_described_with_its_example_where_it_has_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "key"), [("mcp", "inputSchema"), ("anthropic", "input_schema"), ("openai", "function")]
+    ("form", "key"),
+    [
+        ("mcp", "inputSchema"),
+        ("anthropic", "input_schema"),
+        ("openai", "function"),
+        ("openai-responses", "parameters"),
+        ("gemini", "parametersJsonSchema"),
+    ],
 )
 async def test_tools_come_in_each_apis_format(api: Served, form: str, key: str) -> None:
     _, body = await api.get(f"/v1/tools?format={form}")
@@ -130,6 +137,14 @@ async def test_a_tool_that_is_switched_off_is_not_listed_and_not_served(serve: S
         call = {"name": "AskUserQuestion", "arguments": {}}
         async with api.http.post("/v1/asks", json=call) as response:
             assert response.status == 422
+
+
+async def test_the_dialects_of_the_tools_can_be_picked(api: Served) -> None:
+    _, body = await api.get("/v1/tools?dialect=single,claude")
+    assert [tool["name"] for tool in body["tools"]] == ["ask_user", "AskUserQuestion"]
+    for wrong in ("dialect=none", "dialect=single,ask_user", "dialect="):
+        status, body = await api.get(f"/v1/tools?{wrong}")
+        assert (status, "dialect: " in body["detail"]) == (400, True)
 
 
 async def test_a_format_that_is_none_is_refused(api: Served) -> None:

@@ -1,0 +1,162 @@
+"""Which tools the MCP endpoint offers: the default ones or those its address names, and none that is switched off."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from typer.testing import CliRunner
+
+from bot.cli import main
+from bot.mcp.tools import asking_tools
+from bot.routing import ToolRule
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+from tests.unit.bot.dialect_parts import CALLS
+
+PENDING = ["wait_for_answer", "get_answer", "withdraw_ask"]
+
+
+@asynccontextmanager
+async def client(service: Served, query: str) -> AsyncIterator[Client]:
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(10, read=60)) as http:
+        transport = streamable_http_client(f"{service.url}/mcp{query}", http_client=http)
+        async with Client(transport) as made:
+            yield made
+
+
+async def listed(service: Served, query: str = "") -> dict[str, Any]:
+    async with client(service, query) as mcp:
+        return {tool.name: tool for tool in (await mcp.list_tools()).tools}
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", ["ask_user", "ask_user_question"]),
+        ("?tools=question", ["question"]),
+        ("?tools=question,ask_user", ["question", "ask_user"]),
+        ("?tools=AskUserQuestion,tool_question", ["AskUserQuestion", "tool_question"]),
+        ("?tools=claude", ["AskUserQuestion"]),
+        ("?tools=ask_user_form", ["ask_user"]),
+    ],
+)
+async def test_the_address_says_which_tools_are_offered(
+    tmp_path: Path, query: str, names: list[str]
+) -> None:
+    async with served(tmp_path) as service:
+        assert list(await listed(service, query)) == [*names, *PENDING]
+
+
+async def test_a_tool_that_was_picked_is_asked_and_answered_and_no_other_can_be_called(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as service, client(service, "?tools=question") as mcp:
+        other = await mcp.call_tool("ask_user", CALLS["single"][1])
+        assert other.is_error
+        arguments = {"questions": CALLS["question"][1]["questions"][:1]}
+        async with asyncio.TaskGroup() as group, asyncio.timeout(WAIT):
+            asking = group.create_task(mcp.call_tool("question", arguments))
+            await service.act(await service.newest(), action="answer", value="A")
+        found = asking.result().structured_content
+    assert found is not None
+    assert [answer["label"] for answer in found["answers"]] == ["Ay"]
+
+
+async def test_a_dialect_that_was_picked_reads_its_tools_calls(tmp_path: Path) -> None:
+    async with served(tmp_path) as service, client(service, "?tools=single") as mcp:
+        refused = await mcp.call_tool("ask_user", CALLS["ask_user"][1])
+    assert refused.is_error
+    assert "question" in str(refused.content)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("?tools=questoin", 'did you mean "question"'),
+        ("?tools=elicitation/create", "there is no tool"),
+        ("?tools=", "there is no tool"),
+        ("?tools=ask_user,single", "named ask_user"),
+    ],
+)
+async def test_tools_that_are_none_are_refused_in_words(
+    tmp_path: Path, query: str, words: str
+) -> None:
+    async with (
+        served(tmp_path) as service,
+        service.http.post(f"{service.url}/mcp{query}", json={}) as response,
+    ):
+        assert response.status == 400
+        assert words in (await response.json(content_type=None))["detail"]
+
+
+@pytest.mark.parametrize(
+    ("off", "query", "names"),
+    [
+        ("ask_user_question", "", ["ask_user"]),
+        ("claude", "?tools=AskUserQuestion,question", ["question"]),
+        ("ask_user", "", ["ask_user_question"]),
+        ("question", "?tools=question", []),
+    ],
+)
+async def test_what_is_switched_off_under_any_of_its_names_is_not_offered(
+    tmp_path: Path, off: str, query: str, names: list[str]
+) -> None:
+    async with served(tmp_path, tools={off: ToolRule(enable=False)}) as service:
+        assert list(await listed(service, query)) == [*names, *PENDING]
+
+
+async def test_a_shape_that_is_switched_off_is_missing_from_the_tools_schema(
+    tmp_path: Path,
+) -> None:
+    off = {"single": ToolRule(enable=False), "ask_user_form": ToolRule(enable=False)}
+    async with served(tmp_path, tools=off) as service:
+        schema = (await listed(service))["ask_user"].input_schema
+    jsonschema.validate(CALLS["ask_user"][1], schema)
+    for dialect in off:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(CALLS[dialect][1], schema)
+    two = {"ask_user": ToolRule(), "single": ToolRule(enable=False)}
+    async with served(tmp_path, tools=two) as service:
+        schema = (await listed(service))["ask_user"].input_schema
+    jsonschema.validate(CALLS["ask_user_form"][1], schema)
+
+
+def test_names_may_be_set_apart() -> None:
+    assert [tool.name for tool in asking_tools("question, tool_question")] == [
+        "question",
+        "tool_question",
+    ]
+
+
+async def test_the_bridge_offers_the_tools_that_it_is_told_to(tmp_path: Path) -> None:
+    off = {"tool_question": ToolRule(enable=False)}
+    async with served(tmp_path, tools=off) as service:
+        bridge = StdioServerParameters(
+            command=sys.executable,
+            args=[
+                *("-m", "bot.cli.main", "mcp", "--url", service.url),
+                *("--tools", "question,tool_question"),
+            ],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+        async with Client(stdio_client(bridge)) as mcp:
+            names = [tool.name for tool in (await mcp.list_tools()).tools]
+    assert names == ["question", *PENDING]
+
+
+def test_a_bridge_that_is_told_of_no_tool_says_so_at_once() -> None:
+    done = CliRunner().invoke(main.app, ["mcp", "--tools", "questoin"], env={"COLUMNS": "300"})
+    assert done.exit_code == 2
+    assert 'did you mean "question"' in done.stderr
