@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -143,7 +144,9 @@ async def test_somebody_who_leaves_a_channel_ends_nothing_there(up: Rig) -> None
 async def test_a_channel_with_another_id_is_the_same_channel(up: Rig) -> None:
     up.slack.workspace.add_channel("G0PRIVATE", up.ada.id, kind="group")
     ask = await up.submit(APPLY, NOTE, to="slack:G0PRIVATE")
-    up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    submitting = asyncio.create_task(up.submit(APPLY, to="slack:G0PRIVATE"))
+    await up.slack.until(lambda: limited.hits)
     admin.renumber(up.slack, "G0PRIVATE", "C0PRIVATE")
     await _told_all(up)
     moved = await up.app.store.get(ask.id)
@@ -152,6 +155,8 @@ async def test_a_channel_with_another_id_is_the_same_channel(up: Rig) -> None:
     assert moved.thread.channel == "C0PRIVATE"
     await up.ada.click(up.live(moved), LABELS.yes)
     ask = await up.shown(ask)
+    later = await submitting
+    assert up.live(later).channel == "C0PRIVATE", "a post that had to wait goes there too"
     assert ask.shown_revision == ask.revision == 2
     assert "A note?" in up.ada.sees(up.live(ask)).text
 
