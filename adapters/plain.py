@@ -61,6 +61,12 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def glyph(char: str) -> str:
+    """One character as a line that is edited shows it: what it stands for stays as it is."""
+    shown = char.translate(_TABLE)
+    return _named(ord(char)) if "\n" in shown else shown
+
+
 def unseen(text: str) -> str | None:
     """``text`` as `visible` shows it, where an input would show it otherwise; None where it shows all of it."""
     shown = visible(text)

@@ -10,11 +10,13 @@ from pydantic import JsonValue
 
 from bot.ask import Ask, Status, asked_by, options_json
 from bot.dialects import registry
+from bot.labels import Labels
 from bot.ports import StoredDelivery
 from bot.stored import StoredEntry
-from bot.view import View, view_of
+from bot.view import View, texts_of, view_of
 from bot.walker import Person
 
+_ENGLISH: Final = Labels()
 EVENT_NAMES: Final = {
     "request": "prompt",
     "answered": "answer",
@@ -79,6 +81,8 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
             "controls": ["edit", "submit", *controls],
             "kind": "review",
             "editable": edits,
+            "answered": _answered(view),
+            "reviewed": True,
         }
     question = view.prompt.question
     return {
@@ -99,7 +103,22 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "prefill_other": view.prompt.words,
         "controls": controls,
         "kind": "question",
+        "answered": _answered(view),
+        "reviewed": view.reviewed,
     }
+
+
+def _answered(view: View) -> JsonValue:
+    """The answers so far as people read them, in English."""
+    return [
+        {
+            "question_id": line.question.id,
+            "text": line.question.text,
+            "answer": [*texts_of(line.question, line.given, _ENGLISH)],
+        }
+        for line in view.lines
+        if line.given is not None
+    ]
 
 
 def person_json(person: Person | None) -> JsonValue:

@@ -85,6 +85,8 @@ class View(NamedTuple):
     acted_by: Person | None
     unattended: bool = False
     """Whether the agent has stopped waiting for this answer."""
+    reviewed: bool = False
+    """Whether the form ends in a review: Back and Edit then move without discarding an answer."""
 
     @property
     def is_review(self) -> bool:
@@ -107,6 +109,7 @@ def view_of(ask: Ask) -> View:
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
         unattended=ask.unattended and ask.open,
+        reviewed=ask.form.reviewed,
     )
 
 

@@ -146,6 +146,15 @@ class OptionBody(_Wire):
     preview: str | None = None
 
 
+class AnsweredBody(_Wire):
+    """A question that was answered, with the answer as people read it."""
+
+    question_id: str
+    text: str
+    answer: tuple[str, ...]
+    """One line a chosen option or field; labels, not values."""
+
+
 class QuestionPromptBody(_Wire):
     """The question that is prompted now."""
 
@@ -170,6 +179,9 @@ class QuestionPromptBody(_Wire):
     prefill_other: str | None
     """The part of `prefill` that is the text of an earlier `other`."""
     controls: tuple[Control, ...]
+    answered: tuple[AnsweredBody, ...]
+    reviewed: bool
+    """Whether the form ends in a review: `back` and `edit` then move without discarding an answer."""
 
 
 class ReviewPromptBody(_Wire):
@@ -187,6 +199,8 @@ class ReviewPromptBody(_Wire):
     prefill: None
     controls: tuple[Literal["edit", "submit"] | Control, ...]
     editable: tuple[str, ...]
+    answered: tuple[AnsweredBody, ...]
+    reviewed: Literal[True]
 
 
 PromptBody = Annotated[QuestionPromptBody | ReviewPromptBody, Field(discriminator="kind")]

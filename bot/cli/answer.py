@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
+import stat
 import sys
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -13,8 +15,10 @@ from pydantic import JsonValue
 
 from adapters.plain import one_line
 from bot.cli.address import Url, url_or_configured
+from bot.cli.choices import Action
+from bot.cli.lines import PipedLines, TerminalLines
 from bot.cli.output import fail, say
-from bot.cli.prompting import Action, Prompting, pressed_key
+from bot.cli.prompting import Prompting
 from bot.client import (
     Ask,
     AsyncClient,
@@ -25,11 +29,14 @@ from bot.client import (
 )
 from bot.config import Settings, is_loopback
 from bot.config_file import load
+from bot.labels import Labels
 from storage.key_file import KeyFile
 
 _PATIENCE: Final = 5.0
-_SHOWN: Final = 9
-"""Open asks that are offered, one digit each; older ones are named on the command line."""
+_SHOWN: Final = 20
+"""Open asks that are offered; older ones are named on the command line."""
+_EXIT_STILL_OPEN: Final = 8
+"""As `answerback ask` exits while nobody has answered."""
 
 
 def command(
@@ -52,22 +59,36 @@ def command(
 
     Example: `answerback answer`
 
-    Keys: y n for yes and no, numbers for choices, b for Back, r for Reply, s for End Turn, q leaves the ask
-    open. Asks on the web surface are answered with the person's key, which is read from where the service keeps it
+    Lines count, with Enter at the end: y n for yes and no, numbers for choices, b for Back, r for Reply, s for
+    End Turn, q leaves the ask open; Esc opens the menu of these. Lines may come from a pipe too; when they end, the
+    ask stays open, and the command exits with 8.
+
+    Asks on the web surface are answered with the person's key, which is read from where the service keeps it
     (`answerback key` prints it). A front end's token answers any ask that this person may answer
     (`answerback token create terminal --role surface`).
     """
-    if not sys.stdin.isatty():
-        fail("This needs a terminal; programs act through POST /v1/asks/{id}/actions.", 2)
+    if not sys.stdin.isatty() and not _has_lines(sys.stdin.fileno()):
+        fail("This needs a terminal, or lines on standard input.", 2)
     settings = load()
     base = url_or_configured(url)
     bearer = token or _local_key(base, settings)
     try:
         asyncio.run(
-            _answer(base, bearer, ask, user or getpass.getuser(), Prompting(settings.labels))
+            _answer(base, bearer, ask, user or getpass.getuser(), _prompting(settings.labels))
         )
     except ClientError as error:
         fail(f"{base}: {error}")
+
+
+def _has_lines(descriptor: int) -> bool:
+    """Whether standard input is more than a device that has nothing to say, such as /dev/null."""
+    return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
+
+
+def _prompting(labels: Labels) -> Prompting:
+    if sys.stdin.isatty():
+        return Prompting(labels, TerminalLines())
+    return Prompting(labels, PipedLines(sys.stdin.buffer, say))
 
 
 def _local_key(base: str, settings: Settings) -> str | None:
@@ -81,14 +102,15 @@ async def _answer(
     base: str, token: str | None, ask_id: str | None, user: str, prompting: Prompting
 ) -> None:
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
+        actor: dict[str, JsonValue] = {"user_id": user, "name": user}
         try:
             ask = await (client.get(ask_id) if ask_id else _picked(client, prompting))
+            if ask is not None:
+                await Walk(client, prompting, actor).walk(ask)
         except NotFoundError:
             fail(f"There is no ask {ask_id}.")
-        if ask is None:
-            return
-        actor: dict[str, JsonValue] = {"user_id": user, "name": user}
-        await Walk(client, prompting, actor).walk(ask)
+        except EOFError:
+            fail("The input has ended: what was asked stays open.", _EXIT_STILL_OPEN)
 
 
 async def _picked(client: AsyncClient, prompting: Prompting) -> Ask | None:
@@ -98,12 +120,13 @@ async def _picked(client: AsyncClient, prompting: Prompting) -> Ask | None:
         if not asks:
             say("Nothing is waiting for an answer.")
         return asks[0] if asks else None
-    for number, ask in enumerate(asks, 1):
-        text = ask.prompt["text"] if ask.prompt else ""
-        prompting.line(f"  {number}  {one_line(str(text))}  ({ask.json['surface']}, {ask.id})")
-    prompting.line("  q  None of them")
-    pressed = await pressed_key({"q": 0} | {str(n): 0 for n in range(1, len(asks) + 1)}, None)
-    return None if pressed == "q" else asks[int(pressed) - 1]
+    place = await prompting.picked([_in_short(ask) for ask in asks])
+    return None if place is None else asks[place]
+
+
+def _in_short(ask: Ask) -> str:
+    text = one_line(str(ask.prompt["text"] if ask.prompt else ""))
+    return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
 
 
 class Walk:
@@ -118,17 +141,17 @@ class Walk:
 
     async def walk(self, ask: Ask) -> None:
         """Prompts until the ask has ended or is left open."""
-        typed: JsonValue = None
+        refused: Action | None = None
         while ask.open:
-            action = await self._prompting.action(ask.json, typed)
+            action = await self._prompting.action(ask.json, refused)
             if action is None:
                 self._prompting.line(f"{ask.id} stays open.")
                 return
-            ask, typed = await self._acted(ask, action)
+            ask, refused = await self._acted(ask, action)
         self._ended(ask)
 
-    async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, JsonValue]:
-        """The ask as it stands after the action, and what was typed if that was refused."""
+    async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
+        """The ask as it stands after the action, and the action if that was refused."""
         prompting = self._prompting
         try:
             acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
@@ -138,7 +161,7 @@ class Walk:
         except InvalidCallError as error:
             for line in _words(error):
                 prompting.mistake(line)
-            return ask, action.get("value")
+            return ask, action
         return acted, None
 
     def _ended(self, ask: Ask) -> None:

@@ -1,49 +1,47 @@
-"""One prompt in the terminal: what it says, and the action that the keys pressed stand for.
+"""One prompt in the terminal: what it says, and the action that the person's lines stand for.
 
-Works on the API's JSON of an ask. Keys: ``y n`` (``Y N`` to remember), numbers, ``b r s`` for Back,
-Reply and End Turn, ``q`` to leave the ask open. What an agent sent is made visible before it is
-printed: no control sequence of its reaches the terminal.
+Works on the API's JSON of an ask. Whole lines count, Enter last: ``y n`` (``Y N`` to remember), numbers,
+``b r s`` for Back, Reply and End Turn, ``q`` to leave the ask open, or their words in full. Esc opens the menu of
+those. What an agent sent is made visible before it is printed: no control sequence of its reaches the terminal.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
-import click
-import questionary
-from prompt_toolkit import PromptSession, print_formatted_text
-from prompt_toolkit.application import Application
+from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
-from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 from pydantic import JsonValue
 
-from adapters.plain import one_line, visible
+from adapters.plain import as_json, one_line, visible
+from bot.cli import choices
+from bot.cli.choices import ANSWER, Action, Choice, Json, Keys, Moves, dicts, key_of
+from bot.cli.lines import Lines, Pressed, TerminalLines
+from bot.cli.ticks import Ticks
 from bot.entries import text_value
 from bot.errors import Problem
 from bot.labels import Labels
 
-Json: TypeAlias = Mapping[str, JsonValue]
-Action: TypeAlias = dict[str, JsonValue]
-Keys: TypeAlias = dict[str, tuple[str, Action | str]]
-"""Keys, what stands beside each, and the action or what else it leads to."""
-
-_SINGLE_KEYS: Final = 9
-"""Choices up to which one digit is enough; past them a number is typed and entered."""
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"
 _BAD: Final = "fg:ansired bold"
-_ANSWER: Final = "answer"
+_SO_FAR: Final = 5
+"""Earlier answers that stand above the first question."""
+_AGAIN: Final[Action] = {}
+"""Stands for: nothing was done, prompt again."""
+_MENU: Final = "menu"
+_WRITE: Final = "write"
 
 
 class Prompting:
     """Prompts of one person's terminal."""
 
-    def __init__(self, labels: Labels) -> None:
+    def __init__(self, labels: Labels, lines: Lines | None = None) -> None:
         self._labels = labels
+        self._lines = lines or TerminalLines()
+        self._begun = False
+        self._who = ""
 
     def line(self, text: str, style: str = "") -> None:
         """A line on the terminal, made harmless."""
@@ -53,29 +51,42 @@ class Prompting:
         """A line about something that is wrong."""
         self.line(text, _BAD)
 
-    async def action(self, ask: Json, typed: JsonValue = None) -> Action | None:
+    async def picked(self, offered: Sequence[str]) -> int | None:
+        """The place of the one that the person chooses; None for none of them."""
+        keys: Keys = {
+            **{str(number): Choice(text, str(number)) for number, text in enumerate(offered, 1)},
+            "q": Choice("None of them", "q"),
+        }
+        self._list(keys, None)
+        chosen = await self._line(keys)
+        return int(chosen) - 1 if isinstance(chosen, str) and chosen.isdecimal() else None
+
+    async def action(self, ask: Json, refused: Json | None = None) -> Action | None:
         """What the person does about the open prompt of an ask; None: they leave it open.
 
         Args:
-            typed: what they had entered before, if that was refused.
+            refused: the action that was refused just now: the prompt starts from what was entered.
         """
         prompt = ask["prompt"]
         if not isinstance(prompt, dict):
             raise TypeError("only an open ask prompts")
         self._heading(ask, prompt)
+        moves = choices.moves(ask, prompt)
         if prompt["kind"] == "review":
-            return await self._by_key(prompt, self._review_keys(ask, prompt), None)
+            return await self._by_line(prompt, self._review_keys(ask, prompt), None, moves)
         match prompt["answer_type"]:
             case "boolean":
-                return await self._by_key(prompt, *self._boolean_keys(prompt))
+                return await self._by_line(prompt, self._boolean_keys(prompt), None, moves)
             case "select":
-                return await self._by_key(prompt, *self._select_keys(prompt))
+                return await self._by_line(
+                    prompt, *choices.select_keys(prompt, self._labels), moves
+                )
             case "multi_select":
-                return await self._multi_select(prompt)
-            case "schema":
-                return await self._written(prompt, typed, as_json=True)
-            case _:
-                return await self._written(prompt, typed, as_json=False)
+                return await self._multi_select(prompt, refused or {}, moves)
+            case kind:
+                return await self._written(
+                    prompt, refused or {}, moves, as_json_value=kind == "schema"
+                )
 
     def show(self, ask: Json) -> None:
         """What the open prompt of an ask says, without asking for anything."""
@@ -83,116 +94,93 @@ class Prompting:
         if not isinstance(prompt, dict):
             return
         self._heading(ask, prompt)
-        keys: Keys = {"a": (self._labels.answer, _AGAIN)}
+        keys: Keys = {}
         default = None
         match prompt["answer_type"]:
             case "boolean":
-                keys, default = self._boolean_keys(prompt)
+                keys = self._boolean_keys(prompt)
             case "select":
-                keys, default = self._select_keys(prompt)
+                keys, default = choices.select_keys(prompt, self._labels)
             case "multi_select":
-                for option in _dicts(prompt, "options"):
-                    self.line(f"  ○ {one_line(str(option['label']))}")
-                keys = {"esc": ("more", _AGAIN)}
+                self.line(self._ticks(prompt, {}).plain())
             case _ if prompt["kind"] == "review":
                 keys = self._review_keys(ask, prompt)
             case _:
-                pass
-        self._list({**keys, **self._controls(prompt)}, default)
+                keys = {"a": Choice(self._labels.answer, _WRITE)}
+        self._list({**keys, **choices.controls(prompt, self._labels)}, default)
 
     def _heading(self, ask: Json, prompt: Json) -> None:
+        labels, review = self._labels, prompt["kind"] == "review"
         self.line("")
-        for line in _dicts(prompt, "options") if prompt["kind"] != "review" else []:
-            if line.get("preview"):
-                self.line(f"{line['label']}:", _DIM)
-                self.line(str(line["preview"]))
+        self._who = one_line(str(ask["asked_by"]))
+        self.line(labels.asks.format(label=self._who), _DIM)
+        if not review and not self._begun:
+            self._so_far(ask, prompt)
+        self._begun = True
+        for option in dicts(prompt, "options"):
+            if option.get("preview"):
+                self.line(f"{option['label']}:", _DIM)
+                self.line(str(option["preview"]))
         if prompt.get("context"):
             self.line(str(prompt["context"]), _DIM)
         header = f"{prompt['header']}: " if prompt.get("header") else ""
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
-        title = self._labels.review_title if prompt["kind"] == "review" else str(prompt["text"])
+        title = labels.review_title if review else str(prompt["text"])
         self.line(f"{progress}{header}{title}", _BOLD)
-        answers = ask["answers"]
-        if prompt["kind"] == "review" and isinstance(answers, dict):
-            for number, (name, value) in enumerate(answers.items(), 1):
-                self.line(f"  {number}  {name}: {_shown(value)}")
 
-    # --- answers by one key ----------------------------------------------------------------------
+    def _so_far(self, ask: Json, prompt: Json) -> None:
+        answered = dicts(prompt, "answered")
+        if len(answered) > _SO_FAR:
+            self.line(f"… {len(answered) - _SO_FAR} earlier", _DIM)
+        for line in answered[-_SO_FAR:]:
+            self.line(choices.answer_line(ask, line, self._labels), _DIM)
 
-    def _boolean_keys(self, prompt: Json) -> tuple[Keys, str | None]:
+    def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self._labels, prompt["prefill"]
-        keys: Keys = {
-            "y": (labels.yes, {"action": _ANSWER, "value": True}),
-            "n": (labels.no, {"action": _ANSWER, "value": False}),
-        }
-        if prompt.get("remember"):
-            keys["Y"] = (labels.yes_for_turn, {"action": _ANSWER, "value": True, "remember": True})
-            keys["N"] = (labels.no_for_turn, {"action": _ANSWER, "value": False, "remember": True})
-        return keys, {True: "y", False: "n"}.get(prefill) if isinstance(prefill, bool) else None
-
-    def _select_keys(self, prompt: Json) -> tuple[Keys, str | None]:
-        options = _dicts(prompt, "options")
-        keys: Keys = {}
-        default = None
-        for number, option in enumerate(options, 1):
-            described = f"  ({option['description']})" if option.get("description") else ""
-            action: Action = {"action": _ANSWER, "value": option["value"]}
-            keys[str(number)] = (f"{option['label']}{described}", action)
-            if option["value"] == prompt["prefill"]:
-                default = str(number)
-        if prompt.get("other"):
-            keys[str(len(options) + 1)] = (self._labels.other, "other")
-        return keys, default
+        if isinstance(prefill, bool):
+            # In words, and not marked as what Enter alone takes: nothing is chosen beforehand on a yes/no.
+            self.line(labels.prefilled.format(text=labels.yes if prefill else labels.no), _DIM)
+        return choices.boolean_keys(prompt, labels)
 
     def _review_keys(self, ask: Json, prompt: Json) -> Keys:
-        keys: Keys = {"y": (self._labels.submit, {"action": "submit"})}
-        editable, answers = prompt["editable"], ask["answers"]
-        for number, name in enumerate(answers if isinstance(answers, dict) else (), 1):
-            if isinstance(editable, list) and name in editable:
-                words = f"{self._labels.edit} {name}"
-                keys[str(number)] = (words, {"action": "edit", "question_id": name})
+        fixed, keys = choices.review_keys(ask, prompt, self._labels)
+        for line in fixed:
+            self.line(f"      {line}")
         return keys
 
-    async def _by_key(
-        self, prompt: Json, keys: Mapping[str, tuple[str, Action | str]], default: str | None
+    def _list(self, keys: Keys, default: str | None) -> None:
+        for key, choice in keys.items():
+            about = f"  ({one_line(choice.about)})" if choice.about else ""
+            mark = "›" if key == default else " "
+            self.line(f"{mark} {key:>2}  {one_line(choice.words)}{about}")
+
+    # --- lines, and what they lead to ------------------------------------------------------------
+
+    async def _by_line(
+        self, prompt: Json, keys: Keys, default: str | None, moves: Moves
     ) -> Action | None:
-        """The action of the key that is pressed, or of the number that is entered."""
-        everything = {**keys, **self._controls(prompt)}
+        """The action that is entered, asked for again where the person thought better of it."""
+        everything = {**keys, **choices.controls(prompt, self._labels)}
         while True:
             self._list(everything, default)
-            if len(keys) > _SINGLE_KEYS:
-                pressed = await self._entered(everything, default)
-            else:
-                pressed = await pressed_key(everything, default)
-            _, chosen = everything[pressed]
-            done = await self._chosen(chosen)
+            done = await self._chosen(prompt, await self._line(everything, default, moves))
             if done is not _AGAIN:
                 return done
 
-    async def _entered(self, keys: Mapping[str, object], default: str | None) -> str:
-        session: PromptSession[str] = PromptSession()
+    async def _line(
+        self, keys: Keys, default: str | None = None, moves: Moves | None = None
+    ) -> Action | str:
+        """What one line, or a key that moves, leads to; lines that lead nowhere are told so."""
         while True:
-            text = (await session.prompt_async("> ")).strip() or default or ""
-            if text in keys:
-                return text
-            self.mistake(f"Enter one of the numbers or letters above, not {text!r}.")
+            entered = await self._lines.entered(moves or ())
+            if isinstance(entered, Pressed):
+                return (moves or {}).get(entered, _MENU)
+            key = key_of(entered.strip() or default or "", keys)
+            if key in keys:
+                return keys[key].to
+            self.mistake(key)
 
-    def _list(self, keys: Mapping[str, tuple[str, Action | str]], default: str | None) -> None:
-        for key, (words, _) in keys.items():
-            self.line(f"{'›' if key == default else ' '} {key}  {one_line(words)}")
-
-    def _controls(self, prompt: Json) -> Keys:
-        labels, controls = self._labels, prompt["controls"]
-        there = controls if isinstance(controls, list) else []
-        every: Mapping[str, tuple[str, tuple[str, Action | str]]] = {
-            "back": ("b", (labels.back, {"action": "back"})),
-            "reply": ("r", (labels.reply, "reply")),
-            "end_turn": ("s", (labels.end_turn, "end_turn")),
-        }
-        found = dict(every[control] for control in every if control in there)
-        return {**found, "q": ("Leave it open", "leave")}
-
-    async def _chosen(self, chosen: Action | str) -> Action | None:
+    async def _chosen(self, prompt: Json, chosen: Action | str) -> Action | None:
         """The action, once what it still needs was asked; `_AGAIN` when the person thought better of it."""
         match chosen:
             case "leave":
@@ -202,162 +190,150 @@ class Prompting:
             case "end_turn":
                 return await self._end_turn()
             case "other":
-                text = await self._text(self._labels.other_label, "")
-                return {"action": "other", "text": text} if text is not None else _AGAIN
+                text = await self._lines.written(self._labels.other_label, "")
+                return _AGAIN if text is None else {"action": "other", "text": text}
             case str():
-                raise AssertionError(f"{chosen} is no choice")
+                return await self._menu(prompt, {"a": Choice("Back to the question", _AGAIN)})
             case _:
                 return chosen
 
+    async def _menu(self, prompt: Json, first: Keys) -> Action | None:
+        """What Esc opens, and Esc closes."""
+        keys = {**first, **choices.controls(prompt, self._labels)}
+        self._list(keys, None)
+        chosen = await self._line(keys)
+        return _AGAIN if chosen == _MENU else await self._chosen(prompt, chosen)
+
     async def _reply(self) -> Action:
-        self.line(self._labels.reply_hint.format(label="The agent"), _DIM)
-        text = await self._text("Your words, or none", "")
+        self.line(self._labels.reply_hint.format(label=self._who), _DIM)
+        text = await self._lines.written("Your words, or none", "")
         if text is None:
             return _AGAIN
-        return {"action": "reply", "text": text} if text else {"action": "reply"}
+        if text.strip():
+            return {"action": "reply", "text": text}
+        sure = await self._confirmed("End the questions without an answer and without words?")
+        return {"action": "reply"} if sure else _AGAIN
 
     async def _end_turn(self) -> Action:
-        words = self._labels.end_turn_text.format(label="The agent")
-        self.line(f"{self._labels.end_turn_title} {words} (y/n)", _BOLD)
-        return (
-            {"action": "end_turn"} if await pressed_key({"y": 0, "n": 0}, None) == "y" else _AGAIN
-        )
+        words = self._labels.end_turn_text.format(label=self._who)
+        sure = await self._confirmed(f"{self._labels.end_turn_title} {words}")
+        return {"action": "end_turn"} if sure else _AGAIN
+
+    async def _confirmed(self, question: str) -> bool:
+        self.line(f"{question} (y/n)", _BOLD)
+        yes, no = self._labels.yes, self._labels.no
+        return await self._line({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
 
     # --- several choices, and what is written ----------------------------------------------------
 
-    async def _multi_select(self, prompt: Json) -> Action | None:
-        options = _dicts(prompt, "options")
-        prefill = prompt["prefill"]
-        chosen = prefill if isinstance(prefill, list) else []
-        question = questionary.checkbox(
-            "Space ticks, Enter answers, Esc for more",
-            choices=[
-                questionary.Choice(
-                    one_line(str(option["label"])),
-                    value=index,
-                    checked=option["value"] in chosen,
-                    description=one_line(str(option.get("description") or "")) or None,
-                )
-                for index, option in enumerate(options)
-            ],
-            use_jk_keys=False,
+    def _ticks(self, prompt: Json, refused: Json) -> Ticks:
+        options, start = dicts(prompt, "options"), refused.get("value", prompt["prefill"])
+        words = refused.get("text", prompt["prefill_other"])
+        chosen = start if isinstance(start, list) else []
+        return Ticks(
+            [(str(o["label"]), str(o.get("description") or "")) for o in options],
+            {place for place, option in enumerate(options) if option["value"] in chosen},
+            self._labels.other if prompt["other"] else None,
+            words if isinstance(words, str) else None,
         )
-        escape = KeyBindings()
 
-        @escape.add("escape", eager=True)
-        def _leave(event: KeyPressEvent) -> None:
-            event.app.exit(result=None)
-
-        application = question.application
-        application.key_bindings = merge_key_bindings(
-            [binding for binding in (application.key_bindings, escape) if binding is not None]
-        )
-        ticked = await application.run_async()
-        if ticked is not None:
-            return {"action": _ANSWER, "value": [options[index]["value"] for index in ticked]}
-        again: Keys = {"a": ("Back to the list", _AGAIN)}
-        if prompt.get("other"):
-            again["o"] = (self._labels.other, "other")
-        done = await self._by_key_once(prompt, again)
-        return await self._multi_select(prompt) if done is _AGAIN else done
-
-    async def _by_key_once(
-        self, prompt: Json, keys: Mapping[str, tuple[str, Action | str]]
-    ) -> Action | None:
-        everything = {**keys, **self._controls(prompt)}
-        self._list(everything, None)
-        return await self._chosen(everything[await pressed_key(everything, None)][1])
-
-    async def _written(self, prompt: Json, typed: JsonValue, *, as_json: bool) -> Action | None:
-        """A text, or a JSON value written in $EDITOR; first what else there is to do."""
-        start = prompt["prefill"] if typed is None else typed
+    async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
+        ticks, controls = self._ticks(prompt, refused), choices.controls(prompt, self._labels)
         while True:
-            choice: Keys = {"a": (self._labels.answer, _AGAIN)}
-            done = await self._by_key_once(prompt, choice)
+            self.line("Space or numbers tick, Enter answers, Esc for more", _DIM)
+            entered = await self._lines.entered(moves, ticks)
+            if entered is Pressed.WORDS or (entered == "" and ticks.on_other and not ticks.words):
+                await self._own_words(ticks)
+                continue
+            done: Action | None
+            if entered == "":
+                done = await self._ticked(prompt, ticks)
+            elif isinstance(entered, Pressed):
+                chosen = moves.get(entered, _MENU)
+                back: Keys = {"a": Choice("Back to the list", _AGAIN)}
+                done = chosen if isinstance(chosen, dict) else await self._menu(prompt, back)
+            else:
+                done = await self._named(prompt, ticks, entered.strip(), controls)
             if done is not _AGAIN:
                 return done
-            if as_json:
-                value = await self._json(prompt, start)
-                if value is not None:
-                    return {"action": _ANSWER, "value": value[0]}
+
+    async def _named(self, prompt: Json, ticks: Ticks, line: str, controls: Keys) -> Action | None:
+        """Ticks what a line names, by number or label, or does what else it says."""
+        numbers = line.replace(",", " ").split()
+        rows: Keys = {
+            str(place): Choice(label, str(place)) for place, label in enumerate(ticks.labels, 1)
+        }
+        if all(number in rows for number in numbers):
+            named = numbers
+        else:
+            key = key_of(line, {**rows, **controls})
+            if key in controls:
+                return await self._chosen(prompt, controls[key].to)
+            if key not in rows:
+                self.mistake(key)
+                return _AGAIN
+            named = [key]
+        for place in [int(number) - 1 for number in dict.fromkeys(named)]:
+            if ticks.is_other(place):
+                await self._own_words(ticks)
             else:
-                text = await self._text(self._labels.other_label, str(start or ""))
-                if text is not None:
-                    return {"action": _ANSWER, "value": text}
+                ticks.toggle(place)
+        return _AGAIN
 
-    async def _text(self, words: str, start: str) -> str | None:
-        """Words typed on a line (Esc Enter for a new one, Ctrl-X Ctrl-E for $EDITOR); None after Ctrl-C."""
-        bindings = KeyBindings()
+    async def _own_words(self, ticks: Ticks) -> None:
+        text = await self._lines.written(self._labels.other_label, ticks.words or "")
+        if text is not None:
+            ticks.words = text if text.strip() else None
 
-        @bindings.add("escape", "enter")
-        def _new_line(event: KeyPressEvent) -> None:
-            event.current_buffer.insert_text("\n")
+    async def _ticked(self, prompt: Json, ticks: Ticks) -> Action:
+        options = dicts(prompt, "options")
+        value: JsonValue = [options[place]["value"] for place in sorted(ticks.ticked)]
+        if ticks.words is None:
+            return {"action": ANSWER, "value": value}
+        if prompt["other_beside"]:
+            return {"action": "other", "text": ticks.words, "value": value}
+        question = f"{self._labels.other_replaces} Send them?"
+        sure = not value or await self._confirmed(question)
+        return {"action": "other", "text": ticks.words} if sure else _AGAIN
 
-        session: PromptSession[str] = PromptSession(
-            key_bindings=bindings, enable_open_in_editor=True
-        )
-        try:
-            return await session.prompt_async(f"{words}: ", default=start)
-        except (KeyboardInterrupt, EOFError):
-            return None
-
-    async def _json(self, prompt: Json, start: JsonValue) -> tuple[JsonValue] | None:
-        """A JSON value from the editor, in a tuple; None when the editor was left without saving."""
-        self.line(self._labels.answer_schema, _DIM)
-        self.line(json.dumps(prompt["schema"], ensure_ascii=False, indent=2), _DIM)
-        text = json.dumps({} if start is None else start, ensure_ascii=False, indent=2) + "\n"
+    async def _written(
+        self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool
+    ) -> Action | None:
+        """A text, or a JSON value; first what else there is to do."""
+        start = refused.get("value", prompt["prefill"])
+        everything = {
+            "a": Choice(self._labels.answer, _WRITE),
+            **choices.controls(prompt, self._labels),
+        }
         while True:
-            edited = await asyncio.to_thread(click.edit, text, extension=".json")
+            self._list(everything, None)
+            chosen = await self._line(everything, None, moves)
+            if chosen != _WRITE:
+                done = await self._chosen(prompt, chosen)
+            elif as_json_value:
+                done = await self._json(prompt, start)
+            else:
+                text = await self._lines.written(self._labels.other_label, str(start or ""))
+                done = _AGAIN if text is None else {"action": ANSWER, "value": text}
+            if done is not _AGAIN:
+                return done
+
+    async def _json(self, prompt: Json, start: JsonValue) -> Action:
+        """An answer from the editor; `_AGAIN` when it was given up."""
+        self.line(self._labels.answer_schema, _DIM)
+        self.line(as_json(prompt["schema"]), _DIM)
+        text = as_json({} if start is None else start) + "\n"
+        while True:
+            edited = await self._lines.edited(text)
             if edited is None:
                 self.mistake("The editor was left without saving: nothing was sent.")
-                return None
-            text = str(edited)
+                return _AGAIN
+            text = edited
             value = text_value(text)
             if not isinstance(value, Problem):
-                return (value,)
+                return {"action": ANSWER, "value": value}
             self.mistake(value.message)
-            self.line("  e  Edit again\n  q  Give up")
-            if await pressed_key({"e": 0, "q": 0}, "e") == "q":
-                return None
-
-
-_AGAIN: Final[Action] = {}
-"""Stands for: nothing was done, prompt again."""
-
-
-async def pressed_key(keys: Mapping[str, object], default: str | None) -> str:
-    """The first of these keys that is pressed; Enter stands for the default.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C.
-    """
-    bindings = KeyBindings()
-
-    def bind(pressed: str, result: str) -> None:
-        @bindings.add(pressed)
-        def _done(event: KeyPressEvent) -> None:
-            event.app.exit(result=result)
-
-    for key in keys:
-        bind(key, key)
-    if default is not None:
-        bind("enter", default)
-
-    @bindings.add("c-c")
-    @bindings.add("c-d")
-    def _interrupt(event: KeyPressEvent) -> None:
-        event.app.exit(exception=KeyboardInterrupt())
-
-    application: Application[str] = Application(
-        layout=Layout(Window(FormattedTextControl("> "), height=1)), key_bindings=bindings
-    )
-    return await application.run_async()
-
-
-def _dicts(prompt: Json, name: str) -> Sequence[dict[str, JsonValue]]:
-    found = prompt.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _shown(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            keys: Keys = {"e": Choice("Edit again", "edit"), "q": Choice("Give up", "give up")}
+            self._list(keys, None)
+            if await self._line(keys) != "edit":
+                return _AGAIN

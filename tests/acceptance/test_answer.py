@@ -116,18 +116,18 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
             await person.sees("Apply the migration?")
             await person.sees("q  Leave it open")
             await service.answer(ask["id"], True)
-            person.types("n")
+            person.types("n\r")
             await person.sees("Somebody else was faster")
             await person.sees("Which environment?")
             await person.sees("b  Back")
-            person.types("2")
+            person.types("2\r")
             await person.sees("Which tags?")
-            await person.sees("b")
+            await person.sees("2  b")
             person.types(" \r")
             await person.sees("A note?")
             await person.sees("Leave it open")
-            person.types("a")
-            await person.sees(":")
+            person.types("a\r")
+            await person.sees("Your answer:")
             person.types("all good\r")
             await person.sees(f"{ask['id']}: answered by ana.")
             assert await person.ended() == 0
@@ -150,15 +150,99 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
     assert ended["ended_by"] == {"surface": "web", "user_id": "ana", "name": "ana"}
 
 
-async def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
-    with_pipe = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot.cli.main", "answer"),
-        cwd=tmp_path,
+async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
+    async with restartable(tmp_path) as service:
+        yes_no = {"id": "a", "text": "Erase it?", "answer_type": "boolean", "default": True}
+        text = {"id": "b", "text": "Why?", "answer_type": "text"}
+        call = {"name": "ask_user", "arguments": {"questions": [yes_no, text]}}
+        ask = await service.call("POST", "/v1/asks", call)
+        async with terminal(tmp_path, "--url", service.url) as person:
+            await person.sees("q  Leave it open")
+            for line in ("why?", "", "really", "bsq"):
+                person.types(f"{line}\r")
+                await person.sees("enter one of y, n, r, s, q.")
+            person.types("r\r")
+            await person.sees("Your words, or none:")
+            person.types("\r")
+            await person.sees("without words? (y/n)")
+            person.types("n\r")
+            await person.sees("q  Leave it open")
+            person.types("s\r")
+            await person.sees("(y/n)")
+            person.types("\x1b")
+            await person.sees("q  Leave it open")
+            person.types("yes\r")
+            await person.sees("Why?")
+            await person.sees("q  Leave it open")
+            person.types("a\r")
+            await person.sees("Your answer:")
+            person.types("half a thought\x1b")
+            await person.sees("q  Leave it open")
+            person.types("\x1b")
+            await person.sees("Back to the question")
+            person.types("q\r")
+            assert await person.ended() == 0
+        left = await service.call("GET", f"/v1/asks/{ask['id']}")
+    assert (left["status"], left["answers"]) == ("open", {"a": True})
+
+
+async def test_ticks_outlive_the_menu_and_letters_tick_nothing(tmp_path: Path) -> None:
+    async with restartable(tmp_path) as service:
+        options = [{"label": label, "description": "d"} for label in ("prod", "dev")]
+        question = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
+        call = {"name": "AskUserQuestion", "arguments": {"questions": [question]}}
+        ask = await service.call("POST", "/v1/asks", call)
+        async with terminal(tmp_path, "--url", service.url) as person:
+            await person.sees("[ ] 3  Something else…")
+            person.types("all\r")
+            await person.sees("all stands for nothing here")
+            person.types("\x1b[B ")
+            await person.sees("[x] 2  dev")
+            person.types("\x1b")
+            await person.sees("Back to the list")
+            person.types("a\r")
+            await person.sees("[x] 2  dev")
+            person.types("\r")
+            assert await person.ended() == 0
+        done = await service.call("GET", f"/v1/asks/{ask['id']}")
+    assert done["answers"] == {"q1": ["dev"]}
+
+
+async def piped(folder: Path, *arguments: str, given: bytes | None) -> tuple[int | None, str]:
+    """The command's exit code and output, with these bytes on standard input (None: nothing at all)."""
+    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot.cli.main", "answer", *arguments),
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        stdin=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
+        stdin=nothing if given is None else pipe,
+        stdout=pipe,
+        stderr=asyncio.subprocess.STDOUT,
     )
     async with asyncio.timeout(PATIENCE):
-        _, err = await with_pipe.communicate()
-    assert with_pipe.returncode == 2
-    assert b"This needs a terminal" in err
+        out, _ = await child.communicate(given)
+    return child.returncode, out.decode()
+
+
+async def test_lines_may_come_from_a_pipe_and_one_without_its_end_is_none(tmp_path: Path) -> None:
+    async with restartable(tmp_path) as service:
+        ask = await service.call("POST", "/v1/asks", {"name": "ask_user", "arguments": FORM})
+        where = (ask["id"], "--url", service.url)
+        code, out = await piped(tmp_path, *where, given=b"maybe\ny\nstaging\n1,2\n\na")
+        half = await service.call("GET", f"/v1/asks/{ask['id']}")
+        rest, more = await piped(tmp_path, *where, given=b"a\r\nall good\r\n")
+        done = await service.call("GET", f"/v1/asks/{ask['id']}")
+    assert code == 8
+    assert "maybe stands for nothing here" in out
+    assert "[x] 2  b" in out
+    assert "stays open" in out
+    assert half["answers"] == {"apply": True, "env": "staging", "tags": ["a", "b"]}
+    assert rest == 0
+    assert "Which tags? → a, b" in more
+    assert done["answers"]["note"] == "all good"
+
+
+async def test_with_nothing_to_read_nothing_is_asked(tmp_path: Path) -> None:
+    code, out = await piped(tmp_path, given=None)
+    assert code == 2
+    assert "This needs a terminal" in out

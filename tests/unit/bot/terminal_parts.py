@@ -70,8 +70,15 @@ class Terminal:
 
     async def shows(self, words: str) -> None:
         """Returns once the terminal shows these words."""
+        await self._shows(words, 1)
+
+    async def shows_again(self, words: str) -> None:
+        """Returns once the terminal shows these words once more than it does now."""
+        await self._shows(words, self.screen.text.count(words) + 1)
+
+    async def _shows(self, words: str, times: int) -> None:
         async with asyncio.timeout(WAIT):
-            while words not in self.screen.text:  # noqa: ASYNC110 - a terminal tells nobody
+            while self.screen.text.count(words) < times:  # noqa: ASYNC110 - a terminal tells nobody
                 await asyncio.sleep(0.005)
 
 

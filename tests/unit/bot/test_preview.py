@@ -63,7 +63,16 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
     path.write_text(json.dumps(TYPES))
     code, printed = run(str(path))
     assert code == 0
-    for words in ("[1/4] Sure?", "› y  Yes", "[2/4] Which?", "[3/4] Why?", "[4/4] How?", "s  End"):
+    for words in (
+        "[1/4] Sure?",
+        "Filled in: Yes",
+        "   y  Yes",
+        "[2/4] Which?",
+        "[ ] 2  q",
+        "[3/4] Why?",
+        "[4/4] How?",
+        "s  End",
+    ):
         assert words in printed
 
 

@@ -35,19 +35,23 @@ async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
 @pytest.mark.parametrize(
     ("asked", "keys", "value"),
     [
-        (question("boolean"), "y", True),
-        (question("boolean"), "n", False),
-        (question("boolean", default=False), "\r", False),
-        (SELECT, "2", "two"),
+        (question("boolean"), "y\r", True),
+        (question("boolean"), "No\r", False),
+        (question("boolean", default=False), "\ry\r", True),
+        (SELECT, "2\r", "two"),
+        (SELECT, " TWO \r", "two"),
         ({**SELECT, "default": "one"}, "\r", "one"),
         (question("select", options=[f"o{n}" for n in range(12)]), "12\r", "o11"),
         (question("select", options=[f"o{n}" for n in range(12)]), "99\r3\r", "o2"),
         (MANY, " \x1b[B\x1b[B \r", ["one", "three"]),
         (MANY, "\r", []),
         ({**MANY, "default": ["two"]}, "\r", ["two"]),
-        (question("text"), "ahello\r", "hello"),
-        (question("text", default="hi"), "a there\r", "hi there"),
-        (question("text"), f"atwo{ESC}\rlines\r", "two\nlines"),
+        (MANY, "3, 1\r\r", ["one", "three"]),
+        (MANY, "two\rall\r\r", ["two"]),
+        (MANY, "\x1b[A \x1b[A 2\r1 1\r\r", ["one", "three"]),
+        (question("text"), "a\rhello\r", "hello"),
+        (question("text", default="hi"), "a\r there\r", "hi there"),
+        (question("text"), f"a\rtwo{ESC}\rlines\r", "two\nlines"),
     ],
 )
 async def test_every_answer_has_its_keys(
@@ -66,37 +70,37 @@ async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Termin
     }
     named = {"conversation": "c", "turn": "t"}
     ask = await terminal.client.submit("tool_question", call, **named)  # type: ignore[arg-type] # a plain dict
-    await terminal.walked(ask, "Y")
+    await terminal.walked(ask, "Y\r")
     again = await terminal.client.submit("tool_question", call, **named)  # type: ignore[arg-type] # a plain dict
     assert (again.status, again.json["source"]) == ("answered", "remembered")
 
 
 async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) -> None:
     first, second = {**question("boolean"), "id": "a"}, {**SELECT, "id": "b"}
-    went_back = await terminal.walked(await terminal.asked(first, second), "ybn1")
+    went_back = await terminal.walked(await terminal.asked(first, second), "y\rb\rn\r1\r")
     assert went_back.answers == {"a": False, "b": "one"}
-    replied = await terminal.walked(await terminal.asked(first), "rNot now.\r")
+    replied = await terminal.walked(await terminal.asked(first), "r\rNot now.\r")
     assert (replied.status, replied.reply) == ("cancelled", "Not now.")
-    silent = await terminal.walked(await terminal.asked(first), "r\r")
+    silent = await terminal.walked(await terminal.asked(first), "r\r\ry\r")
     assert (silent.status, silent.reply) == ("cancelled", None)
-    stopped = await terminal.walked(await terminal.asked(first), "sy")
+    stopped = await terminal.walked(await terminal.asked(first), "s\ry\r")
     assert stopped.status == "turn_ended"
-    thought_better = await terminal.walked(await terminal.asked(first), "sny")
+    thought_better = await terminal.walked(await terminal.asked(first), "s\rn\rr\r\rno\ry\r")
     assert thought_better.answers == {"a": True}
-    left = await terminal.walked(await terminal.asked(first), "q")
+    left = await terminal.walked(await terminal.asked(first), "leave it open\r")
     assert left.open
 
 
 async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal) -> None:
     ask = await terminal.asked({**question("boolean"), "id": "a"}, {**MANY, "id": "b"})
     walking = asyncio.create_task(terminal.walk().walk(ask))
-    terminal.keyboard.send_text("y")
+    terminal.keyboard.send_text("y\r")
     await terminal.shows("three")
     terminal.keyboard.send_text(ESC)
     await terminal.shows("Back to the list")
-    terminal.keyboard.send_text("b")
-    await terminal.shows("›")
-    terminal.keyboard.send_text("n \r")
+    terminal.keyboard.send_text("b\r")
+    await terminal.shows("Filled in: Yes")
+    terminal.keyboard.send_text("n\r \r")
     async with asyncio.timeout(WAIT):
         await walking
     assert (await terminal.client.get(ask.id)).answers == {"a": False, "b": ["one"]}
@@ -106,7 +110,7 @@ async def test_other_words_and_a_review_are_walked(terminal: Terminal) -> None:
     options = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
     questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
     ask = await terminal.asked(*questions, name="question")
-    done = await terminal.walked(ask, "13Mine\r1" + "2y")
+    done = await terminal.walked(ask, "1\r3\rMine\r1\r2\ry\r")
     assert done.status == "answered"
     assert done.answers == {"a": "y", "b": "Mine"}
     assert "Check your answers" in terminal.screen.text
@@ -130,7 +134,7 @@ async def test_a_schema_is_written_in_the_editor_until_it_fits(
     monkeypatch.setenv("VISUAL", str(editor))
     schema = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
     ask = await terminal.asked(question("schema", schema=schema))
-    done = await terminal.walked(ask, "aea")
+    done = await terminal.walked(ask, "a\re\ra\r")
     assert done.answers == {"q": {"port": 8080}}
     assert "JSON" in terminal.screen.text
     assert json.loads(json.dumps(schema))["required"] == ["port"]
@@ -141,7 +145,7 @@ async def test_an_answer_that_is_refused_is_told_and_what_was_typed_is_still_the
 ) -> None:
     form = {"question": "Which?", "options": [{"label": "x"}, {"label": "y"}]}
     ask = await terminal.asked(form)
-    done = await terminal.walked(ask, "r\rrWords.\r")
+    done = await terminal.walked(ask, "r\r\ry\rr\rWords.\r")
     assert done.status == "cancelled"
     assert done.tool_result is not None
     assert done.tool_result.structured == {"freeText": "Words."}
@@ -155,11 +159,11 @@ async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_sta
     )
     await terminal.client.act(ask.id, {"action": "answer", "value": False})
     walking = asyncio.create_task(terminal.walk().walk(ask))
-    terminal.keyboard.send_text("y")
+    terminal.keyboard.send_text("y\r")
     await terminal.shows("Somebody else was faster")
     await terminal.shows("Second question?")
     await terminal.client.act(ask.id, {"action": "end_turn"})
-    terminal.keyboard.send_text("1")
+    terminal.keyboard.send_text("1\r")
     async with asyncio.timeout(WAIT):
         await walking
     assert "turn ended by the operator" in terminal.screen.text
@@ -171,7 +175,7 @@ async def test_what_an_agent_sent_cannot_command_the_terminal(terminal: Terminal
     ask = await terminal.asked(
         question("select", options=[f"{evil}1", f"{evil}2"], context=evil) | {"text": evil}
     )
-    await terminal.walked(ask, "1")
+    await terminal.walked(ask, "1\r")
     assert "\x1b[2J" not in terminal.screen.text
     assert "\x1b]0" not in terminal.screen.text
     assert "\u202e" not in terminal.screen.text
@@ -193,10 +197,10 @@ async def test_an_open_ask_is_picked_by_its_number(terminal: Terminal) -> None:
     assert only is not None
     assert only.id == first.id
     second = await terminal.asked(question("boolean"))
-    terminal.keyboard.send_text("2")
+    terminal.keyboard.send_text("2\r")
     picked = await _picked(terminal.client, prompting)
     assert picked is not None
     assert picked.id == first.id
-    terminal.keyboard.send_text("q")
+    terminal.keyboard.send_text("q\r")
     assert await _picked(terminal.client, prompting) is None
     assert second.id in terminal.screen.text

@@ -39,23 +39,23 @@ def editor(folder: Path, *lines: str) -> str:
 
 
 async def test_words_that_were_given_up_lead_back_to_the_prompt(terminal: Terminal) -> None:
-    replying = await terminal.walked(await terminal.asked(question("boolean")), f"r{CTRL_C}y")
+    replying = await terminal.walked(await terminal.asked(question("boolean")), f"r\r{CTRL_C}y\r")
     assert replying.answers == {"q": True}
-    writing = await terminal.walked(await terminal.asked(question("text")), f"a{CTRL_C}ahi\r")
+    writing = await terminal.walked(await terminal.asked(question("text")), f"a\r{CTRL_C}a\rhi\r")
     assert writing.answers == {"q": "hi"}
     other = await terminal.asked(
         {"id": "a", "prompt": "A?", "options": [{"value": "x", "label": "X"}]}, name="question"
     )
-    assert (await terminal.walked(other, f"2{CTRL_C}1y")).answers == {"a": "x"}
+    assert (await terminal.walked(other, f"2\r{CTRL_C}1\ry\r")).answers == {"a": "x"}
 
 
 async def test_instead_of_writing_one_can_reply_end_the_turn_or_leave(terminal: Terminal) -> None:
     text, schema = question("text"), question("schema", schema={"type": "object"})
-    replied = await terminal.walked(await terminal.asked(text), "rno\r")
+    replied = await terminal.walked(await terminal.asked(text), "r\rno\r")
     assert (replied.status, replied.reply) == ("cancelled", "no")
-    stopped = await terminal.walked(await terminal.asked(schema), "sy")
+    stopped = await terminal.walked(await terminal.asked(schema), "s\ry\r")
     assert stopped.status == "turn_ended"
-    left = await terminal.walked(await terminal.asked(schema), "q")
+    left = await terminal.walked(await terminal.asked(schema), "q\r")
     assert left.open
     assert f"{left.id} stays open." in terminal.screen.text
 
@@ -65,7 +65,7 @@ async def test_an_editor_that_is_left_without_saving_sends_nothing(
 ) -> None:
     monkeypatch.setenv("VISUAL", editor(tmp_path, "pass"))
     ask = await terminal.asked(question("schema", schema={"type": "object"}))
-    assert (await terminal.walked(ask, "aq")).open
+    assert (await terminal.walked(ask, "a\rq\r")).open
     assert "left without saving: nothing was sent" in terminal.screen.text
 
 
@@ -75,11 +75,9 @@ async def test_json_that_is_none_can_be_given_up(
     monkeypatch.setenv("VISUAL", editor(tmp_path, "pathlib.Path(sys.argv[1]).write_text('{')"))
     ask = await terminal.asked(question("schema", schema={"type": "object"}))
     walking = asyncio.create_task(terminal.walk().walk(ask))
-    terminal.keyboard.send_text("a")
+    terminal.keyboard.send_text("a\r")
     await terminal.shows("Give up")
-    terminal.keyboard.send_text("q")
-    await terminal.shows("Leave it open")
-    terminal.keyboard.send_text("q")
+    terminal.keyboard.send_text("q\rq\r")
     async with asyncio.timeout(WAIT):
         await walking
     assert (await terminal.client.get(ask.id)).open
@@ -91,9 +89,7 @@ async def test_words_of_ones_own_are_an_answer_beside_the_boxes(terminal: Termin
     ask = await terminal.asked(arguments, name="AskUserQuestion")
     walking = asyncio.create_task(terminal.walk().walk(ask))
     await terminal.shows("Which?")
-    terminal.keyboard.send_text(ESC)
-    await terminal.shows("Back to the list")
-    terminal.keyboard.send_text("omine\r")
+    terminal.keyboard.send_text("3\rmine\r\r")
     async with asyncio.timeout(WAIT):
         await walking
     assert (await terminal.client.get(ask.id)).answers == {"q1": "mine"}
@@ -105,7 +101,7 @@ async def test_somebody_who_ended_it_is_told_of_and_nothing_is_changed(terminal:
     await terminal.shows("Leave it open")
     withdrawn = await terminal.client.withdraw(ask.id)
     assert withdrawn.revision == ask.revision + 1
-    terminal.keyboard.send_text("y")
+    terminal.keyboard.send_text("y\r")
     async with asyncio.timeout(WAIT):
         await walking
     assert f"{ask.id}: withdrawn." in terminal.screen.text
@@ -119,7 +115,7 @@ async def test_previews_of_options_stand_above_the_question(terminal: Terminal) 
     ]
     asked = {"question": "Which?", "header": "Colour", "options": options}
     ask = await terminal.asked(asked, name="AskUserQuestion")
-    await terminal.walked(ask, "2")
+    await terminal.walked(ask, "2\r")
     shown = terminal.screen.text
     assert shown.index("Red:") < shown.index("#f00") < shown.index("Which?")
 
@@ -128,7 +124,7 @@ async def test_an_ask_that_is_over_shows_and_prompts_nothing(terminal: Terminal)
     ask = await terminal.asked({**SELECT, "default": "two"})
     prompting = Prompting(Labels())
     prompting.show(ask.json)
-    assert "› 2  two" in terminal.screen.text
+    assert "›  2  two" in terminal.screen.text
     ended = await terminal.client.withdraw(ask.id)
     before = terminal.screen.text
     prompting.show(ended.json)
@@ -144,7 +140,7 @@ async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
     for _ in range(2):
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
     Prompting(Labels()).show(ask.json)
-    for words in ("y  Submit", "1  Edit a", "2  Edit b"):
+    for words in ("y  Submit", "1  a? → X  (Edit)", "2  b? → X  (Edit)"):
         assert words in terminal.screen.text, words
 
 
@@ -158,9 +154,10 @@ async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(
         ask = await terminal.asked(*questions, name="question")
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
         Prompting(Labels()).show(ask.json)
-        assert "1  Edit a" in terminal.screen.text
-        assert "Edit b" not in terminal.screen.text
-        assert (await terminal.walked(ask, "y")).answers == {"a": "x", "b": "x"}
+        assert "1  a? → X  (Edit)" in terminal.screen.text
+        assert "b? → X" in terminal.screen.text
+        assert "b? → X  (Edit)" not in terminal.screen.text
+        assert (await terminal.walked(ask, "y\r")).answers == {"a": "x", "b": "x"}
 
 
 async def test_nothing_ticked_after_thinking_better_of_it_is_still_an_answer(
@@ -171,7 +168,7 @@ async def test_nothing_ticked_after_thinking_better_of_it_is_still_an_answer(
     await terminal.shows("three")
     terminal.keyboard.send_text(ESC)
     await terminal.shows("Back to the list")
-    terminal.keyboard.send_text("a\r")
+    terminal.keyboard.send_text("a\r\r")
     async with asyncio.timeout(WAIT):
         await walking
     assert (await terminal.client.get(ask.id)).answers == {"q": []}

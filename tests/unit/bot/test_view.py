@@ -101,7 +101,11 @@ def test_a_review_lists_what_a_person_can_edit() -> None:
     assert [(line.question.id, line.editable) for line in view.lines] == [("a", True), ("b", False)]
     prompt = prompt_json(view)
     assert prompt is not None
-    assert (prompt["kind"], prompt["editable"]) == ("review", ["a"])
+    assert (prompt["kind"], prompt["editable"], prompt["reviewed"]) == ("review", ["a"], True)
+    assert prompt["answered"] == [
+        {"question_id": line.question.id, "text": line.question.text, "answer": ["Ay"]}
+        for line in view.lines
+    ]
     edited = view_of(after(filled.ask, Edit(question_id="a")))
     assert edited.prompt is not None
     assert edited.prompt.prefill == "A"

@@ -1,0 +1,282 @@
+"""In the terminal: what a line means, keys that move, the list of a multiple choice, and lines from a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.document import Document
+from prompt_toolkit.layout.controls import BufferControl
+from prompt_toolkit.layout.processors import TransformationInput
+
+from bot.cli.answer import Walk
+from bot.cli.choices import moves
+from bot.cli.lines import PipedLines, Pressed, _Visible
+from bot.cli.prompting import Prompting
+from bot.client import Ask
+from bot.labels import Labels
+from tests.service_parts import WAIT
+from tests.unit.bot.terminal_parts import CTRL_C, ESC, MANY, SELECT, Terminal, question, terminal_in
+
+LEFT, RIGHT, TAB, BACKTAB = "\x1b[D", "\x1b[C", "\t", "\x1b[Z"
+OPTIONS = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
+    async with terminal_in(tmp_path) as made:
+        yield made
+
+
+async def reviewed(terminal: Terminal) -> Ask:
+    """An open ask of three questions that ends in a review."""
+    questions = [{"id": n, "prompt": f"{n}?", "options": OPTIONS} for n in ("a", "b", "c")]
+    return await terminal.asked(*questions, name="question")
+
+
+async def claude(terminal: Terminal, *labels: str) -> Ask:
+    """An open multiple choice whose own words replace what is ticked."""
+    options = [{"label": label, "description": f"{label} it is"} for label in labels]
+    asked = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
+    return await terminal.asked(asked, name="AskUserQuestion")
+
+
+# --- what a line means -----------------------------------------------------------------------------
+
+
+async def test_a_label_that_is_a_controls_letter_is_asked_about(terminal: Terminal) -> None:
+    first = {**question("boolean"), "id": "a"}
+    ask = await terminal.asked(first, question("select", options=["b", "c"]))
+    done = await terminal.walked(ask, "y\rb\r1\r")
+    assert done.answers == {"a": True, "q": "b"}
+    assert "b is a choice, and stands for Back too" in terminal.screen.text
+
+
+async def test_a_number_is_the_one_that_is_shown_also_where_labels_are_numbers(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(question("select", options=["2", "1"]))
+    assert (await terminal.walked(ask, "1\r")).answers == {"q": "2"}
+
+
+async def test_words_that_two_choices_share_are_none(terminal: Terminal) -> None:
+    ask = await terminal.asked(question("select", options=["Dev", "dev"]))
+    assert (await terminal.walked(ask, "DEV\r2\r")).answers == {"q": "dev"}
+    assert "DEV stands for nothing here: enter one of 1 to 2, r, s, q." in terminal.screen.text
+
+
+async def test_what_was_answered_stands_above_the_first_question_only(terminal: Terminal) -> None:
+    questions = [{**question("boolean"), "id": f"q{n}", "text": f"No {n}?"} for n in range(8)]
+    ask = await terminal.asked(*questions)
+    for _ in range(6):
+        ask = await terminal.client.act(ask.id, {"action": "answer", "value": True})
+    await terminal.walked(ask, "n\rn\r")
+    shown = terminal.screen.text
+    assert "… 1 earlier" in shown
+    assert "No 0? →" not in shown
+    assert shown.count("No 5? → Yes") == 1
+    assert "No 6? →" not in shown
+
+
+async def test_who_asks_is_said(terminal: Terminal) -> None:
+    call = {"tool": "git", "question": {"id": "f", "text": "Force?", "answer_type": "boolean"}}
+    ask = await terminal.client.submit("tool_question", call)  # type: ignore[arg-type] # a plain dict
+    await terminal.walked(ask, "r\rno\r")
+    assert "git asks" in terminal.screen.text
+    assert "git gets your words instead of answers" in terminal.screen.text
+
+
+# --- keys that move, and Esc -----------------------------------------------------------------------
+
+
+async def test_arrows_and_tab_move_between_answered_questions_and_answer_no_new_one(
+    terminal: Terminal,
+) -> None:
+    ask = await reviewed(terminal)
+    done = await terminal.walked(
+        ask, f"{RIGHT}1\r{TAB}2\r{LEFT}{BACKTAB}{RIGHT}{TAB}1\r{LEFT}{RIGHT}y\r"
+    )
+    assert done.answers == {"a": "x", "b": "y", "c": "x"}
+
+
+async def test_moving_on_gives_own_words_once_more(terminal: Terminal) -> None:
+    ask = await reviewed(terminal)
+    done = await terminal.walked(ask, f"3\rmine\r{LEFT}{RIGHT}1\r1\ry\r")
+    assert done.answers == {"a": "mine", "b": "x", "c": "x"}
+
+
+async def test_where_back_discards_arrows_move_nothing(terminal: Terminal) -> None:
+    ask = await terminal.asked({**question("boolean"), "id": "a"}, SELECT)
+    done = await terminal.walked(ask, f"y\r{LEFT}{TAB}2\r")
+    assert done.answers == {"a": True, "q": "two"}
+
+
+async def test_escape_leaves_what_is_typed_and_then_opens_the_menu_and_closes_it(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(question("text"))
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    terminal.keyboard.send_text("a\rnot th")
+    await terminal.shows("not th")
+    terminal.keyboard.send_text(ESC)
+    await terminal.shows_again("Leave it open")
+    terminal.keyboard.send_text(ESC)
+    await terminal.shows("Back to the question")
+    terminal.keyboard.send_text(ESC)
+    await terminal.shows_again("Answer")
+    terminal.keyboard.send_text("a\rthis\r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).answers == {"q": "this"}
+
+
+async def test_escape_picks_no_ask(terminal: Terminal) -> None:
+    picking = asyncio.create_task(Prompting(Labels()).picked(["one", "two"]))
+    await terminal.shows("None of them")
+    terminal.keyboard.send_text(ESC)
+    async with asyncio.timeout(WAIT):
+        assert await picking is None
+
+
+# --- the list of a multiple choice -----------------------------------------------------------------
+
+
+async def test_own_words_are_a_row_that_opens_where_it_is_meant(terminal: Terminal) -> None:
+    ask = await claude(terminal, "A", "B")
+    up, down, clear = "\x1b[A", "\x1b[B", "\x15"
+    keys = f"{up}\rfirst\r {clear}\r\r{CTRL_C}something else…\r{CTRL_C}{down}\x0e\x10 2\r\r"
+    assert (await terminal.walked(ask, keys)).answers == {"q1": ["A", "B"]}
+    other = await claude(terminal, "A", "B")
+    assert (await terminal.walked(other, f"{up} mine\r\r")).answers == {"q1": "mine"}
+
+
+async def test_own_words_that_replace_ticks_say_so_first(terminal: Terminal) -> None:
+    ask = await claude(terminal, "A", "B")
+    done = await terminal.walked(ask, "1\r3\rmine\r\rn\r\ry\r")
+    assert done.answers == {"q1": "mine"}
+    assert "Your words replace what is ticked. Send them? (y/n)" in terminal.screen.text
+
+
+async def test_own_words_beside_ticks_are_sent_with_them(terminal: Terminal) -> None:
+    options = [{"label": "A"}, {"label": "B"}]
+    ask = await terminal.asked({"question": "Which?", "options": options, "multiSelect": True})
+    done = await terminal.walked(ask, "1,2\r3\rZig\r\r")
+    assert done.tool_result is not None
+    assert done.tool_result.structured == {"answers": [["A", "B", "Zig"]]}
+
+
+async def test_controls_and_arrows_work_below_the_boxes(terminal: Terminal) -> None:
+    questions = [
+        {"question": n, "options": [{"label": "A"}, {"label": "B"}], "multiSelect": True}
+        for n in ("one", "two")
+    ]
+    ask = await terminal.asked(*questions)
+    done = await terminal.walked(ask, "1\r\r2\rback\r2\r\r1\r\r")
+    assert done.tool_result is not None
+    assert done.tool_result.structured == {"answers": [["A", "B"], ["A"]]}
+    stopped = await terminal.walked(await terminal.asked(*questions), "end turn\ry\r")
+    assert stopped.status == "turn_ended"
+
+
+async def test_a_long_list_scrolls_and_says_how_much_more_there_is(terminal: Terminal) -> None:
+    long = "w" * 300
+    ask = await terminal.asked(question("multi_select", options=[long, *map(str, range(99))]))
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    await terminal.shows("↓ 56 more")
+    assert f"    {long}"[:60] in terminal.screen.text
+    terminal.keyboard.send_text("\x1b[A ")
+    await terminal.shows("↑ 56 more")
+    await terminal.shows("[x] 100  98")
+    terminal.keyboard.send_text("\r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).answers == {"q": ["98"]}
+
+
+async def test_a_refused_answer_keeps_its_ticks(terminal: Terminal) -> None:
+    ask = await claude(terminal, "A", "B")
+    refused: dict[str, Any] = {"action": "other", "text": "mine", "value": ["B"]}
+    acting = asyncio.create_task(Prompting(Labels()).action(ask.json, refused))
+    await terminal.shows("[x] 2  B")
+    await terminal.shows("[x] 3  Something else… mine")
+    terminal.keyboard.send_text("q\r")
+    async with asyncio.timeout(WAIT):
+        assert await acting is None
+
+
+# --- what cannot be seen ---------------------------------------------------------------------------
+
+
+async def test_a_default_is_edited_with_everything_in_it_visible_and_sent_as_it_is(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(question("text", default="a\u202eb\u2028c"))
+    done = await terminal.walked(ask, "a\r!\r")
+    assert done.answers == {"q": "a\u202eb\u2028c!"}
+    assert "\u202e" not in terminal.screen.text
+    assert "a⟨U+202E⟩b⟨U+2028⟩c" in terminal.screen.text
+
+
+def test_the_cursor_is_where_the_character_is() -> None:
+    shown = _Visible().apply_transformation(
+        TransformationInput(
+            BufferControl(), Document("a\u202eb"), 0, lambda i: i, [("", "a\u202eb")], 80, 1
+        )
+    )
+    assert [shown.source_to_display(place) for place in range(5)] == [0, 1, 9, 10, 10]
+    assert [shown.display_to_source(place) for place in (0, 1, 5, 8, 9, 10)] == [0, 1, 1, 1, 2, 3]
+
+
+# --- lines from a pipe -----------------------------------------------------------------------------
+
+
+async def piped(terminal: Terminal, ask: Ask, given: str) -> tuple[Ask, list[str]]:
+    """The ask after these bytes came through a pipe, and what was said beside the prompts."""
+    said: list[str] = []
+    prompting = Prompting(Labels(), PipedLines(io.BytesIO(given.encode()), said.append))
+    walk = Walk(terminal.client, prompting, {"user_id": "ana", "name": "Ana"})
+    async with asyncio.timeout(WAIT):
+        await walk.walk(ask)
+    return await terminal.client.get(ask.id), said
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "value"),
+    [
+        (question("boolean"), "\nyes\n", True),
+        (SELECT, "2\r\n", "two"),
+        (MANY, "1,3\n\n", ["one", "three"]),
+        (question("text"), "a\nhello there\n", "hello there"),
+        (question("schema", schema={"type": "array"}), "a\n{\ne\n[1]\n", [1]),
+    ],
+)
+async def test_every_answer_comes_through_a_pipe(
+    terminal: Terminal, asked: dict[str, Any], given: str, value: Any
+) -> None:
+    done, _ = await piped(terminal, await terminal.asked(asked), given)
+    assert done.answers == {"q": value}
+
+
+async def test_a_pipe_that_ends_leaves_the_ask_open_and_half_a_line_is_none(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(question("boolean"))
+    with pytest.raises(EOFError):
+        await piped(terminal, ask, "y")
+    assert (await terminal.client.get(ask.id)).open
+
+
+def test_moving_on_keeps_what_was_ticked_beside_own_words() -> None:
+    prompt: dict[str, Any] = {
+        "question_id": "q",
+        "reviewed": True,
+        "controls": [],
+        "prefill": ["a", "mine"],
+        "prefill_other": "mine",
+    }
+    again = {"action": "other", "text": "mine", "value": ["a"]}
+    assert moves({"answers": {"q": ["a", "mine"]}}, prompt) == {Pressed.AFTER: again}
