@@ -30,7 +30,7 @@ async def test_ticks_stay_beside_own_words_or_the_page_says_that_they_are_replac
 ) -> None:
     ask = await web_site.ask(name=name, arguments=QUESTIONS)
     async with tab(browser, java_script_enabled=script) as page:
-        await page.goto(f"{web_site.url}/asks/{ask.id}")
+        await page.goto(web_site.page(ask))
         replaces = page.get_by_text(LABELS.other_replaces)
         await expect(replaces).to_have_count(0 if name == "ask_user" else 1)
         await page.get_by_role("checkbox", name="Alpha").check()
