@@ -1,0 +1,119 @@
+"""Who asks is shown on every surface, and stays a name whatever the agent writes into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from adapters import words
+from adapters.controls import Control, Verb
+from adapters.discord import forms as discord_forms
+from adapters.discord import modals as discord_modals
+from adapters.discord import notes as discord_notes
+from adapters.discord import render as discord
+from adapters.slack import modals as slack_modals
+from adapters.slack import render as slack
+from bot import ask as asks
+from bot.ask import Ask, Change, Reason, Status, asked_by, ended
+from bot.dialects import registry
+from bot.labels import Labels
+from bot.view import view_of
+from bot.walker import Answer
+from tests.fakes.discord.rules import check_callback
+from tests.fakes.slack.checks import check_message, check_view
+from tests.unit.adapters.slack.asks import ask_of
+from tests.unit.adapters.web.test_render_and_parse import shown as web_page
+from tests.unit.bot.dialect_parts import CALLS
+
+LABELS = Labels()
+EVIL = "<!channel> @everyone\n# *git* <script>{who}</script>\u202e[x](http://evil.example) "
+
+
+def from_tool(tool: str) -> Ask:
+    question: dict[str, JsonValue] = {
+        "id": "force",
+        "text": "Force push?",
+        "answer_type": "boolean",
+    }
+    _, form = registry.parse_call("tool_question", {"tool": tool, "question": question})
+    return ask_of(form)
+
+
+def states(ask: Ask) -> list[Ask]:
+    withdrawn = ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
+    return [ask, replace(ask, unattended=True), withdrawn]
+
+
+def markup(value: Any) -> Iterator[str]:
+    """The texts of a Slack message that are not plain."""
+    if isinstance(value, list):
+        for item in value:
+            yield from markup(item)
+    elif isinstance(value, dict):
+        if isinstance(value.get("text"), str) and value.get("type") != "plain_text":
+            yield value["text"]
+        for item in value.values():
+            yield from markup(item)
+
+
+def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all() -> None:
+    _, form = registry.parse_call("ask_user", CALLS["ask_user"][1])
+    ask = ask_of(form)
+
+    def labelled(**labels: str) -> Ask:
+        request = ask.request.model_copy(
+            update={"prompt_label": "coder", "prompt_labels": {**labels}}
+        )
+        return replace(ask, request=request)
+
+    def done(of: Ask) -> Ask:
+        for value in ("x", "y"):
+            change = asks.acted(of, Answer(value=value), at=1, by=None)
+            assert isinstance(change, Change)
+            of = change.ask
+        return of
+
+    assert [asked_by(labelled(a="Deployer")), asked_by(labelled(b="Deployer"))] == [
+        "Deployer",
+        "coder",
+    ]
+    assert asked_by(done(labelled(a="Deployer"))) == "coder"
+    assert asked_by(done(labelled(a="Deployer", b="Deployer"))) == "Deployer"
+
+
+def test_the_tool_that_asks_is_named_on_every_surface() -> None:
+    ask = from_tool("git")
+    line = words.asks_line(view_of(ask), LABELS)
+    assert line == "git asks"
+    assert line in json.dumps(slack.render(view_of(ask), LABELS).blocks)
+    assert line in json.dumps(discord.message(view_of(ask), LABELS))
+    assert line in web_page(ask).text
+
+
+@pytest.mark.parametrize("tool", [EVIL, (EVIL * 20)[:1000], "w" * 1000, "\u0301" * 999 + "x"])
+def test_a_tools_name_breaks_and_notifies_nothing(tool: str) -> None:
+    for ask in states(from_tool(tool)):
+        view = view_of(ask)
+        message = slack.render(view, LABELS)
+        payload = {"channel": "C1", "text": message.text, "blocks": message.blocks}
+        assert not check_message(payload, update=True)
+        controls = [Control(ask.id, ask.revision, verb) for verb in Verb]
+        for modal in filter(None, (slack_modals.opened(view, c, LABELS, "") for c in controls)):
+            assert not check_view(modal)
+        sent: list[Any] = [discord.message(view, LABELS), discord.plain(view, LABELS)]
+        sent.append(discord_notes.confirm_end_turn(view, LABELS))
+        assert not [p for data in sent for p in check_callback({"type": 4, "data": data})]
+        sheet = discord_forms.sheet_of(view, Verb.REPLY, LABELS)
+        assert sheet is not None
+        data = discord_modals.modal(view, sheet, Verb.REPLY, 0, {}, "nonce", LABELS)
+        assert not check_callback({"type": 9, "data": data})
+        everything = json.dumps([payload, sent, data], ensure_ascii=False)
+        assert not [text for text in markup(payload) if "<!channel>" in text]
+        assert "@everyone" not in json.dumps(sent, ensure_ascii=False).replace("\\\\@", "")
+        assert "\u202e" not in everything
+        assert "<script>" not in web_page(ask).markup.partition("<main")[2]
