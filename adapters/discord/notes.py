@@ -72,15 +72,20 @@ def given_back(entered: Entered, number: int, labels: Labels, sentence: str = ""
 
 
 def rejected(
-    why: Rejected, labels: Labels, reader: str | None = None, entered: Entered | None = None
+    why: Rejected,
+    labels: Labels,
+    reader: str | None = None,
+    entered: Entered | None = None,
+    copy: words.Copy | None = None,
 ) -> Json:
     """Why an action changed nothing.
 
     Args:
         reader: the id of the person who acted.
         entered: what they had typed.
+        copy: what they acted on.
     """
-    sentence = _sentence(why, labels, reader)
+    sentence = _sentence(why, labels, reader, copy)
     return given_back(entered, 0, labels, sentence) if entered else note(sentence)
 
 
@@ -91,9 +96,11 @@ def refusal(why: Rejected, labels: Labels, reader: str) -> str:
     return _sentence(why, labels, reader) + where
 
 
-def _sentence(why: Rejected, labels: Labels, reader: str | None) -> str:
+def _sentence(
+    why: Rejected, labels: Labels, reader: str | None, copy: words.Copy | None = None
+) -> str:
     view = view_of(why.ask) if why.ask else None
-    sentence = inert(words.note(why, view, labels, _HOLE, reader))
+    sentence = inert(words.note(why, view, labels, _HOLE, reader, copy))
     return sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
 
 

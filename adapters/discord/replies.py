@@ -8,6 +8,7 @@ https://docs.discord.com/developers/interactions/receiving-and-responding
 
 from __future__ import annotations
 
+import time
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -17,10 +18,11 @@ from adapters.discord.blocks import Json
 from adapters.discord.choices import Look, page_of
 from adapters.discord.parse import SURFACE, Interaction, Kind
 from adapters.discord.ticks import Ticks
+from adapters.words import Copy
 from bot.ask import Ask
 from bot.form import AnswerType
 from bot.labels import Labels
-from bot.ports import Acted, Asks, Rejected, Why
+from bot.ports import Acted, Asks, Rejected
 from bot.view import view_of
 
 
@@ -92,11 +94,13 @@ class Replies:
         self, result: Rejected, used: Interaction, entered: notes.Entered | None = None
     ) -> Reply:
         """Why nothing was changed; a copy that is out of date is brought up to date besides."""
-        reader = used.actor.person.user_id
-        note = notes.rejected(result, self._labels, reader, entered)
-        if result.ask is None or result.why not in {Why.STALE, Why.ENDED}:
+        reader, seen = used.actor.person.user_id, used.control
+        copy = Copy(seen.revision, time.time()) if seen else None
+        note = notes.rejected(result, self._labels, reader, entered, copy)
+        ask = result.ask
+        if ask is None or (seen is not None and seen.revision == ask.revision and ask.open):
             return told(note, used)
-        return await self.redrawn(result.ask, used, note)
+        return await self.redrawn(ask, used, note)
 
     async def redrawn(self, ask: Ask, used: Interaction, note: Json) -> Reply:
         """The message as it stands now, and a note; the note alone where it has to arrive, or was clicked itself.

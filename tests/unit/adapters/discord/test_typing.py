@@ -85,6 +85,19 @@ async def test_words_that_are_not_meant_for_the_ask_are_never_an_answer(up: Rig)
     assert up.discord.faults.count("GET /channels/*") == 2  # to post, and where the bot was called
 
 
+async def test_what_people_say_to_each_other_is_looked_up_nowhere(up: Rig) -> None:
+    ask = await asked(up)
+    before = len(up.discord.faults.log)
+    for number in range(5):
+        place = up.discord.add_channel(up.guild, f"off-topic {number}")
+        first = up.ann.types(place, "lunch, anybody?")
+        up.ann.types(place, "me", reply_to=first)
+        up.ann.types(up.discord.add_thread(place), "where?")
+    up.ann.types(own_thread(up, ask), "not there again")
+    await marked(up, up.ann.replies(prompt(up, ask), "because"), "✅")
+    assert [call.place for call in up.discord.faults.log[before:] if call.method == "GET"] == []
+
+
 async def test_a_reply_to_the_prompt_needs_no_ping(up: Rig) -> None:
     ask = await asked(up)
     await marked(up, up.ann.replies(prompt(up, ask), "quietly", ping=False), "✅")

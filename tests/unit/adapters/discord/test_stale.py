@@ -1,0 +1,144 @@
+"""A copy that is out of date: whoever uses it is told the truth, and the message is brought up to date at once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ask import Ask, Destination
+from bot.labels import Labels
+from bot.ports import Actor, Decision, Write
+from bot.walker import Answer, Person
+from tests.fakes.discord.world import Message
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+
+TWO: list[dict[str, Any]] = [
+    {"id": "go", "text": "Go on?", "answer_type": "boolean"},
+    {"id": "why", "text": "Why so?", "answer_type": "text"},
+]
+EDIT = "PATCH /channels/*/messages/*"
+LABELS = Labels()
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+def live(up: Rig, ask: Ask) -> Message:
+    message = ask.message or {}
+    channel = up.discord.world.channel(int(str(message["channel"])))
+    return channel.messages[int(str(message["id"]))]
+
+
+async def changed(up: Rig, ask: Ask, **fields: Any) -> None:
+    def decide(latest: Ask | None) -> Decision[None]:
+        assert latest is not None
+        return Decision(Write(replace(latest, **fields)), None)
+
+    await up.store.change(ask.id, decide)
+
+
+async def stale(up: Rig, questions: list[dict[str, Any]], code: int = 50001, **fields: Any) -> Ask:
+    """An ask that Bob has moved a minute ago, and whose message Discord has not let us edit since."""
+    ask = await up.shown(await up.submit(questions, responders="anyone", **fields))
+    edits = up.discord.faults.count(EDIT)
+    up.discord.faults.code(EDIT, code, times=1_000)
+    bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
+    await up.service.act(ask.id, Answer(value=True), bob)
+    await up.discord.faults.called(EDIT, edits + 1)
+    await up.shower.idle()
+    moved = await up.store.get(ask.id)
+    assert moved is not None
+    await changed(up, ask, updated_at=moved.updated_at - 60)
+    assert "Go on?" in up.ann.sees(live(up, ask)).text
+    return moved
+
+
+async def test_a_click_on_a_copy_that_an_edit_missed_brings_it_up_to_date_at_once(up: Rig) -> None:
+    ask = await stale(up, TWO)
+    made = await up.ann.click("No", on=live(up, ask))
+    assert made.answered
+    assert "Why so?" in up.ann.sees(live(up, ask)).text
+    await up.ann.finds(LABELS.out_of_date)
+    assert (await up.shown(ask)).revision == 2
+
+
+async def test_a_message_that_the_answer_brought_up_to_date_is_noted_as_shown(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        ask = await stale(up, TWO)
+        edits = up.discord.faults.count(EDIT)
+        assert (await up.ann.click("Reply", on=live(up, ask))).answered
+        await up.ann.finds(LABELS.out_of_date)
+        assert (await up.shown(ask)).shown_revision == 2
+        assert up.discord.faults.count(EDIT) == edits
+
+
+async def test_a_record_that_could_not_be_shown_is_shown_to_whoever_looks(up: Rig) -> None:
+    ask = await stale(up, TWO[:1])
+    assert (await up.ann.click("No", on=live(up, ask))).answered
+    assert up.ann.sees(live(up, ask)).controls == []
+    await up.ann.finds("have ended")
+
+
+async def test_a_thread_that_was_unlocked_unheard_shows_where_it_stands_after_one_click(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "http", gateway=False) as up:
+        thread = up.discord.add_thread(up.channel)
+        ask = await stale(up, TWO, 160005, to=f"discord:{up.channel.id}/{thread.id}")
+        up.discord.faults.clear()
+        assert (await up.ann.click("No", on=live(up, ask))).answered
+        assert "Why so?" in up.ann.sees(live(up, ask)).text
+        await up.ann.finds(LABELS.out_of_date)
+
+
+async def test_who_is_late_with_a_modal_gets_the_words_back_and_the_message_is_shown(
+    up: Rig,
+) -> None:
+    ask = await up.shown(await up.submit(TWO, responders="anyone"))
+    await up.ann.click("Reply", on=live(up, ask))
+    up.ann.fill("Your words for Assistant", "a long story")
+    up.discord.faults.code(EDIT, 50001)
+    bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
+    await up.service.act(ask.id, Answer(value=True), bob)
+    await up.discord.faults.called(EDIT)
+    await up.shower.idle()
+    assert (await up.ann.submit()).answered
+    assert "a long story" in up.ann.notes()[0].text
+    assert "Bob was faster" in up.ann.notes()[0].text
+    await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
+
+
+async def test_a_stranger_who_uses_an_old_copy_is_told_so_and_sees_where_it_stands(
+    up: Rig,
+) -> None:
+    ask = await stale(up, TWO)
+    await changed(up, ask, responders=("7",))
+    assert (await up.ann.click("No", on=live(up, ask))).answered
+    assert "Why so?" in up.ann.sees(live(up, ask)).text
+    await up.ann.finds("may answer here")
+
+
+@pytest.mark.parametrize("surface", ["discord", "slack"])
+async def test_an_old_copy_of_an_ask_that_was_handed_on_says_where_it_went(
+    up: Rig, surface: str
+) -> None:
+    ask = await up.shown(await up.submit(TWO))
+    old = live(up, ask)
+    to = Destination(surface=surface, channel="41")
+    await changed(
+        up, ask, destination=to, message=None, escalated=True, revision=2, shown_revision=2
+    )
+    assert (await up.ann.click("Yes", on=old)).answered
+    assert up.ann.sees(old).controls == []
+    where = "<#41>" if surface == "discord" else "slack"
+    assert LABELS.escalated.format(where=where) in up.ann.sees(old).text
