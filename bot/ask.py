@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from bot import walker
 from bot.form import Form, Question
 from bot.walker import Action, Exact, Given, Person, Refused, Source, Walk
+
+Time = Annotated[float, Field(ge=0, lt=253_402_300_800)]
+"""Seconds since the epoch, up to the year 9999: what can be shown as a date."""
 
 ANYONE: Final = "anyone"
 """The responder that stands for everybody who can see the prompt."""
@@ -103,7 +106,7 @@ class Outcome(Exact):
     """How an ask ended: set once, never changed."""
 
     status: Status
-    at: float
+    at: Time
     ended_by: Person | None = None
     source: Source | None = None
     reason: Reason | None = None
@@ -143,8 +146,8 @@ class Ask(Exact):
     """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
 
     id: str
-    created_at: float
-    updated_at: float
+    created_at: Time
+    updated_at: Time
     request: Request
     destination: Destination
     responders: tuple[str, ...]
@@ -155,7 +158,9 @@ class Ask(Exact):
     """Who moved it last: whom a slower person is told of."""
     acted_revision: int = 0
     """The revision to which they moved it."""
-    expires_at: float | None = None
+    expires_at: Time | None = None
+    set_back: float = 0.0
+    """Seconds by which the clock was set back since it was created: reminders count the time that passed."""
     reminded: int = 0
     """How many entries of ``remind_after`` are done."""
     escalated: bool = False
@@ -204,14 +209,14 @@ class Ask(Exact):
         """When the clock has something to do for this ask (seconds since the epoch), or None."""
         if self.outcome is not None:
             return None
-        request = self.request
+        request, began = self.request, self.created_at - self.set_back
         times = [] if self.expires_at is None else [self.expires_at]
         if self.inquiring:
             times.append(self.created_at)
         if self.reminded < len(request.remind_after):
-            times.append(self.created_at + request.remind_after[self.reminded])
+            times.append(began + request.remind_after[self.reminded])
         if request.escalation is not None and not self.escalated:
-            times.append(self.created_at + request.escalation.after)
+            times.append(began + request.escalation.after)
         return min(times) if times else None
 
 
@@ -227,7 +232,7 @@ class ToolResult(_Frozen):
 class Entry:
     """One line of the record: append-only, numbered by the store."""
 
-    at: float
+    at: Time
     kind: Literal["request", "answered", "backed", "cancelled", "ended", "delivery", "note"]
     question_id: str | None = None
     by: Person | None = None

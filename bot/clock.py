@@ -10,7 +10,7 @@ from bot.ports import Clock
 
 _LOOK: Final = 1.0
 """Seconds between two looks at the machine's clock, which may be set at any time while somebody sleeps."""
-_SET: Final = 1.0
+SET: Final = 1.0
 """Seconds by which the clock moves against the time that passed before it counts as set, not as drifting."""
 
 
@@ -43,4 +43,4 @@ class Watch:
         """The seconds by which the clock was set back since the last call; 0 where it was not."""
         before, self._ahead = self._ahead, self._clock.now() - self._clock.monotonic()
         back = before - self._ahead
-        return back if back > _SET else 0.0
+        return back if back > SET else 0.0

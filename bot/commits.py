@@ -19,7 +19,6 @@ from bot.ports import (
     Acted,
     Clock,
     Decision,
-    Delivery,
     Rejected,
     Store,
     Surface,
@@ -27,7 +26,7 @@ from bot.ports import (
     Write,
 )
 from bot.signals import Signals
-from bot.stored import Memory
+from bot.stored import Delivery, Memory
 from bot.walker import Answer, Refused, Source
 
 

@@ -18,8 +18,9 @@ from pydantic import JsonValue
 
 from bot.ask import Entry
 from bot.errors import StoreError
-from bot.ports import Clock, DeliveryState, Store, StoredDelivery
+from bot.ports import Clock, Store
 from bot.sending import FAILED, Sender, Sent
+from bot.stored import DeliveryState, StoredDelivery
 
 logger = logging.getLogger(__name__)
 

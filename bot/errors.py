@@ -13,8 +13,9 @@ The tree::
     │   ├── RefusedError              the platform refuses what we rendered: our defect
     │   └── UnavailableError          lost, late or broken: nobody knows whether it happened; try again
     │       └── NotDoneError          it is certain that nothing happened; try again
-    ├── StoreError                    the database failed
+    ├── StoreError                    the database failed; nothing of what was asked is stored
     │   ├── OutcomeUnknownError       a COMMIT failed: it may or may not be on disk
+    │   ├── UnreadableError           one row cannot be read; every other can
     │   └── DatabaseTooNewError       the file was written by a newer Answerback
     ├── InquiryError                  the configured inquiry backend gave no usable answer
     └── ConfigError                   the configuration is wrong; says which key and what to do
@@ -120,11 +121,15 @@ class NotDoneError(UnavailableError):
 
 
 class StoreError(AnswerbackError):
-    """The database could not do what was asked."""
+    """The database could not do what was asked. Except for `OutcomeUnknownError`, nothing of it is stored."""
 
 
 class OutcomeUnknownError(StoreError):
     """A COMMIT failed: what it held may or may not be on disk. Read again before trying again."""
+
+
+class UnreadableError(StoreError):
+    """What one row holds cannot be read: whoever wants it is told so, and everybody else goes on without it."""
 
 
 class DatabaseTooNewError(StoreError):

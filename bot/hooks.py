@@ -149,7 +149,7 @@ class ClaudeHook:
         if ask.open and ask.unattended:
             await self._attend(ask, unattended=False)
         if ask.open:
-            ask = await self.service.wait(ask.id, query.wait) or ask
+            ask = await self.service.wait(ask.id, query.wait, ask) or ask
         if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
             await self._attend(ask, unattended=True)
         return ask

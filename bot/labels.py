@@ -7,6 +7,8 @@ from string import Formatter
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
+from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
+
 
 class Labels(BaseModel):
     """The words of controls, headings and notes. ``{…}`` in a word is filled in where it is used.
@@ -193,9 +195,28 @@ class Labels(BaseModel):
         "If that was your answer to “{question}”, press {use_words}. Otherwise just go on:"
         " only you see this."
     )
-    try_again: str = "Answerback could not save that just now. Nothing was lost: please try again."
+    try_again: str = (
+        "Answerback could not save that just now, and nothing was changed. Please try again."
+    )
+    unavailable: str = "Answerback cannot read its database just now. Please try again."
+    unsure: str = (
+        "Something went wrong, and Answerback cannot tell whether that was saved. Look at the question as"
+        " it stands before you try again."
+    )
+    unreadable: str = (
+        "Answerback cannot read this question any more, and nothing was changed. Its operator finds the"
+        " reason in the log."
+    )
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has been handed on to {where}."
+
+    def unsaved(self, error: Exception) -> str:
+        """What a person is told whose action failed: no more than what is known."""
+        if isinstance(error, UnreadableError):
+            return self.unreadable
+        if isinstance(error, StoreError) and not isinstance(error, OutcomeUnknownError):
+            return self.try_again
+        return self.unsure
 
     @field_validator("*")
     @classmethod

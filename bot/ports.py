@@ -17,7 +17,17 @@ from bot.ask import Ask, Destination, Entry, Status, Thread
 from bot.errors import Problem
 from bot.form import Question
 from bot.places import Found, Places
-from bot.stored import Created, Existing, Idempotency, Memory, Page, StoredEntry
+from bot.stored import (
+    Created,
+    Delivery,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Memory,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
 from bot.walker import Action, Person
 
 T = TypeVar("T")
@@ -231,40 +241,6 @@ class Inquiry(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One webhook to send: written with the outcome it tells of."""
-
-    id: str
-    ask_id: str
-    type: str
-    url: str
-    agent: str | None
-    body: str
-    created_at: float
-
-
-class DeliveryState(StrEnum):
-    """Where a webhook delivery stands."""
-
-    PENDING = "pending"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDelivery:
-    """A delivery with what became of it. ``next_at`` is None unless it is pending."""
-
-    delivery: Delivery
-    state: DeliveryState
-    tries: int
-    next_at: float | None
-    last_status: int | None
-    last_error: str | None
-    updated_at: float
-
-
 class Write(NamedTuple):
     """What one transaction stores for an ask, all or nothing."""
 
@@ -289,6 +265,16 @@ class Store(Found, Protocol):
 
     async def close(self) -> None:
         """Finishes what is under way and closes."""
+
+    async def latest(self) -> float | None:
+        """When the last line of the record was written, by the clock of then; None: there is none."""
+
+    async def set_back(self, seconds: float, at: float) -> None:
+        """Plans anew, once for each ``at``, because the clock was set back by so much to that time.
+
+        Pending deliveries, reminders and escalations come when they would have come; a deadline stays the time that
+        people were told.
+        """
 
     async def check(self) -> None:
         """Proves that the store can be read and written; StoreError where it can not."""

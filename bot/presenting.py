@@ -11,8 +11,7 @@ from pydantic import JsonValue
 from bot.ask import Ask, Status, asked_by, options_json
 from bot.dialects import registry
 from bot.labels import Labels
-from bot.ports import StoredDelivery
-from bot.stored import StoredEntry
+from bot.stored import StoredDelivery, StoredEntry
 from bot.view import View, texts_of, view_of
 from bot.walker import Person
 

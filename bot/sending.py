@@ -19,7 +19,7 @@ from standardwebhooks import Webhook
 from yarl import URL
 
 from bot.callbacks import AddressRules
-from bot.ports import Delivery
+from bot.stored import Delivery
 from bot.version import VERSION
 
 TIMEOUT: Final = 15.0

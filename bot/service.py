@@ -7,6 +7,7 @@ is told in `bot.submitting`, `bot.acting` and `bot.commits`; forms are the walke
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -20,27 +21,27 @@ from bot import routing, typed, walker
 from bot.acting import Acting, Seen
 from bot.ask import Ask, Change, Reason, Status
 from bot.commits import Commits
-from bot.errors import Problem
+from bot.errors import Problem, StoreError
 from bot.labels import Labels
 from bot.ports import (
     Acted,
     Actor,
     Clock,
     Decision,
-    DeliveryState,
     Rejected,
     Store,
-    StoredDelivery,
     Surface,
     Why,
     Write,
 )
 from bot.shown import missed, renumbered
 from bot.signals import Follower
-from bot.stored import Page, StoredEntry
+from bot.stored import DeliveryState, Page, StoredDelivery, StoredEntry
 from bot.submission import Agent, Routes, Submission
 from bot.submitting import Submitted, Submitting
 from bot.walker import Action, Answer, Refused, Source, Submit
+
+logger = logging.getLogger(__name__)
 
 _OPEN_IN_THREAD: Final = 10
 _PAGE: Final = 100
@@ -284,10 +285,19 @@ class Service:
         """The ask as it stands, or None."""
         return await self.store.get(ask_id)
 
-    async def wait(self, ask_id: str, seconds: float) -> Ask | None:
-        """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops."""
+    async def wait(self, ask_id: str, seconds: float, known: Ask | None = None) -> Ask | None:
+        """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops.
+
+        ``known`` is waited for although the database cannot be read just now.
+        """
         with self.signals.follow(ask_id) as follower:
-            ask = await self.store.get(ask_id)
+            try:
+                ask = await self.store.get(ask_id)
+            except StoreError as error:
+                if known is None:
+                    raise
+                logger.warning("Waiting without reading: %s", error, extra={"ask_id": ask_id})
+                ask = known
             if ask is None or not ask.open or self._stopping:
                 return ask
             try:

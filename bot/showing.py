@@ -21,6 +21,7 @@ from bot.errors import (
     RefusedError,
     StoreError,
     UnauthorizedError,
+    UnreadableError,
 )
 from bot.lanes import MOST, Again, Lanes
 from bot.ports import Later, Shown, Surface
@@ -58,7 +59,7 @@ class Shower:
 
     async def sweep(self, limit: int) -> None:
         """Has asks shown whose message is behind, and that nobody poked or a stop cut off; so many at the most."""
-        now = self._service.clock.now()
+        now = self._service.clock.monotonic()
         self._resting = {ask_id: until for ask_id, until in self._resting.items() if until > now}
         known = len(self._resting) + len(self._lanes)
         for ask_id in await self._service.store.behind(limit + known):
@@ -86,7 +87,7 @@ class Shower:
             later = await self._show_latest(ask_id)
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
-        except UnauthorizedError as error:
+        except (UnauthorizedError, UnreadableError) as error:
             # Nobody mends that in a moment, and platforms count what they refuse.
             self._warn(ask_id, error, _REST)
             self._rest(ask_id)
@@ -106,7 +107,7 @@ class Shower:
         """Has sweeps leave an ask alone; of very many, those that came first are tried sooner."""
         while len(self._resting) >= MOST:
             del self._resting[next(iter(self._resting))]
-        self._resting[ask_id] = self._service.clock.now() + _REST
+        self._resting[ask_id] = self._service.clock.monotonic() + _REST
 
     async def _show_latest(self, ask_id: str) -> Later | None:
         """Shows the ask once; None: that was all there was to do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue
@@ -62,3 +63,37 @@ class Page(Generic[T]):
 
     rows: tuple[T, ...]
     after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One webhook to send: written with the outcome it tells of."""
+
+    id: str
+    ask_id: str
+    type: str
+    url: str
+    agent: str | None
+    body: str
+    created_at: float
+
+
+class DeliveryState(StrEnum):
+    """Where a webhook delivery stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDelivery:
+    """A delivery with what became of it. ``next_at`` is None unless it is pending."""
+
+    delivery: Delivery
+    state: DeliveryState
+    tries: int
+    next_at: float | None
+    last_status: int | None
+    last_error: str | None
+    updated_at: float

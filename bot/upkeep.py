@@ -12,6 +12,7 @@ from typing import Final
 
 from bot import routing
 from bot.ask import UNOPENED, Ask, Change, Destination, Entry, Left, Reason
+from bot.clock import SET, Watch
 from bot.errors import (
     GoneError,
     InquiryError,
@@ -19,6 +20,7 @@ from bot.errors import (
     RefusedError,
     StoreError,
     UnauthorizedError,
+    UnreadableError,
 )
 from bot.ports import Inquiry
 from bot.service import Service
@@ -33,6 +35,8 @@ _PRUNE: Final = 3_600.0
 _KEEP: Final = 7 * 86_400.0
 """Seconds for which delivery ids, idempotency keys, remembered answers and drafts are kept."""
 _TRY_AGAIN: Final = 30.0
+_REST: Final = 600.0
+"""Seconds for which an ask is left alone that cannot be read."""
 _AT_ONCE: Final = 8
 """Reminders that are being sent at the same time."""
 
@@ -52,6 +56,11 @@ class Upkeep:
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._postponed: dict[str, float] = {}
         """When an inquiry or a reminder that failed is tried again."""
+        self._set_aside: dict[str, float] = {}
+        """When an ask is looked at again that cannot be read, or whose upkeep crashed."""
+        self._watch = Watch(service.clock)
+        self._backs: list[tuple[float, float]] = []
+        """How far the clock was set back, and when: what the store is still to be told."""
         self._later: float | None = None
         """The earliest deadline of those asks: the store knows of each only what was due first."""
 
@@ -62,11 +71,16 @@ class Upkeep:
 
     async def run(self) -> None:
         """Runs until cancelled."""
+        started = False
         while True:
             self._wake.clear()
             self._sleeping_until = None  # whatever a commit brings from now on is looked at
             now = self._service.clock.now()
             try:
+                if not started:
+                    await self._look_back(now)
+                    started = True
+                await self._plan_anew(now)
                 await self._sweep_and_prune(now)
                 if await self.once():
                     continue
@@ -76,10 +90,32 @@ class Upkeep:
                     "Upkeep waits for the database: %s", error, extra={"action": "upkeep_failed"}
                 )
                 due = now + 1.0
-            self._sleeping_until = min(
-                [now + _SWEEP, *self._postponed.values(), *filter(None, (due, self._later))]
-            )
+            put_off = (*self._postponed.values(), *self._set_aside.values())
+            self._sleeping_until = min([now + _SWEEP, *put_off, *filter(None, (due, self._later))])
             await self._sleep(self._sleeping_until)
+
+    async def _look_back(self, now: float) -> None:
+        """Notices that the clock was set back while no service ran: the record was written later than now."""
+        latest = await self._service.store.latest()
+        if latest is not None and latest > now + SET:
+            self._backs.append((latest - now, now))
+
+    async def _plan_anew(self, now: float) -> None:
+        """Where the clock was set back: what is to be done after a while is not done later for that."""
+        if back := self._watch.set_back():
+            self._backs.append((back, now))
+            self._postponed.clear()
+            self._set_aside.clear()
+            self._swept = self._pruned = float("-inf")
+        while self._backs:
+            back, at = self._backs[0]
+            await self._service.store.set_back(back, at)
+            del self._backs[0]
+            extra = {"action": "clock_set_back", "seconds": round(back, 1)}
+            logger.warning(
+                "The clock was set back; reminders and webhooks are planned anew", extra=extra
+            )
+            self._service.hooks.deliver()
 
     async def _sweep_and_prune(self, now: float) -> None:
         if now - self._swept >= _SWEEP:
@@ -106,19 +142,35 @@ class Upkeep:
         """Does what is due now, or has it begun, a batch at a time; whether there was anything."""
         now = self._service.clock.now()
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
-        waiting = self._postponed.keys() | self._under_way.keys()
+        self._set_aside = {ask_id: at for ask_id, at in self._set_aside.items() if at > now}
+        waiting = self._postponed.keys() | self._under_way.keys() | self._set_aside.keys()
         found = await self._service.store.due(now, _BATCH + len(waiting))
-        done, later = 0, []
+        done, self._later = 0, None
         for ask_id in found:
+            if ask_id not in self._set_aside:
+                done += await self._attend_alone(ask_id, now)
+        return done > 0
+
+    async def _attend_alone(self, ask_id: str, now: float) -> bool:
+        """Whether there was anything to do; an odd ask is set aside, and holds nobody up."""
+        extra = {"action": "upkeep_failed", "ask_id": ask_id}
+        try:
             ask = await self._service.get(ask_id)
             if ask is None or not ask.open:
-                done += 1  # it ended meanwhile, and is due no more
-            elif await self._attend(ask, now):
-                done += 1
-            else:
-                later += [at for at in (ask.expires_at, _escalates_at(ask)) if at is not None]
-        self._later = min(later, default=None)
-        return done > 0
+                return True  # it ended meanwhile, and is due no more
+            if await self._attend(ask, now):
+                return True
+            times = (self._later, ask.expires_at, _escalates_at(ask))
+            self._later = min((at for at in times if at is not None), default=None)
+        except UnreadableError as error:
+            logger.error("Upkeep of an ask is not possible: %s", error, extra=extra)  # noqa: TRY400 the trace quotes it
+            self._set_aside[ask_id] = now + _REST
+        except StoreError:
+            raise
+        except Exception:  # a defect with one ask must not hold up the others
+            logger.exception("Upkeep of an ask crashed", extra=extra)
+            self._set_aside[ask_id] = now + _TRY_AGAIN
+        return False
 
     async def _attend(self, ask: Ask, now: float) -> bool:
         """Whether there was anything to do for an ask that is not done already, or put off."""
@@ -159,7 +211,7 @@ class Upkeep:
         now, ask = self._service.clock.now(), await self._service.get(ask_id)
         if ask is None or not ask.open:
             return
-        past = sum(1 for after in ask.request.remind_after if ask.created_at + after <= now)
+        past = sum(1 for after in ask.request.remind_after if _began(ask) + after <= now)
         if past <= ask.reminded:
             return
         surface = self._service.surfaces.get(ask.destination.surface)
@@ -209,12 +261,17 @@ class Upkeep:
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
 
+def _began(ask: Ask) -> float:
+    """When an ask was created, by the clock as it is set now."""
+    return ask.created_at - ask.set_back
+
+
 def _escalates_at(ask: Ask) -> float | None:
     """When an ask is handed on; None: never, or not while it is no person's to answer."""
     escalation = ask.request.escalation
     if escalation is None or ask.escalated or ask.inquiring:
         return None
-    return ask.created_at + escalation.after
+    return _began(ask) + escalation.after
 
 
 def _escalated(ask: Ask, at: float) -> Change | None:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final, TypeVar
 
 from bot.ask import Ask, Entry
+from bot.errors import UnreadableError
 from bot.stored import Existing, Idempotency, Page, StoredEntry
 from storage import rows
 
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MOST_TOLD: Final = 10_000
+"""Rows that are logged as unreadable, at the most."""
+_NOTICED: Final = 5.0
+"""Seconds within which it is noticed that the clock was set back: an ask created in them knows the new time."""
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
+_LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
     channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -21,8 +34,53 @@ _MOVE: Final = """UPDATE asks SET status = ?, surface = ?, channel = ?, thread_i
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
     """The ask as it stands."""
-    row = db.execute(_LOAD, (ask_id,)).fetchone()
-    return None if row is None else ask(db, cache, row)
+    try:
+        row = db.execute(_LOAD, (ask_id,)).fetchone()
+        return None if row is None else ask(db, cache, row)
+    except sqlite3.Error as error:
+        if rows.concerns_one_row(error):
+            raise rows.unreadable(ask_id, error) from None  # which quotes the row
+        raise
+
+
+def loaded(db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]) -> Iterator[Ask]:
+    """The asks of these rows, but for those that cannot be read."""
+
+    def read(seq: int) -> Ask:
+        return ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
+
+    return readable(db, cache.told, ("asks", seqs), read)
+
+
+def readable(
+    db: sqlite3.Connection,
+    told: set[tuple[str, int]],
+    rows_of: tuple[str, Iterable[int]],
+    read: Callable[[int], T],
+) -> Iterator[T]:
+    """What ``read`` gives for rows of a table; a row that cannot be read is left out, and logged once.
+
+    Args:
+        told: the rows that were logged before.
+        rows_of: the table and the rows' numbers.
+    """
+    table, seqs = rows_of
+    for seq in seqs:
+        try:
+            yield read(seq)
+        except (UnreadableError, ValueError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.Error) and not rows.concerns_one_row(error):
+                raise
+            if (table, seq) not in told and len(told) < _MOST_TOLD:
+                told.add((table, seq))
+                _tell(db, table, seq, error)
+
+
+def _tell(db: sqlite3.Connection, table: str, seq: int, error: Exception) -> None:
+    (name,) = db.execute(f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?", (seq,)).fetchone()
+    why = error if isinstance(error, UnreadableError) else type(error).__name__
+    extra = {"action": "unreadable", "table": table, "id": name.decode(errors="replace")}
+    logger.error("A row cannot be read and is left out: %s", why, extra=extra)
 
 
 def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
@@ -39,6 +97,10 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
         request = cache.get(row[0], read)
     except ValueError as error:
         raise rows.unreadable(row[1], error) from error
+    except sqlite3.Error as error:
+        if rows.concerns_one_row(error):
+            raise rows.unreadable(row[1], error) from None
+        raise
     return rows.ask_of(row, request)
 
 
@@ -79,6 +141,14 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask) -> None:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
 
 
+def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:
+    """Has reminders and escalations come as soon as they would have come, had the clock not been set back to ``at``."""
+    seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
+    for one in loaded(db, cache, seqs):
+        if not at - _NOTICED <= one.created_at <= at:
+            update(db, one, replace(one, set_back=one.set_back + seconds))
+
+
 def _stepped(new: Ask) -> rows.Row:
     return new.revision, new.updated_at, new.shown_revision, rows.state(new)
 
@@ -94,10 +164,11 @@ def add_entries(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entr
 def record(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
     """The record of an ask behind a number, oldest first."""
     found = db.execute(
-        "SELECT seq, entry FROM record WHERE ask_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        "SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE ask_id = ? AND seq > ?"
+        " ORDER BY seq LIMIT ?",
         (ask_id, after, limit),
     )
-    return [StoredEntry(seq, rows.entry_of(entry)) for seq, entry in found]
+    return [StoredEntry(line[0], rows.entry_of(ask_id, *line)) for line in found]
 
 
 def find(
@@ -118,11 +189,11 @@ def find(
     where = " ".join(term for term, value in named.items() if value is not None)
     values = [value for value in named.values() if value is not None]
     found = db.execute(
-        f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE status = 'open' AND surface = ?"
-        f" AND channel = ? {where} ORDER BY seq DESC LIMIT ?",
-        (surface, channel, *values, limit),
-    ).fetchall()
-    return [ask(db, cache, row) for row in found]
+        "SELECT seq FROM asks WHERE status = 'open' AND surface = ?"
+        f" AND channel = ? {where} ORDER BY seq DESC",
+        (surface, channel, *values),
+    )
+    return list(islice(loaded(db, cache, (seq for (seq,) in found)), limit))
 
 
 _SHOWN_AT: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
@@ -145,28 +216,27 @@ def page(
     limit: int,
 ) -> Page[Ask]:
     """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
-    found, cursor = newest_first(db, "asks", rows.ASK_COLUMNS, filters, (after, limit))
-    return Page(tuple(ask(db, cache, row) for row in found), cursor)
+    seqs, cursor = newest_first(db, "asks", filters, (after, limit))
+    return Page(tuple(loaded(db, cache, seqs)), cursor)
 
 
 def newest_first(
     db: sqlite3.Connection,
     table: str,
-    columns: str,
     filters: dict[str, str | None],
     span: tuple[int, int],
-) -> tuple[Sequence[rows.Row], str | None]:
-    """Rows of a table behind a row, as many as a page takes, and the cursor of the next page."""
+) -> tuple[Sequence[int], str | None]:
+    """The numbers of rows of a table behind a row, as many as a page takes, and the cursor of the next page."""
     after, limit = span
     named = {name: value for name, value in filters.items() if value is not None}
     where = "".join(f"{name} = ? AND " for name in named)
     found = db.execute(
-        f"SELECT seq, {columns} FROM {table} WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",
+        f"SELECT seq FROM {table} WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",
         (*named.values(), after, limit + 1),
     ).fetchall()
     more = len(found) > limit
-    found = found[:limit]
-    return [row[1:] for row in found], rows.cursor(table, found[-1][0]) if more else None
+    seqs = [seq for (seq,) in found[:limit]]
+    return seqs, rows.cursor(table, seqs[-1]) if more else None
 
 
 _BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (

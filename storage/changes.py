@@ -98,7 +98,7 @@ class Batch:
         wanted = {change.ask_id for change in changes}
         self._asks = {ask_id: self._kept[ask_id] for ask_id in wanted & self._kept.keys()}
         if missing := wanted - self._asks.keys():
-            found = db.execute(_LOAD, (_text(sorted(missing)),)).fetchone()[0]
+            found = _loaded(db, missing)
             for row in from_json(found):
                 ask = asks.ask(db, self._requests, row)
                 self._asks[ask.id] = ask
@@ -157,6 +157,17 @@ class Batch:
         _execute(db, _RECORD, self._entries)
         _execute(db, _NOTE_SEEN, self._noted)
         self._steps, self._entries, self._noted = {}, [], []
+
+
+def _loaded(db: sqlite3.Connection, wanted: set[str]) -> str:
+    """The rows of these asks as JSON."""
+    try:
+        found: str = db.execute(_LOAD, (_text(sorted(wanted)),)).fetchone()[0]
+    except sqlite3.Error as error:
+        if len(wanted) == 1 and rows.concerns_one_row(error):
+            raise rows.unreadable(next(iter(wanted)), error) from None
+        raise
+    return found
 
 
 def _is_small(ask: Ask) -> bool:

@@ -21,7 +21,7 @@ from sqlite_utils import Database
 from bot.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
 from storage.changes import Batch, ChangeJob
 from storage.migrations import APPLICATION_ID, migrations
-from storage.rows import no_text
+from storage.rows import concerns_one_row, no_text
 from storage.worker import Job
 
 logger = logging.getLogger(__name__)
@@ -142,6 +142,9 @@ class Connections:
             self._reader = self._writer = None
             self._batch.forget()
             for connection in connections:
+                # A cursor that an exception keeps alive would keep the transaction open, and its lock.
+                with contextlib.suppress(sqlite3.Error):
+                    connection.rollback()
                 connection.close()
 
     def write(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
@@ -157,6 +160,11 @@ class Connections:
                 return
         except sqlite3.Error as error:
             self._batch.forget()
+            if len(jobs) > 1 and concerns_one_row(error):
+                self.close()
+                for one in jobs:
+                    self.write([one])
+                return
             self._fail(jobs, error)
             if _code(error) != sqlite3.SQLITE_BUSY:
                 self.close()

@@ -171,3 +171,9 @@ def asks_by_message(db: Database) -> None:
         """CREATE INDEX asks_by_message ON asks (surface, json_extract(message, '$.id'))
             WHERE status = 'open' AND message IS NOT NULL"""
     )
+
+
+@migrations()
+def health_of_size(db: Database) -> None:
+    """A check writes as much as a large ask takes: a disk may have room for a number and for nothing else."""
+    db.execute("ALTER TABLE health ADD COLUMN filling TEXT NOT NULL DEFAULT ''")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
-from bot.ports import Delivery, StoredDelivery
-from bot.stored import Page
+from bot.stored import Delivery, Page, StoredDelivery
 from storage import asks, rows
 
 # A delivery waits for every earlier one of its ask that is still pending. The index holds the
@@ -15,6 +15,12 @@ from storage import asks, rows
 _FIRST: Final = """FROM deliveries INDEXED BY deliveries_due WHERE state = 'pending'
     AND NOT EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.state = 'pending'
         AND earlier.ask_id = deliveries.ask_id AND earlier.seq < deliveries.seq)"""
+
+
+Told = set[tuple[str, int]]
+"""The rows that were logged as unreadable, by table and number."""
+
+_LOAD_ROW: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE seq = ?"
 
 
 def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
@@ -26,13 +32,17 @@ def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
     )
 
 
-def due(db: sqlite3.Connection, now: float, limit: int) -> list[StoredDelivery]:
+def due(db: sqlite3.Connection, told: Told, now: float, limit: int) -> list[StoredDelivery]:
     """The first pending delivery of each ask, where its time has come, oldest first."""
-    found = db.execute(
-        f"SELECT {rows.DELIVERY_COLUMNS} {_FIRST} AND next_at <= ? ORDER BY next_at LIMIT ?",
-        (now, limit),
-    )
-    return [rows.delivery_of(row) for row in found]
+    found = db.execute(f"SELECT seq {_FIRST} AND next_at <= ? ORDER BY next_at", (now,))
+    return list(islice(_loaded(db, told, (seq for (seq,) in found)), limit))
+
+
+def _loaded(db: sqlite3.Connection, told: Told, seqs: Iterable[int]) -> Iterator[StoredDelivery]:
+    def read(seq: int) -> StoredDelivery:
+        return rows.delivery_of(db.execute(_LOAD_ROW, (seq,)).fetchone())
+
+    return asks.readable(db, told, ("deliveries", seqs), read)
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:
@@ -53,6 +63,14 @@ def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery]) -> None:
         )
 
 
+def set_back(db: sqlite3.Connection, seconds: float, at: float) -> None:
+    """Has what was planned by a clock that was then set back to ``at`` come as soon as it would have come."""
+    db.execute(
+        "UPDATE deliveries SET next_at = next_at - ? WHERE state = 'pending' AND next_at > ?",
+        (seconds, at),
+    )
+
+
 def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
     """One delivery."""
     row = db.execute(
@@ -62,10 +80,11 @@ def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
 
 
 def page(
-    db: sqlite3.Connection, filters: dict[str, str | None], after: int, limit: int
+    db: sqlite3.Connection,
+    told: Told,
+    filters: dict[str, str | None],
+    span: tuple[int, int],
 ) -> Page[StoredDelivery]:
-    """Deliveries whose columns have these values (None: any), newest first, behind row ``after``."""
-    found, cursor = asks.newest_first(
-        db, "deliveries", rows.DELIVERY_COLUMNS, filters, (after, limit)
-    )
-    return Page(tuple(rows.delivery_of(row) for row in found), cursor)
+    """Deliveries whose columns have these values (None: any), newest first: behind a row, so many."""
+    seqs, cursor = asks.newest_first(db, "deliveries", filters, span)
+    return Page(tuple(_loaded(db, told, seqs)), cursor)

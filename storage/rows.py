@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from threading import Lock
@@ -17,8 +19,10 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from bot.ask import Ask, Entry, Request, Thread
-from bot.errors import StoreError
-from bot.ports import Delivery, DeliveryState, StoredDelivery
+from bot.errors import StoreError, UnreadableError
+from bot.stored import Delivery, DeliveryState, StoredDelivery
+
+logger = logging.getLogger(__name__)
 
 ASK_COLUMNS: Final = "seq, id, revision, shown_revision, message, thread, state"
 """Times are read from the state, which is exact: SQLite's own JSON rounds numbers to 15 digits."""
@@ -48,7 +52,7 @@ def dump(value: JsonValue) -> str:
         raise no_text(error) from error
 
 
-def load(text: str) -> JsonValue:
+def load(text: bytes) -> JsonValue:
     """The value of a JSON text."""
     return _JSON.validate_python(from_json(text))
 
@@ -71,16 +75,26 @@ def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> st
         raise no_text(error) from error
 
 
-def unreadable(ask_id: str, error: ValueError | None = None) -> StoreError:
+def unreadable(ask_id: str, error: Exception | None = None) -> UnreadableError:
     """The error for an ask whose rows are not as this version writes them; None: one is missing."""
     reason = "its request is missing" if error is None else str(error)
+    if isinstance(error, sqlite3.Error):  # which may quote what the row holds
+        reason = "the file is damaged there, or it holds text that is not UTF-8"
     if isinstance(error, ValidationError):  # whose text has answers in it
         found = error.errors(include_url=False, include_context=False, include_input=False)
         reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in found)
-    return StoreError(
+    return UnreadableError(
         f"The ask {ask_id} is stored in a way that this version cannot read ({reason}). Start the"
         " version that wrote it, or restore the database from a copy; every other ask goes on."
     )
+
+
+def concerns_one_row(error: Exception) -> bool:
+    """Whether other rows can be read although this one failed: bytes that are not text, or a damaged page."""
+    if isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error):
+        return True
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, UnreadableError) or code == sqlite3.SQLITE_CORRUPT
 
 
 def no_text(error: ValueError) -> StoreError:
@@ -119,6 +133,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and new.reminded == old.reminded
         and new.escalated == old.escalated
         and new.expires_at == old.expires_at
+        and new.set_back == old.set_back
     )
 
 
@@ -151,9 +166,16 @@ def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
     return [(ask_id, entry.at, entry.kind, _dump(_ENTRY, entry)) for entry in entries]
 
 
-def entry_of(text: str) -> Entry:
-    """The record's line of a JSON text."""
-    return _ENTRY.validate_json(text)
+def entry_of(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
+    """The record's line of a JSON text; a line that cannot be read is a note that says so."""
+    try:
+        return _ENTRY.validate_json(text)
+    except ValidationError:
+        extra = {"action": "unreadable", "ask_id": ask_id, "line": seq}
+        logger.error("A line of the record cannot be read", extra=extra)  # noqa: TRY400 it would quote the line
+        return Entry(
+            at=at, kind="note", body={"unreadable": "This line of the record cannot be read."}
+        )
 
 
 def delivery_row(stored: StoredDelivery) -> Row:
@@ -189,6 +211,8 @@ class RequestCache:
         self._held = 0
         self._requests: OrderedDict[int, tuple[Request, int]] = OrderedDict()
         self._lock = Lock()
+        self.told: set[tuple[str, int]] = set()
+        """The rows that were logged as unreadable, by table and number."""
 
     def get(self, seq: int, read: Callable[[], str]) -> Request:
         """The request of an ask; ``read`` gives its JSON when it is not here."""

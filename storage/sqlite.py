@@ -8,6 +8,7 @@ ever blocks the event loop.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import sqlite3
 import time
@@ -19,9 +20,17 @@ from pydantic import JsonValue
 
 from bot.ask import Ask, Entry, Status
 from bot.errors import StoreError
-from bot.ports import Decision, DeliveryState, Shown, StoredDelivery, Write
+from bot.ports import Decision, Shown, Write
 from bot.shown import noted
-from bot.stored import Created, Existing, Idempotency, Page, StoredEntry
+from bot.stored import (
+    Created,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
 from storage import asks, outbox, rows
 from storage.changes import Batch, ChangeJob, insert_beside
 from storage.connections import Connections
@@ -29,8 +38,12 @@ from storage.worker import Worker
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 _BUSY_TIMEOUT: Final = 2.0
 """Seconds to wait for another process's lock: a chat platform wants its acknowledgement within 3."""
+_PROBE: Final = 256 * 1024
+"""Bytes that a check writes: a disk with room for less cannot take every ask."""
 _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 
@@ -52,6 +65,7 @@ class SqliteStore:
         timed: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
         self._timed = timed
+        self._checks = 0
         self._requests = rows.RequestCache()
         self._batch = Batch(self._requests)
         self._connections = Connections(Path(path).absolute(), busy_timeout, self._batch)
@@ -85,14 +99,37 @@ class SqliteStore:
         return self._reader.do(run)
 
     async def check(self) -> None:
-        """Writes a row, durably, and reads it; finds the file where it was opened."""
+        """Writes as much as a large ask takes, durably, and reads it; finds the file where it was opened."""
+        self._checks += 1
+        # Other text than last time: SQLite does not write pages that stay as they are.
+        filling = "ab"[self._checks % 2] * _PROBE
 
         def write(db: sqlite3.Connection) -> None:
             self._connections.check_in_place()
-            db.execute("UPDATE health SET checks = checks + 1")
+            db.execute("UPDATE health SET checks = checks + 1, filling = ?", (filling,))
 
         await self._write(write)
-        await self._read(lambda db: db.execute("SELECT checks FROM health").fetchone())
+        await self._read(lambda db: db.execute("SELECT checks, filling FROM health").fetchone())
+
+    async def latest(self) -> float | None:
+        """When the last line of the record was written, or None."""
+        statement = "SELECT at FROM record ORDER BY seq DESC LIMIT 1"
+        found = await self._read(lambda db: db.execute(statement).fetchone())
+        return None if found is None else float(found[0])
+
+    async def set_back(self, seconds: float, at: float) -> None:
+        """Plans anew because the clock was set back; see `bot.ports.Store.set_back`."""
+
+        def run(db: sqlite3.Connection) -> None:
+            noted = db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (f"clock:{at!r}", at))
+            if noted.rowcount:
+                outbox.set_back(db, seconds, at)
+                asks.set_back(db, self._requests, seconds, at)
+                entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+                asks.add_entries(db, [(None, entry)])
+                self._batch.forget()
+
+        await self._write(run)
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """Stores a new ask, or finds the one that this idempotency key stored before."""
@@ -218,19 +255,22 @@ class SqliteStore:
         key = (agent, conversation, turn, tool, question_id)
         found = await self._read(
             lambda db: db.execute(
-                "SELECT value FROM remembered"
+                "SELECT CAST(value AS BLOB) FROM remembered"
                 " WHERE agent = ? AND conversation = ? AND turn = ? AND tool = ? AND question_id = ?",
                 key,
             ).fetchone()
         )
-        return None if found is None else (rows.load(found[0]),)
+        return None if found is None else _read(found[0], "remembered")
 
     async def draft(self, key: str) -> JsonValue:
         """A draft, or None."""
         found = await self._read(
-            lambda db: db.execute("SELECT value FROM drafts WHERE key = ?", (key,)).fetchone()
+            lambda db: db.execute(
+                "SELECT CAST(value AS BLOB) FROM drafts WHERE key = ?", (key,)
+            ).fetchone()
         )
-        return None if found is None else rows.load(found[0])
+        kept = None if found is None else _read(found[0], "drafts")
+        return None if kept is None else kept[0]
 
     async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
         """Stores or (None) drops a draft."""
@@ -248,7 +288,7 @@ class SqliteStore:
 
     async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
         """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
-        return await self._read(lambda db: outbox.due(db, now, limit))
+        return await self._read(lambda db: outbox.due(db, self._requests.told, now, limit))
 
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """When, later than ``after``, the next pending delivery is due, or None."""
@@ -275,7 +315,8 @@ class SqliteStore:
         """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
         filters = {"state": state and state.value, "agent": agent}
         behind = rows.behind_cursor("deliveries", after)
-        return await self._read(lambda db: outbox.page(db, filters, behind, limit))
+        told = self._requests.told
+        return await self._read(lambda db: outbox.page(db, told, filters, (behind, limit)))
 
     async def secret(self, name: str) -> bytes:
         """32 random bytes of this name, made once and kept."""
@@ -321,6 +362,16 @@ _PRUNED: Final = (
     ("drafts", "key", ""),
 )
 """What is forgotten: the table, its key, and what is kept all the same."""
+
+
+def _read(value: bytes, table: str) -> tuple[JsonValue] | None:
+    """A stored value; one that cannot be read counts as not there: people are asked, or enter it again."""
+    try:
+        return (rows.load(value),)
+    except ValueError:
+        extra = {"action": "unreadable", "table": table}
+        logger.error("A row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
+        return None
 
 
 def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:

@@ -82,10 +82,12 @@ class Inbound:
         except StoreError as error:
             extra = {"action": "click_unsaved", "ask_id": _ask_id(used)}
             logger.warning("A click could not be saved: %s", error, extra=extra)
-        except Exception:
+            words = self._labels.unsaved(error)
+        except Exception as error:
             extra = {"action": "interaction_failed", "ask_id": _ask_id(used)}
             logger.exception("An interaction failed", extra=extra)
-        return private(self._unsaved(used))
+            words = self._labels.unsaved(error)
+        return private(self._unsaved(used, words))
 
     async def _answered(self, used: Interaction, control: Control) -> Reply:
         ask = await self._asks.get(control.ask_id)
@@ -93,7 +95,7 @@ class Inbound:
             return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
         return await _Click(self._asks, self._replies, self._labels, used, control, ask).answered()
 
-    def _unsaved(self, used: Interaction | None) -> Json:
+    def _unsaved(self, used: Interaction | None, words: str) -> Json:
         again = typed = ""
         if used is not None and used.control is not None:
             ask_id, revision, verb, _ = used.control
@@ -102,7 +104,7 @@ class Inbound:
             if alone and picked.isascii() and picked.isdigit():
                 again = encode(ask_id, revision, Verb.ANSWER, picked)
             typed = forms.words_of(used.inputs)
-        return notes.retry(self._labels.try_again, again, self._labels, typed)
+        return notes.retry(words, again, self._labels, typed)
 
 
 def _ask_id(used: Interaction | None) -> str | None:
@@ -266,7 +268,11 @@ class _Click:
         result = await self._said(action)
         if isinstance(result, Acted):
             if len(sheet.pages()) > 1:
-                await self._asks.save_draft(self._draft_key(), None)
+                try:
+                    await self._asks.save_draft(self._draft_key(), None)
+                except StoreError as error:  # the answer is saved; a draft that stays harms nobody
+                    extra = {"action": "draft_stays", "ask_id": self._ask.id}
+                    logger.warning("A draft could not be dropped: %s", error, extra=extra)
             return await self._replies.acted(result, self._used)
         if result.why is Why.INVALID:
             await self._asks.save_draft(self._draft_key(), values)

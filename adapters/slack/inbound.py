@@ -95,8 +95,8 @@ class Inbound:
                 await self._listener.use(click)
             else:
                 await self._act(click)
-        except StoreError:
-            self._tell(self._labels.try_again, click)
+        except StoreError as error:
+            self._tell(self._labels.unsaved(error), click)
             raise
 
     async def _act(self, click: Click) -> None:
@@ -213,11 +213,11 @@ class Inbound:
                 revision=control.revision,
                 delivery=f"slack:{submission.trigger_id}",
             )
-        except StoreError:
+        except StoreError as error:
             first = next(iter(submission.values), None)
             if first is None:
                 raise
-            return errors_of({first: labels.try_again})
+            return errors_of({first: labels.unsaved(error)})
         if told is None:
             return errors_of(wrong)
         if isinstance(told, Acted):

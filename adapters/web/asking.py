@@ -15,7 +15,7 @@ from adapters.web.access import Opened
 from adapters.web.front import NAME, Front
 from adapters.web.parse import Confirm, Post, Stay, Wrong
 from bot.ask import Ask
-from bot.errors import Problem, StoreError
+from bot.errors import Problem, StoreError, UnreadableError
 from bot.person_key import holder_of
 from bot.ports import Acted, Actor, Rejected, Why
 from bot.view import view_of
@@ -71,9 +71,11 @@ class AskPages:
                     message = self._front.labels.page_missing
                     return self._front.notice(404, message, root="../", home=None)
                 return await handler(request, self._place(found, local=local))
-            except StoreError:
+            except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
-                message = self._front.labels.try_again
+                labels = self._front.labels
+                reading = request.method == "GET" and not isinstance(error, UnreadableError)
+                message = labels.unavailable if reading else labels.unsaved(error)
                 return self._front.notice(503, message, root="../", home=None)
 
         return handle
@@ -154,9 +156,9 @@ class AskPages:
             told = await self._front.service.act(
                 ask.id, action, Actor(person), revision=post.revision, delivery=delivery
             )
-        except StoreError:
+        except StoreError as error:
             logger.exception("A post failed", extra={"action": "page", "ask_id": ask.id})
-            notice = self._front.labels.try_again
+            notice = self._front.labels.unsaved(error)
             return self._ask_page(place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):
             return pages.see(place.here)

@@ -55,7 +55,7 @@ class Inbox:
 
     def _failed(self, root: str) -> web.Response:
         logger.exception("The inbox failed", extra={"action": "page"})
-        return self._front.notice(503, self._front.labels.try_again, root=root, home=None)
+        return self._front.notice(503, self._front.labels.unavailable, root=root, home=None)
 
     async def _holder(self, request: web.Request) -> Holder | None:
         holders = await self._front.holders()

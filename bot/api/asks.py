@@ -142,7 +142,7 @@ def next_link(request: web.Request, after: str | int | None) -> dict[str, str]:
 async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
     """The ask once it has ended, or as it stands when the time is up or the process is about to stop."""
     if ask.open and wait > 0:
-        ask = await call.service.wait(ask.id, wait) or ask
+        ask = await call.service.wait(ask.id, wait, ask) or ask
     return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
 
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from bot.api.asks import bad_cursor, next_link
 from bot.api.calls import Call, json_response
 from bot.errors import ProblemError
-from bot.ports import DeliveryState
 from bot.presenting import delivery_json
+from bot.stored import DeliveryState
 
 
 class DeliveriesQuery(BaseModel):

@@ -17,8 +17,8 @@ from bot.api.problems import PROBLEM_JSON
 _REF: Final = "#/components/schemas/{model}"
 _ALWAYS: Final = {
     403: "The caller may not do this: a page of another origin, or a token of another role.",
-    500: "Answerback failed; nothing of its inside is told.",
-    503: "The database failed; it is not known whether anything was saved.",
+    500: "Answerback failed; nothing of its inside is told. Or one ask is stored in a way that it cannot read.",
+    503: 'The database failed, and nothing was changed; the title "Outcome unknown" says that this is not known.',
 }
 
 

@@ -15,7 +15,7 @@ from bot.api.problems import problem
 from bot.dialects import tools as definitions
 from bot.dialects.tools import Format
 from bot.errors import ProblemError, StoreError
-from bot.ports import DeliveryState
+from bot.stored import DeliveryState
 
 _READY_TIMEOUT: Final = 5.0
 

@@ -18,7 +18,13 @@ from pydantic import JsonValue
 from bot.api.auth import CHALLENGE
 from bot.api.bodies import dump_json
 from bot.dialects.registry import refusal
-from bot.errors import InvalidCallError, ProblemError, StoreError
+from bot.errors import (
+    InvalidCallError,
+    OutcomeUnknownError,
+    ProblemError,
+    StoreError,
+    UnreadableError,
+)
 
 PROBLEM_JSON: Final = "application/problem+json"
 
@@ -63,19 +69,34 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
         return _of_http(request, error)
-    except StoreError:
+    except StoreError as error:
         logger.exception("the database failed", extra=_about(request))
-        return problem(
-            503,
-            "The database failed",
-            "It is not known whether this was saved. Read the ask again before trying again.",
-            headers={"Retry-After": "1"},
-        )
+        return _of_store(error)
     except Exception:  # the API's loop top: logged, and told without its inside
         logger.exception("a request failed", extra=_about(request))
         return problem(
-            500, "Internal error", "Answerback failed at this; the log says more. Nothing was lost."
+            500,
+            "Internal error",
+            "Answerback failed at this, by a defect of its own; its log says more. Read the ask again before you"
+            " repeat the call.",
         )
+
+
+def _of_store(error: StoreError) -> web.Response:
+    """What is known of a failure of the database: each request changes one thing, and that at its end."""
+    match error:
+        case UnreadableError():
+            return problem(500, "Unreadable", str(error))
+        case OutcomeUnknownError():
+            title = "Outcome unknown"
+            words = (
+                "The database failed while it saved this, and it is not known whether it is saved. Read the ask"
+                " again before you repeat the call; with an `Idempotency-Key` you can repeat it at once."
+            )
+        case _:
+            title = "The database failed"
+            words = "Nothing was changed by this call: try again."
+    return problem(503, title, words, headers={"Retry-After": "1"})
 
 
 def _of_http(request: web.Request, error: web.HTTPException) -> web.Response:

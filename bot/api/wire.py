@@ -16,7 +16,7 @@ from bot import walker
 from bot.ask import Status, ToolResult
 from bot.errors import Problem
 from bot.form import AnswerType
-from bot.ports import DeliveryState
+from bot.stored import DeliveryState
 from bot.view import Control
 from bot.walker import Source
 

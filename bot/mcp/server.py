@@ -6,6 +6,7 @@ Owns no transport: `bot.mcp.http` mounts it, `answerback mcp` runs it on standar
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -21,10 +22,12 @@ from mcp_types import (
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from bot.ask import Status, ToolResult
-from bot.errors import StoreError
+from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
 from bot.mcp import tools
 from bot.mcp.backend import Asking, AskJson, Backend, NotAskedError
 from bot.version import VERSION
+
+logger = logging.getLogger(__name__)
 
 PROGRESS: Final = 15.0
 """Seconds between two words of progress, for a client that asked for them."""
@@ -95,8 +98,17 @@ class _Calls:
             return _result(refused.result)
         except (_BadArgumentError, ValidationError) as error:
             return _failed(f"{params.name}: {error}")
+        except OutcomeUnknownError:
+            return _failed(
+                "Answerback's database failed, and it is not known whether this was saved. Tell the user before you"
+                " ask again."
+            )
+        except UnreadableError as error:
+            return _failed(str(error))
         except StoreError:
-            return _failed("Answerback's database is failing; nothing is lost. Try again later.")
+            return _failed(
+                "Answerback's database is failing; nothing was changed. Try again later."
+            )
 
     async def _call(
         self, ctx: Context, name: str, arguments: dict[str, JsonValue]
@@ -154,6 +166,11 @@ class _Calls:
             telling = asyncio.create_task(self._tell(ctx, ask, seconds))
         try:
             return await backend.wait(str(ask["id"]), seconds) or ask
+        except StoreError as error:
+            # The ask is there, and its answer comes with a later call.
+            extra = {"action": "wait_failed", "ask_id": str(ask["id"])}
+            logger.warning("A wait ends early: %s", error, extra=extra)
+            return ask
         finally:
             if telling is not None:
                 telling.cancel()

@@ -12,7 +12,8 @@ from bot import ask as asks
 from bot import walker
 from bot.ask import Ask, Destination, Entry, Reason, Request, Status
 from bot.form import AnswerType, Form, Option, Question, When
-from bot.ports import Decision, Delivery, DeliveryState, StoredDelivery, Write
+from bot.ports import Decision, Write
+from bot.stored import Delivery, DeliveryState, StoredDelivery
 from bot.walker import Answer, Person
 
 ANN = Person(surface="slack", user_id="U1", name="Ann")

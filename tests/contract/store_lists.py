@@ -11,13 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.ask import Ask, Destination, Entry, Left, Status, Thread
-from bot.ports import (
-    Decision,
-    DeliveryState,
-    Shown,
-    Store,
-    Write,
-)
+from bot.ports import Decision, Shown, Store, Write
+from bot.stored import DeliveryState
 from tests.contract.store_examples import (
     ANN,
     answering,

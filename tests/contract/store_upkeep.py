@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from bot.ask import Ask, Destination, Entry, Status
 from bot.errors import StoreError
-from bot.ports import DeliveryState, Store, Write
-from bot.stored import Created, Existing, Idempotency, Memory
+from bot.ports import Store, Write
+from bot.stored import Created, DeliveryState, Existing, Idempotency, Memory
 from tests.contract.store_examples import (
     answering,
     ending,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
@@ -18,6 +19,7 @@ from bot.service import Service
 from bot.showing import Shower
 from bot.submission import Route, Routes
 from bot.upkeep import Upkeep
+from storage.sqlite import SqliteStore
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.conftest import Parts
 
@@ -72,6 +74,13 @@ async def running(
             await loop
         await upkeep.stop()
         await shower.stop()
+
+
+async def reopened(parts: Parts, folder: Path) -> None:
+    """What a restart is: nothing that was read before is in memory."""
+    await parts.store.close()
+    parts.store = SqliteStore(folder / "asks.db")
+    await parts.store.open()
 
 
 async def ended(service: Service, ask: Ask) -> Ask:

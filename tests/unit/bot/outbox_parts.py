@@ -18,10 +18,10 @@ from bot.ask import Ask, Entry
 from bot.callbacks import AddressRules, Callbacks, guarded_session
 from bot.delivery import Deliverer
 from bot.errors import StoreError
-from bot.ports import StoredDelivery
 from bot.routing import Rules
 from bot.sending import Sender
 from bot.service import Service
+from bot.stored import StoredDelivery
 from bot.walker import Answer
 from storage.sqlite import SqliteStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user

@@ -8,7 +8,7 @@ import pytest
 
 from bot.callbacks import AddressRefusedError, AddressRules, Callbacks, GuardedResolver
 from bot.errors import ConfigError, InvalidCallError
-from bot.ports import DeliveryState
+from bot.stored import DeliveryState
 from bot.submission import Agent
 from tests.fakes.receiver import receiving
 from tests.unit.bot.outbox_parts import SECRET, Names, outbox

@@ -12,9 +12,9 @@ from standardwebhooks import Webhook
 from bot.ask import Ask, Reason
 from bot.client import WebhookError, verify_webhook
 from bot.delivery import PAUSES
-from bot.ports import DeliveryState
 from bot.presenting import ask_json
 from bot.routing import Rules
+from bot.stored import DeliveryState
 from bot.walker import Answer, EndTurn, Reply
 from tests.fakes.receiver import Receiver, receiving, status
 from tests.service_parts import actor

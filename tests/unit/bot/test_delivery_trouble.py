@@ -16,8 +16,9 @@ from bot.ask import Ask
 from bot.callbacks import AddressRules, Callbacks, guarded_session
 from bot.delivery import PAUSES, Deliverer
 from bot.errors import StoreError
-from bot.ports import Decision, DeliveryState, Write
+from bot.ports import Decision, Write
 from bot.sending import Sender
+from bot.stored import DeliveryState
 from bot.walker import Answer
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean

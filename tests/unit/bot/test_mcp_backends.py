@@ -16,7 +16,7 @@ from mcp_types import CallToolResult
 from bot.callers import Callers, finish
 from bot.cli.mcp import ClientBackend
 from bot.client import AsyncClient
-from bot.errors import StoreError
+from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
 from bot.mcp.backend import Asking, Backend, ServiceBackend
 from bot.mcp.http import McpEndpoint
 from bot.mcp.server import mcp_server
@@ -108,17 +108,39 @@ async def test_both_backends_say_the_same(service: Served, backend: Backend) -> 
         assert "neither a route" in lost.structured_content["errors"][0]["message"]
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (StoreError("disk"), "nothing was changed. Try again later"),
+        (OutcomeUnknownError("disk"), "it is not known whether this was saved"),
+        (UnreadableError("The ask ask_1 cannot be read."), "The ask ask_1 cannot be read."),
+    ],
+)
 async def test_a_database_that_fails_is_told_in_words(
+    service: Served, monkeypatch: pytest.MonkeyPatch, error: StoreError, words: str
+) -> None:
+    async def broken(*_: object) -> Any:
+        raise error
+
+    backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
+    monkeypatch.setattr(service.running.service.store, "create", broken)
+    result = await call(backend, "ask_user", GO)
+    assert result.is_error
+    assert words in result.structured_content["error"]
+
+
+async def test_a_question_that_was_saved_is_pending_although_it_cannot_be_read_just_now(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
     backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
-    monkeypatch.setattr(service.running.service.store, "create", broken)
-    result = await call(backend, "ask_user", GO)
-    assert result.is_error
-    assert "database is failing" in result.structured_content["error"]
+    with monkeypatch.context() as failing:
+        failing.setattr(service.running.service.store, "get", broken)
+        result = await call(backend, "ask_user", GO)
+    assert result.structured_content["status"] == "pending"
+    assert (await service.newest()).id == result.structured_content["ask_id"]
 
 
 async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_listed() -> None:

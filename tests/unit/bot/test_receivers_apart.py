@@ -17,8 +17,8 @@ from bot import delivery as delivery_module
 from bot.ask import Ask
 from bot.callbacks import AddressRules, GuardedResolver, OwnThreadResolver
 from bot.delivery import PAUSES
-from bot.ports import DeliveryState
 from bot.sending import Sender, retry_after
+from bot.stored import DeliveryState
 from bot.submission import Agent
 from bot.walker import Answer
 from tests.fakes.receiver import Receiver, never, receiving, status

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -209,6 +210,21 @@ async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(p
     check.close()
 
 
+async def test_a_disk_with_room_for_small_writes_only_fails_the_check(store: SqliteStore) -> None:
+    await store.check()
+    await limit_pages(store, 4)
+    await store.create(Write(new_ask()), None)
+    with closing(sqlite3.connect(store._connections.path)) as db:
+        db.execute("UPDATE health SET filling = ''")
+        db.commit()
+        db.execute("VACUUM")
+    await limit_pages(store, 4)
+    with pytest.raises(StoreError, match="disk is full"):
+        await store.check()
+    await limit_pages(store, 1_000)
+    await store.check()
+
+
 async def test_a_database_that_was_removed_fails_the_check(store: SqliteStore, path: Path) -> None:
     await store.check()
     path.unlink()
@@ -240,7 +256,7 @@ async def test_a_store_whose_file_is_gone_fails_in_words_until_it_is_back(
     store: SqliteStore, path: Path
 ) -> None:
     await store.create(Write(new_ask()), None)
-    store._connections.close()
+    await asyncio.to_thread(store._connections.close)
     away = path.rename(path.with_name("away"))
     path.mkdir()
     with pytest.raises(StoreError, match="cannot be opened"):

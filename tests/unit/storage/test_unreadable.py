@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bot.ask import Ask
-from bot.errors import OutcomeUnknownError, StoreError
+from bot.ask import Ask, Entry, Status
+from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
 from bot.form import AnswerType, Form, Question
 from bot.ports import Write
-from bot.stored import Idempotency
+from bot.stored import Idempotency, Memory
+from storage import rows
 from storage.sqlite import SqliteStore
-from tests.contract.store_examples import answering, ending, looking, new_ask
+from tests.contract.store_examples import answering, ending, looking, new_ask, new_delivery
 
 SPOILT = {
     "a field of another version": "UPDATE asks SET state = json_set(state, '$.newer', 1) WHERE id = 'ask_1'",
     "no JSON": "UPDATE asks SET state = 'secret' WHERE id = 'ask_1'",
     "its request is missing": "DELETE FROM requests WHERE seq = 1",
+    "a time that no date shows": "UPDATE asks SET state = json_set(state, '$.created_at', 1e300) WHERE id = 'ask_1'",
+    "bytes that are not text": "UPDATE asks SET state = CAST(x'22ff22' AS TEXT) WHERE id = 'ask_1'",
+    "a request that is not text": "UPDATE requests SET request = CAST(x'22ff22' AS TEXT) WHERE seq = 1",
     "a request of another version": 'UPDATE requests SET request = \'{"name": "secret"}\' WHERE seq = 1',
 }
 
@@ -127,4 +132,101 @@ async def test_a_store_that_is_opened_again_knows_what_others_did_meanwhile(tmp_
     await other.close()
     await store.open()
     assert await store.change("ask_1", looking) == (ended, False)
+    await store.close()
+
+
+@pytest.mark.parametrize("how", SPOILT)
+async def test_lists_leave_out_an_ask_that_cannot_be_read_and_log_its_id_once(
+    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await spoilt(tmp_path / "a.db", SPOILT[how])
+    for _ in range(2):
+        page = await store.page(limit=1)
+        assert [ask.id for ask in page.rows] == ["ask_2"]
+        assert [ask.id for ask in (await store.page(status=Status.OPEN)).rows] == ["ask_2"]
+        assert (await store.page(limit=1, after=page.after)).rows == ()
+        for thread in (None, new_ask().destination.thread):
+            found = await store.find("slack", "C1", thread, 1)
+            assert [ask.id for ask in found] == ["ask_2"]
+    (told,) = caplog.records
+    assert told.__dict__["id"] == "ask_1"
+    assert "secret" not in caplog.text
+    await store.close()
+
+
+async def test_deliveries_that_cannot_be_read_hold_up_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.db"
+    store = SqliteStore(path)
+    await store.open()
+    for number in range(4):
+        told = new_delivery(number, ask=f"ask_{number}")
+        await store.create(Write(new_ask(number), deliveries=(told,)), None)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE deliveries SET body = CAST(x'22ff22' AS TEXT) WHERE seq < 4")
+    due = await store.due_deliveries(2e9, 1)
+    assert [one.delivery.id for one in due] == ["msg_3"]
+    page = await store.deliveries(state=None, agent=None, after=None, limit=10)
+    assert [one.delivery.id for one in page.rows] == ["msg_3"]
+    assert [one.__dict__["id"] for one in caplog.records] == ["msg_0", "msg_1", "msg_2"]
+    await store.close()
+
+
+async def test_a_line_of_the_record_that_cannot_be_read_says_so_in_its_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.db"
+    store = SqliteStore(path)
+    await store.open()
+    lines = tuple(Entry(at=float(n), kind="note", body={"n": n}) for n in range(3))
+    await store.create(Write(new_ask(), lines), None)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DROP TRIGGER record_is_not_changed")
+        db.execute("UPDATE record SET entry = CAST(x'22ff22' AS TEXT) WHERE seq = 2")
+    found = await store.record("ask_1")
+    assert [line.entry for line in found][::2] == [lines[0], lines[2]]
+    assert (found[1].seq, found[1].entry.at) == (2, 1.0)
+    assert "unreadable" in found[1].entry.body
+    (told,) = caplog.records
+    assert (told.__dict__["ask_id"], told.__dict__["line"]) == ("ask_1", 2)
+    await store.close()
+
+
+async def test_a_remembered_answer_and_a_draft_that_cannot_be_read_count_as_not_there(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.db"
+    store = SqliteStore(path)
+    await store.open()
+    memory = Memory("a", "c", "t", "bash", "q", value=True)
+    await store.create(Write(new_ask(), memory=memory), None)
+    await store.save_draft("k", {"a": 1}, 1.0)
+    assert await store.remembered("a", "c", "t", "bash", "q") == (True,)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE remembered SET value = CAST(x'22ff22' AS TEXT)")
+        db.execute("UPDATE drafts SET value = 'secret'")
+    assert await store.remembered("a", "c", "t", "bash", "q") is None
+    assert await store.draft("k") is None
+    await store.close()
+
+
+async def test_a_disk_that_fails_is_not_taken_for_rows_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await spoilt(tmp_path / "a.db", "SELECT 1")
+
+    def failing(*_: object) -> Ask:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        raise error
+
+    monkeypatch.setattr(rows.RequestCache, "get", failing)
+    with pytest.raises(StoreError, match="failed to read or write"):
+        await store.page()
+    with pytest.raises(StoreError, match="failed to read or write") as failed:
+        await store.get("ask_1")
+    assert not isinstance(failed.value, UnreadableError)
+    with pytest.raises(StoreError, match="failed to read or write"):
+        await store.change("ask_1", looking)
     await store.close()

@@ -16,10 +16,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from adapters.discord import parse
-from bot.errors import OutcomeUnknownError, StoreError
+from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
+from bot.labels import Labels
 from bot.service import Service
 from tests.unit.adapters.discord.rig import Rig, rig
 
+LABELS = Labels()
 ONE: list[dict[str, Any]] = [
     {"id": "a", "text": "A?", "answer_type": "select", "options": [f"o{n}" for n in range(9)]}
 ]
@@ -121,10 +123,16 @@ async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [StoreError("the disk is full"), OutcomeUnknownError("?"), RuntimeError("?")]
+    ("error", "words"),
+    [
+        (StoreError("the disk is full"), LABELS.try_again),
+        (OutcomeUnknownError("?"), LABELS.unsure),
+        (UnreadableError("?"), LABELS.unreadable),
+        (RuntimeError("?"), LABELS.unsure),
+    ],
 )
-async def test_when_nothing_can_be_saved_the_person_is_told_and_can_try_again(
-    up: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception
+async def test_when_something_cannot_be_saved_the_person_is_told_what_is_known_and_can_try_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
 ) -> None:
     ask = await up.shown(await up.submit(ONE))
 
@@ -136,7 +144,7 @@ async def test_when_nothing_can_be_saved_the_person_is_told_and_can_try_again(
         done = await up.ann.choose(None, ["o3"])
     assert done.answered
     note = up.ann.notes()[0]
-    assert "please try again" in note.text
+    assert words in note.text
     if isinstance(error, StoreError):
         assert (await up.ann.click("Answer", on=note.message)).answered
         assert (await up.shown(ask)).walk.answers[0].value == "o3"
@@ -152,7 +160,7 @@ async def test_a_tick_that_cannot_be_saved_is_no_answer_to_be_sent_again(
 
     monkeypatch.setattr(Service, "save_draft", broken)
     assert (await up.ann.choose(None, ["o3"])).answered
-    assert "please try again" in up.ann.notes()[0].text
+    assert LABELS.try_again in up.ann.notes()[0].text
     assert up.ann.notes()[0].controls == []
 
 

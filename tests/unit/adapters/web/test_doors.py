@@ -279,7 +279,7 @@ async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
         other.execute("BEGIN IMMEDIATE")
         refused = await visitor.press(page, path(ask), "answer", {"text": "mine"})
     assert refused.status == 503
-    assert "please try again" in refused.text
+    assert "nothing was changed. Please try again" in refused.text
     assert refused.value("text") == "mine"
     assert (await visitor.press(refused, path(ask), "answer")).status == 200
     assert value(await web_site.stored(ask), "t") == "mine"
@@ -291,7 +291,7 @@ async def test_a_store_that_is_gone_is_said_in_words(web_site: Site, visitor: Re
     for address in (INBOX, path(ask)):
         page = await visitor.open(address)
         assert page.status == 503
-        assert "please try again" in page.text
+        assert "cannot read its database just now" in page.text
 
 
 async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -11,8 +14,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.api.problems import problems
-from bot.errors import OutcomeUnknownError
-from tests.unit.bot.api.conftest import Served
+from bot.errors import OutcomeUnknownError, StoreError
+from tests.unit.bot.api.conftest import Serve, Served
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,89 @@ async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none(
             )
         async with http.get("/moved", allow_redirects=False) as response:
             assert (response.status, response.headers["Location"]) == (303, "/elsewhere")
+
+
+async def test_a_change_that_was_certainly_not_saved_is_not_called_unknown(
+    api: Served, tmp_path: Path
+) -> None:
+    ask = await api.asked()
+    with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        status, told = await api.act(ask, action="answer", value=True)
+        other.execute("ROLLBACK")
+    assert (status, told["title"]) == (503, "The database failed")
+    assert told["detail"] == "Nothing was changed by this call: try again."
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
+
+
+async def test_only_a_commit_that_failed_is_called_unknown(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await api.asked()
+
+    async def fails(*_: object, **__: object) -> None:
+        raise OutcomeUnknownError("a COMMIT failed")
+
+    monkeypatch.setattr(api.running.service.store, "change", fails)
+    status, told = await api.act(ask, action="answer", value=True)
+    assert (status, told["title"]) == (503, "Outcome unknown")
+    assert "not known whether it is saved" in told["detail"]
+
+
+async def test_an_unexpected_error_promises_nothing(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await api.asked()
+
+    async def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(api.running.service.store, "change", fails)
+    status, told = await api.act(ask, action="answer", value=True)
+    assert status == 500
+    assert "lost" not in told["detail"]
+    assert "Read the ask again" in told["detail"]
+
+
+async def test_an_ask_that_was_saved_is_waited_for_although_it_cannot_be_read_just_now(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_ask_id: str) -> None:
+        raise StoreError("the disk failed")
+
+    body = {
+        "name": "ask_user",
+        "arguments": {"questions": [{"id": "q", "text": "?", "answer_type": "text"}]},
+    }
+    with monkeypatch.context() as broken:
+        broken.setattr(api.running.service.store, "get", fails)
+        waiting = {"Prefer": "wait=1"}
+        async with api.http.post("/v1/asks", json=body, headers=waiting) as response:
+            ask = await response.json()
+        assert response.status == 202
+        async with api.http.get(f"/v1/asks/{ask['id']}", headers=waiting) as response:
+            assert response.status == 503
+    assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["status"] == "open"
+
+
+async def test_an_ask_that_cannot_be_read_is_500_by_itself_and_left_out_of_lists(
+    serve: Serve, tmp_path: Path
+) -> None:
+    async with serve() as api:
+        odd, other = await api.asked(), await api.asked()
+    with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as db:
+        db.execute("UPDATE asks SET state = 'secret' WHERE id = ?", (odd["id"],))
+    async with serve() as api:
+        status, told = await api.get(f"/v1/asks/{odd['id']}")
+        assert (status, told["title"]) == (500, "Unreadable")
+        assert (
+            f"The ask {odd['id']} is stored in a way that this version cannot read"
+            in (told["detail"])
+        )
+        assert "secret" not in told["detail"]
+        status, page = await api.get("/v1/asks")
+        assert (status, [ask["id"] for ask in page["asks"]]) == (200, [other["id"]])
+        assert (await api.act(other, action="answer", value=True))[0] == 200
+        status, told = await api.act(odd, action="answer", value=True)
+        assert (status, told["title"]) == (500, "Unreadable")
+        assert (await api.get("/readyz"))[0] == 200

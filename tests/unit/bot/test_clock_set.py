@@ -1,0 +1,167 @@
+"""The clock is set while a service runs, or while none does: nothing waits longer for that, nothing is noticed late."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from bot import clock as clock_module
+from bot.ask import Ask, Status
+from bot.clock import SystemClock, Watch
+from bot.delivery import PAUSES
+from bot.showing import Shower
+from bot.stored import DeliveryState
+from bot.upkeep import Upkeep
+from tests.fakes.receiver import receiving, status
+from tests.service_parts import WAIT
+from tests.unit.bot.background_parts import ended, reopened, running, submit
+from tests.unit.bot.conftest import Parts
+from tests.unit.bot.outbox_parts import outbox
+
+DAY = 86_400.0
+
+
+async def test_when_the_clock_is_set_back_a_reminder_comes_after_the_time_that_passed(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, remind_after=[60, 120])
+        await parts.chat.until(lambda: ask.id in parts.chat.messages)
+        await parts.clock.advance(50)
+        await parts.clock.set(-DAY)
+        await until_planned(parts, ask)
+        await parts.clock.advance(11)
+        await parts.chat.until(lambda: len(parts.chat.reminders) == 1)
+        await parts.clock.set(-DAY)
+        await parts.clock.advance(61)
+        await parts.chat.until(lambda: len(parts.chat.reminders) == 2)
+
+
+async def until_planned(parts: Parts, ask: Ask) -> None:
+    """Returns once the store knows that the clock was set back."""
+    async with asyncio.timeout(WAIT):
+        while (found := await parts.store.get(ask.id)) is None or not found.set_back:  # noqa: ASYNC110 a store tells nobody
+            await asyncio.sleep(0)
+    assert found.set_back == pytest.approx(DAY)
+
+
+async def test_a_clock_that_was_set_back_while_no_service_ran_is_noticed_at_the_start(
+    parts: Parts, tmp_path: Path
+) -> None:
+    service = parts.service()
+    ask = await submit(service, remind_after=[60])
+    await reopened(parts, tmp_path)
+    await parts.clock.set(-DAY)
+    async with running(parts):
+        await until_planned(parts, ask)
+        await parts.chat.until(lambda: ask.id in parts.chat.messages)
+        await parts.clock.advance(61)
+        await parts.chat.until(lambda: len(parts.chat.reminders) == 1)
+
+
+async def test_what_is_planned_after_the_clock_was_set_back_is_planned_by_the_new_time(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, _):
+        old = await submit(service, remind_after=[60])
+        await parts.clock.set(-DAY)
+        new = await submit(service, remind_after=[60])
+        await until_planned(parts, old)
+        found = await parts.store.get(new.id)
+        assert found is not None
+        assert found.set_back == 0
+        await parts.clock.advance(30)
+        assert parts.chat.reminders == []
+
+
+async def test_when_the_clock_is_set_on_what_is_past_expires_at_once(parts: Parts) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, expires_in=3_600)
+        await parts.clock.set(3_601)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_first(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    ask = await submit(service, remind_after=[60])
+    await parts.clock.set(-DAY)
+    at = parts.clock.now()
+    for _ in range(2):  # as after a COMMIT of which nobody knows whether it was done
+        upkeep._backs.append((DAY, at))
+        await upkeep._plan_anew(at)
+    found = await parts.store.get(ask.id)
+    assert found is not None
+    assert found.set_back == pytest.approx(DAY)
+    statement = "SELECT entry FROM record WHERE ask_id IS NULL"
+    lines = await parts.store._read(lambda db: db.execute(statement).fetchall())
+    assert [json.loads(line)["body"] for (line,) in lines] == [{"clock_set_back": DAY}]
+
+
+async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
+    tmp_path: Path,
+) -> None:
+    async with outbox(tmp_path) as box, receiving() as receiver, box.draining():
+        upkeep = Upkeep(box.service, Shower(box.service))
+        running = asyncio.create_task(upkeep.run())
+        receiver.answers = [status(500), status(429, Retry_After="60")]
+        retried, paused = await box.answered(receiver.url), await box.answered(f"{receiver.url}/b")
+        await box.tried(retried, 1)
+        await box.tried(paused, 1)
+        await box.clock.set(-DAY)
+        async with asyncio.timeout(WAIT):
+            while ((await box.delivery(paused)).next_at or 0) > box.clock.now() + 60:  # noqa: ASYNC110 a store tells nobody
+                await asyncio.sleep(0)
+        await box.clock.advance(PAUSES[0])
+        assert (await box.tried(retried, 2)).state is DeliveryState.DELIVERED
+        assert len(receiver.received) == 3
+        await box.clock.advance(60)
+        assert (await box.tried(paused, 2)).state is DeliveryState.DELIVERED
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await upkeep.stop()
+
+
+class Machine:
+    """The machine's clocks, of which somebody sets one."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def time(self) -> float:
+        return 1_800_000_000.0 + self.ahead + self.monotonic()
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+@pytest.mark.parametrize("ahead", [3_601.0, -DAY])
+async def test_who_sleeps_by_the_machines_clock_notices_soon_that_it_was_set(
+    monkeypatch: pytest.MonkeyPatch, ahead: float
+) -> None:
+    machine = Machine()
+    monkeypatch.setattr(clock_module, "time", machine)
+    clock = SystemClock()
+    sleeping = asyncio.create_task(clock.sleep_until(clock.now() + 3_600))
+    await asyncio.sleep(0)
+    machine.ahead = ahead
+    async with asyncio.timeout(2):
+        await sleeping
+
+
+async def test_a_clock_that_drifts_or_is_set_on_was_not_set_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    monkeypatch.setattr(clock_module, "time", machine)
+    watch = Watch(SystemClock())
+    found = []
+    for ahead in (0.5, 0.0, 3_600.0, 3_599.5, -10.0, -10.0):
+        machine.ahead = ahead
+        found.append(round(watch.set_back()))
+    assert found == [0, 0, 0, 0, 3610, 0]

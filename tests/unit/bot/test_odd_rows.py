@@ -1,0 +1,87 @@
+"""One row that cannot be read concerns itself alone: upkeep, showing, the API and the pages go on without it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.ask import Ask, Status
+from bot.errors import StoreError
+from bot.service import Service
+from tests.service_parts import WAIT
+from tests.unit.bot.background_parts import ended, reopened, running, submit
+from tests.unit.bot.conftest import Parts
+
+
+def spoil(folder: Path, ask_id: object) -> None:
+    """Makes an ask's state something that nobody can read."""
+    with closing(sqlite3.connect(folder / "asks.db", isolation_level=None)) as db:
+        changed = db.execute("UPDATE asks SET state = 'secret' WHERE id = ?", (ask_id,))
+        assert changed.rowcount == 1
+
+
+async def test_a_deadline_and_a_message_of_another_ask_do_not_wait_for_it(
+    parts: Parts, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = parts.service()
+    odd = await submit(service, remind_after=[5], expires_in=10)
+    other = await submit(service, expires_in=20)
+    spoil(tmp_path, odd.id)
+    await reopened(parts, tmp_path)
+    await parts.clock.advance(15)
+    async with running(parts) as (service, shower):
+        await parts.chat.until(lambda: other.id in parts.chat.messages)
+        await parts.clock.advance(6)
+        assert (await ended(service, other)).status is Status.EXPIRED
+        await shower.idle()
+    told = [r.__dict__.get("ask_id") for r in caplog.records if "cannot read" in r.getMessage()]
+    assert set(told) == {odd.id}
+    assert len(told) <= 4, "it is set aside, and not tried over and over"
+    assert "secret" not in caplog.text
+
+
+async def test_an_ask_whose_upkeep_crashes_holds_up_no_other(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = Service.expire
+
+    async def expire(self: Service, ask_id: str) -> object:
+        if ask_id == odd.id:
+            raise ZeroDivisionError
+        return await real(self, ask_id)
+
+    async with running(parts) as (service, _):
+        odd = await submit(service, expires_in=10)
+        other = await submit(service, expires_in=10)
+        with monkeypatch.context() as broken:
+            broken.setattr(Service, "expire", expire)
+            await parts.clock.advance(11)
+            assert (await ended(service, other)).status is Status.EXPIRED
+        assert [r.__dict__["ask_id"] for r in caplog.records if r.exc_info] == [odd.id]
+        await parts.clock.advance(31)
+        assert (await ended(service, odd)).status is Status.EXPIRED
+
+
+async def test_a_database_that_cannot_be_read_for_a_moment_only_delays_upkeep(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = asyncio.Event()
+
+    async def broken(_ask_id: str) -> Ask | None:
+        failed.set()
+        raise StoreError("the disk failed")
+
+    async with running(parts) as (service, shower):
+        ask = await submit(service, expires_in=10)
+        await shower.idle()
+        with monkeypatch.context() as failing:
+            failing.setattr(parts.store, "get", broken)
+            await parts.clock.advance(11)
+            async with asyncio.timeout(WAIT):
+                await failed.wait()
+        await parts.clock.advance(2)
+        assert (await ended(service, ask)).status is Status.EXPIRED
