@@ -81,6 +81,16 @@ async def test_submit_takes_no_ticks_whose_answer_was_lost(up: Rig) -> None:
     assert await answers(up, ask) == [["users"]]
 
 
+async def test_ticks_whose_answer_was_lost_are_shown_by_an_edit(tmp_path: Path) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        ask = await posted(up, wiping())
+        lose_the_next_answer(up)
+        await loses(up, await up.ann.choose(None, ["users"], wait=False))
+        await up.ann.until(lambda: up.ann.latest(up.channel).selects[0].chosen == ["users"])
+        await up.ann.click("Submit")
+        assert await answers(up, ask) == [["users"]]
+
+
 async def test_submit_pressed_before_the_ticks_are_shown_is_refused(tmp_path: Path) -> None:
     async with rig(tmp_path, "gateway") as up:
         ask = await posted(up, wiping())
