@@ -229,7 +229,7 @@ class Inbound:
     def _noticed(self, rejected: Rejected, submission: Submission) -> object:
         self._refresh(rejected)
         copy = words.Copy(submission.control.revision, time.time())
-        said = notes.sentence(rejected, submission.person, self._labels, copy)
+        said = notes.mrkdwn_of(rejected, submission.person, self._labels, copy)
         view = modals.notice(said, modals.everything_typed(submission), self._labels)
         return {"response_action": "update", "view": view}
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from adapters import texts
 from adapters.controls import Control, Verb
 from adapters.slack import choices, forms, limits, reading
-from adapters.slack.blocks import Block, entry, modal, section, sections, size, small
+from adapters.slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
 from adapters.slack.parse import Submission, Values, chosen
 from adapters.slack.render import fits_modal
 from bot.entries import text_value, value_of
@@ -69,9 +69,11 @@ def opened(
 def notice(text: str, typed: str, labels: Labels) -> Block:
     """What a modal turns into when its submission counts no more: why, and what was typed, so that it can be copied.
 
-    It holds all that a modal's inputs can; only what Slack takes in no view is cut.
+    ``text`` is mrkdwn, so that people stand there by their names. It holds all that a modal's
+    inputs can; only what Slack takes in no view is cut.
     """
-    blocks: list[Block] = [section(text)]
+    why = mrkdwn(texts.shorten(text, limits.SECTION_TEXT))
+    blocks: list[Block] = [{"type": "section", "text": why, "expand": True}]
     room = limits.MODAL_BYTES - _NOTICE_FRAME - size(blocks)
     for block in sections(typed):
         room -= size(block) + len(", ")

@@ -121,32 +121,17 @@ class Notes:
             return False
 
 
-def sentence(
-    rejected: Rejected,
-    reader: Person,
-    labels: Labels,
-    copy: words.Copy | None = None,
-    who: str | None = None,
-) -> str:
-    """Why nothing was changed, as plain text.
-
-    Args:
-        copy: what the reader acted on, unless they typed.
-        who: the responders; None: by their ids.
-    """
-    ask = rejected.ask
-    if who is None:
-        who = ", ".join(ask.responders) if ask else ""
-    view = view_of(ask) if ask else None
-    return words.note(rejected, view, labels, who, reader.user_id, copy)
-
-
 def mrkdwn_of(
     rejected: Rejected, reader: Person, labels: Labels, copy: words.Copy | None = None
 ) -> str:
-    """The same as mrkdwn: people without a name by their mention, which notifies nobody here."""
+    """Why nothing was changed, as mrkdwn: people without a name by their mention, which notifies nobody here.
+
+    Args:
+        copy: what the reader acted on, unless they typed.
+    """
     ask = rejected.ask
-    text = escape(sentence(rejected, reader, labels, copy, who="{who}"))
+    view = view_of(ask) if ask else None
+    text = escape(words.note(rejected, view, labels, "{who}", reader.user_id, copy))
     if ask is None:
         return text
     named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]

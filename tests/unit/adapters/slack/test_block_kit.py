@@ -16,14 +16,15 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
 from adapters.controls import Control, Verb
-from adapters.slack import modals
+from adapters.slack import modals, notes
 from adapters.slack.render import render
 from bot import ask as asks
 from bot.ask import Ask, Reason, Status
 from bot.form import AnswerType, Form, Option, Persistence, Question
 from bot.labels import Labels
+from bot.ports import Rejected, Why
 from bot.view import view_of
-from bot.walker import Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from bot.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, one
 
@@ -157,3 +158,22 @@ def test_modal(name: str, as_json: SnapshotAssertion) -> None:
     read = json.loads(json.dumps(view))
     assert check_view(read) == []
     assert read == as_json
+
+
+EVE = Person(surface="slack", user_id="U0EVE", name="Eve")
+
+
+def test_nobody_is_shown_by_an_id() -> None:
+    nameless = Person(surface="slack", user_id="U0ADA")
+    ask = replace(one(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
+    change = asks.acted(ask, Answer(value=True), at=1, by=nameless)
+    assert isinstance(change, asks.Change)
+    told = notes.mrkdwn_of(Rejected(Why.ENDED, change.ask), EVE, LABELS)
+    refused = notes.mrkdwn_of(Rejected(Why.NOT_ALLOWED, ask), EVE, LABELS)
+    message = render(view_of(change.ask), LABELS)
+    modal = modals.notice(refused, "what was typed", LABELS)
+    for shown in (told, message.text, json.dumps(message.blocks)):
+        assert "<@U0ADA>" in shown
+        assert "U0ADA" not in shown.replace("<@U0ADA>", "")
+    assert "<@U0BOB>, <!subteam^S0OPS>" in json.dumps(modal)
+    assert check_view(json.loads(json.dumps(modal)), foreign=False) == []
