@@ -241,7 +241,7 @@ def newest_first(
 
 _BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
-    ) AS turn FROM asks WHERE shown_revision < revision) ORDER BY turn, updated_at LIMIT ?"""
+    ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision) ORDER BY turn, updated_at LIMIT ?"""
 
 
 def behind(db: sqlite3.Connection, limit: int) -> list[str]:

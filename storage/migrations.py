@@ -177,3 +177,13 @@ def asks_by_message(db: Database) -> None:
 def health_of_size(db: Database) -> None:
     """A check writes as much as a large ask takes: a disk may have room for a number and for nothing else."""
     db.execute("ALTER TABLE health ADD COLUMN filling TEXT NOT NULL DEFAULT ''")
+
+
+@migrations()
+def behind_by_place(db: Database) -> None:
+    """Asks whose message is behind are found place by place, without a look at any other."""
+    db.execute("DROP INDEX asks_behind")
+    db.execute(
+        """CREATE INDEX asks_behind ON asks (surface, channel, message IS NULL, updated_at)
+            WHERE shown_revision < revision"""
+    )
