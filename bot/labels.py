@@ -98,6 +98,7 @@ class Labels(BaseModel):
     open_until: str = "Open until {time}"
     answer_schema: str = "What the answer has to look like"
     keys_hint: str = "Number keys choose, Ctrl+Enter answers."
+    keys_move: str = "Left and right arrow keys move between the questions that were answered."
     context: str = "Context"
     question: str = "Question"
     more_below: str = "More below"

@@ -103,6 +103,10 @@ class AskPage:
     """Position and total, for the bar."""
     prompt: PromptPart | None
     review: bool
+    moves: bool
+    """Whether moving to another question discards no answer."""
+    again: bool
+    """Whether the open question was answered before."""
     rows: tuple[Row, ...]
     folded: bool
     """Whether "so far" is too long to stand above the question."""
@@ -181,6 +185,8 @@ def ask_page(
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=_prompt_part(prompt, labels, post) if prompt else None,
         review=view.is_review,
+        moves=view.reviewed,
+        again=prompt is not None and ask.walk.answer(prompt.question.id) is not None,
         rows=rows,
         folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows) > limits.SO_FAR,
         controls=frozenset(control.value for control in view.controls),

@@ -230,7 +230,7 @@ async def test_a_long_context_says_that_it_is_cut_and_scrolls_by_keyboard(
         await expect(sign).to_be_hidden()
         await page.keyboard.press("Home")
         await expect(sign).to_be_visible()
-        await page.get_by_role("button", name="Show in full").click()
+        await page.get_by_role("link", name="Show in full").click()
         assert not await cut(page.locator("#context"))
         await expect(sign).to_have_count(0)
     assert await answers(web_site, ask) == []

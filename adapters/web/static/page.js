@@ -73,11 +73,10 @@
     const main = document.getElementById("main");
     const made = document.createElement("p");
     const below = document.createElement("span");
-    const full = document.createElement("button");
+    const full = document.createElement("a"); // no button: those of a page that only shows are disabled
     made.className = "more";
     below.textContent = `${main.dataset.below} ↓`;
-    full.type = "button";
-    full.className = "small";
+    full.href = "#main";
     full.textContent = main.dataset.full;
     made.append(below, full);
     const look = () => below.classList.toggle("none", box.scrollTop + box.clientHeight >= box.scrollHeight - 2);
@@ -85,7 +84,8 @@
     box.setAttribute("role", "region");
     box.setAttribute("aria-label", box.dataset.name);
     box.addEventListener("scroll", look);
-    full.addEventListener("click", () => {
+    full.addEventListener("click", (event) => {
+      event.preventDefault();
       box.classList.remove("cut", "long");
       for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
       made.remove();
@@ -275,7 +275,9 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || inText(document.activeElement)) return;
-    if (!/^[1-9]$/.test(event.key) || document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key.startsWith("Arrow")) move(event, now);
+    if (!/^[1-9]$/.test(event.key)) return;
     const boxes = now.querySelectorAll("#choices input[name=choice]");
     const buttons = now.querySelectorAll(".yesno button");
     const place = Number(event.key) - 1;
@@ -288,6 +290,31 @@
       buttons[place].focus();
     }
   });
+
+  // Between the questions of a form with a review, where moving discards nothing; what was entered stays.
+  function move(event, now) {
+    const { moves, again } = document.querySelector("main .card").dataset;
+    if (moves === undefined || event.shiftKey) return;
+    if (/^Arrow(Left|Right)$/.test(event.key)) event.preventDefault(); // which would choose: up and down do
+    if (entered()) return;
+    const edits = Array.from(now.querySelectorAll(".edit button"));
+    const there = edits.indexOf(document.activeElement);
+    if (event.key === "ArrowLeft") press(now, "button[value=back]");
+    else if (event.key === "ArrowRight" && again !== undefined) press(now, ".answers button.primary");
+    else if (event.key === "ArrowDown" && edits.length) focusOn(event, edits[(there + 1) % edits.length]);
+    else if (event.key === "ArrowUp" && edits.length) focusOn(event, edits.at(there < 1 ? -1 : there - 1));
+  }
+
+  function press(now, selector) {
+    const button = now.querySelector(selector);
+    if (button) now.requestSubmit(button);
+  }
+
+  function focusOn(event, control) {
+    if (event.target.closest(".cut")) return; // which scrolls
+    event.preventDefault();
+    control.focus();
+  }
 
   document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
 

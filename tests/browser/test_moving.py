@@ -1,0 +1,84 @@
+"""Arrow keys between the questions of a form with a review: they move, and answer nothing anew."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from bot.ask import Ask
+from bot.walker import Answer
+from tests.browser.conftest import settled, tab
+from tests.browser.site import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+OPTIONS = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
+
+
+async def reviewed(site: Site, answered: int) -> Ask:
+    questions = [{"id": n, "prompt": f"Question {n}?", "options": OPTIONS} for n in ("a", "b", "c")]
+    ask = await site.ask(name="question", arguments={"questions": questions})
+    for _ in range(answered):
+        ask = await site.act(ask, Answer(value="y"))
+    return ask
+
+
+async def moved(page: Page, key: str, heading: str) -> None:
+    await settled(page)
+    await page.keyboard.press(key)
+    await expect(page.locator("h1")).to_have_text(heading)
+
+
+async def test_arrows_move_between_answered_questions_and_the_review(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await reviewed(web_site, 2)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        for key, heading in (
+            ("ArrowLeft", "Question b?"),
+            ("ArrowLeft", "Question a?"),
+            ("ArrowLeft", "Question a?"),
+            ("ArrowRight", "Question b?"),
+            ("ArrowRight", "Question c?"),
+            ("ArrowRight", "Question c?"),
+        ):
+            await moved(page, key, heading)
+        given = [one.value for one in (await web_site.stored(ask)).walk.answers]
+        assert given == ["y", "y"]
+        await moved(page, "ArrowLeft", "Question b?")
+        await settled(page)
+        await page.get_by_role("radio", name="X").check()
+        await moved(page, "ArrowRight", "Question b?")
+        await moved(page, "ArrowLeft", "Question b?")
+        await page.get_by_role("button", name="Answer").click()
+        await expect(page.locator("h1")).to_have_text("Question c?")
+        assert [one.value for one in (await web_site.stored(ask)).walk.answers] == ["y", "x"]
+
+
+async def test_up_and_down_walk_over_the_answers_of_the_review(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await reviewed(web_site, 3)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        edits = page.get_by_role("button", name="Edit")
+        for key, place in (("ArrowDown", 0), ("ArrowDown", 1), ("ArrowUp", 0), ("ArrowUp", 2)):
+            await page.keyboard.press(key)
+            await expect(edits.nth(place)).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text("Question c?")
+        await moved(page, "ArrowLeft", "Check your answers")
+        await moved(page, "ArrowLeft", "Question c?")
+
+
+async def test_where_back_discards_arrows_move_nothing(browser: Browser, web_site: Site) -> None:
+    yes_no = {"id": "a", "text": "Sure?", "answer_type": "boolean"}
+    ask = await web_site.act(
+        await web_site.ask(yes_no, {**yes_no, "id": "b", "text": "And?"}), Answer(value=True)
+    )
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await moved(page, "ArrowLeft", "And?")
+    assert len((await web_site.stored(ask)).walk.answers) == 1
