@@ -30,6 +30,9 @@ class ToolsQuery(BaseModel):
         None,
         description="The dialects to give, separated by commas; without it the best one of each name.",
     )
+    strict: bool = Field(
+        default=False, description="Whether the schemas are to be those that strict modes accept."
+    )
 
 
 async def tools(call: Call) -> web.Response:
@@ -40,7 +43,13 @@ async def tools(call: Call) -> web.Response:
         found = definitions.picked(dialects, call.api.enabled)
     except ValueError as error:
         raise ProblemError(400, "Bad query", f"dialect: {error}") from error
-    return json_response({"tools": [definitions.definition(tool, query.format) for tool in found]})
+    return json_response(
+        {
+            "tools": [
+                definitions.definition(tool, query.format, strict=query.strict) for tool in found
+            ]
+        }
+    )
 
 
 async def healthz(_call: Call) -> web.Response:

@@ -84,7 +84,10 @@ def parse_call(
         problems.note(Problem(pointer="", code="wrong_type", message=message))
         form = None
     if form is None:
-        raise InvalidCallError(name[:100], problems.in_document_order(), dialect)
+        found = problems.in_document_order()
+        if override is None and _shape(name, arguments) is None:
+            found = (_with_others(name, dialect, found[0]), *found[1:])
+        raise InvalidCallError(name[:100], found, dialect)
     return dialect, form
 
 
@@ -134,14 +137,27 @@ _NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few",
 
 
 def _dialect(name: str, arguments: Mapping[str, JsonValue]) -> str:
-    dialect = NAMES.get(name, "")
-    if dialect != "ask_user":
-        return dialect
+    return _shape(name, arguments) or NAMES.get(name, "")
+
+
+def _shape(name: str, arguments: Mapping[str, JsonValue]) -> str | None:
+    """The dialect that a call's shape tells; None where the call has no shape that its name knows."""
+    if name not in SHAPES:
+        return NAMES.get(name)
     given = {key for key, value in arguments.items() if value is not None}
-    if "questions" not in given and given.intersection(single.FIELDS):
-        return "single"
-    questions = arguments.get("questions")
+    if "questions" not in given:
+        return "single" if given.intersection(single.FIELDS) else None
+    questions = arguments["questions"]
     first = questions[0] if isinstance(questions, list) and questions else None
-    if isinstance(first, dict) and "question" in first and "answer_type" not in first:
-        return "ask_user_form"
-    return "ask_user"
+    if isinstance(first, dict) and "answer_type" in first:
+        return "ask_user"
+    return "ask_user_form" if isinstance(first, dict) and "question" in first else None
+
+
+def _with_others(name: str, dialect: str, problem: Problem) -> Problem:
+    """A mistake in a call of no known shape, and what else its name takes."""
+    others = ", ".join(other for other in SHAPES[name] if other != dialect)
+    message = (
+        f"{problem.message} {name} is read as {dialect} here; its other dialects are: {others}."
+    )
+    return problem.model_copy(update={"message": message})

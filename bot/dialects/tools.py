@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from bot.dialects import tool_schemas
+from bot.dialects import strictness, tool_schemas
 from bot.dialects.reading import did_you_mean
 
 Format = Literal["mcp", "anthropic", "openai", "openai-responses", "gemini"]
@@ -146,8 +146,8 @@ def picked(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[To
     return list(found.values())
 
 
-def definition(tool: Tool, form: Format) -> dict[str, JsonValue]:
-    """A tool in one API's format.
+def definition(tool: Tool, form: Format, *, strict: bool = False) -> dict[str, JsonValue]:
+    """A tool in one API's format, with ``strict`` for the strict mode of those that have one.
 
     ``mcp``: https://modelcontextprotocol.io/specification/2025-11-25/server/tools;
     ``anthropic``: https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use;
@@ -155,17 +155,18 @@ def definition(tool: Tool, form: Format) -> dict[str, JsonValue]:
     ``openai-responses``: https://platform.openai.com/docs/guides/function-calling?api-mode=responses;
     ``gemini``: https://ai.google.dev/api/caching#FunctionDeclaration.
     """
-
     name: dict[str, JsonValue] = {"name": tool.name, "description": tool.description}
+    parameters: JsonValue = strictness.strict(tool.parameters) if strict else tool.parameters
+    flag: dict[str, JsonValue] = {"strict": True} if strict else {}
     match form:
         case "mcp":
-            return {**name, "inputSchema": tool.parameters}
+            return {**name, "inputSchema": parameters}
         case "anthropic":
-            return {**name, "input_schema": tool.parameters}
+            return {**name, "input_schema": parameters, **flag}
         case "openai":
-            return {"type": "function", "function": {**name, "parameters": tool.parameters}}
+            return {"type": "function", "function": {**name, "parameters": parameters, **flag}}
         case "openai-responses":
-            # The Responses API makes a definition strict that does not say otherwise.
-            return {"type": "function", **name, "parameters": tool.parameters, "strict": False}
+            # The Responses API takes a definition for strict that does not say otherwise.
+            return {"type": "function", **name, "parameters": parameters, "strict": strict}
         case "gemini":
-            return {**name, "parametersJsonSchema": tool.parameters}
+            return {**name, "parametersJsonSchema": parameters}

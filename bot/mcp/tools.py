@@ -158,7 +158,10 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _joined(shapes: Sequence[tools.Tool]) -> dict[str, JsonValue]:
-    """The arguments of a tool of several shapes. No top-level alternatives: model APIs refuse those."""
+    """The arguments of a tool of several shapes, of which one at least has ``questions``.
+
+    There are no top-level alternatives: model APIs refuse those.
+    """
     properties: dict[str, JsonValue] = {}
     lists: list[dict[str, JsonValue]] = []
     for shape in shapes:
@@ -167,10 +170,9 @@ def _joined(shapes: Sequence[tools.Tool]) -> dict[str, JsonValue]:
                 lists.append(_OBJECT.validate_python(schema))
             else:
                 properties[name] = schema
-    if lists:
-        items: list[JsonValue] = [each["items"] for each in lists]
-        either: dict[str, JsonValue] = {"anyOf": items}
-        properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
+    items: list[JsonValue] = [each["items"] for each in lists]
+    either: dict[str, JsonValue] = {"anyOf": items}
+    properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
     return properties
 
 

@@ -80,3 +80,17 @@ def test_an_unknown_name_is_told_the_nearest_known_one(
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(name, {}, dialect)
     assert f'did you mean "{meant}"?' in refused.value.problems[0].message
+
+
+@pytest.mark.parametrize("arguments", [{"prompt": "A?"}, {"questions": [{"prompt": "A?"}]}, {}])
+def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes(
+    arguments: dict[str, Any],
+) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("ask_user", arguments)
+    first, *others = refused.value.problems
+    assert first.message.endswith("its other dialects are: single, ask_user_form.")
+    assert not [problem for problem in others if "other dialects" in problem.message]
+    with pytest.raises(InvalidCallError) as told:
+        registry.parse_call("ask_user", {**arguments}, "ask_user")
+    assert "other dialects" not in told.value.problems[0].message

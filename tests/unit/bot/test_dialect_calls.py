@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import schemas
-from bot.dialects import registry, tools
+from bot.dialects import registry
 from bot.errors import InvalidCallError
-from tests.unit.bot.dialect_parts import CALLS, OPTIONS, asked
+from tests.unit.bot.dialect_parts import OPTIONS, asked
 
 
 def test_elicitation_starts_from_its_defaults() -> None:
@@ -332,34 +330,3 @@ def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
         return
     assert found.problems
     assert registry.refusal(found).content
-
-
-@pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
-def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
-    for tool in tools.TOOLS:
-        text = json.dumps(tools.definition(tool, form))
-        for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
-            assert words in text
-        assert len(tool.description) <= 1024  # OpenAI's limit
-
-
-def test_a_list_never_has_two_tools_of_one_name() -> None:
-    def dialects(*wanted: str, off: str = "") -> list[str]:
-        return [tool.dialect for tool in tools.picked(wanted, lambda each: each != off)]
-
-    assert dialects() == ["ask_user", "claude", "question", "tool_question"]
-    assert dialects(off="ask_user") == ["single", "claude", "question", "tool_question"]
-    assert dialects("claude", "single") == ["single", "claude"]
-    assert dialects("claude", off="claude") == []
-    with pytest.raises(ValueError, match="named ask_user"):
-        dialects("single", "ask_user")
-    with pytest.raises(ValueError, match=r'did you mean "claude"'):
-        dialects("cluade")
-
-
-@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
-def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(tool: tools.Tool) -> None:
-    _, arguments = CALLS[tool.dialect]
-    schemas.require_usable(tool.parameters)
-    assert schemas.violations(tool.parameters, arguments) == ()
-    assert schemas.violations(tool.parameters, {}) != ()

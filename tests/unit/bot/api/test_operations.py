@@ -147,6 +147,12 @@ async def test_the_dialects_of_the_tools_can_be_picked(api: Served) -> None:
         assert (status, "dialect: " in body["detail"]) == (400, True)
 
 
+async def test_strict_definitions_can_be_had(api: Served) -> None:
+    _, body = await api.get("/v1/tools?format=openai&strict=true")
+    assert all(tool["function"]["strict"] is True for tool in body["tools"])
+    assert (await api.get("/v1/tools?strict=maybe"))[0] == 400
+
+
 async def test_a_format_that_is_none_is_refused(api: Served) -> None:
     status, body = await api.get("/v1/tools?format=yaml")
     assert (status, body["errors"][0]["pointer"]) == (400, "/format")

@@ -1,0 +1,93 @@
+"""The tool definitions: what they tell a model, which are listed, and the variant for strict modes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bot import schemas
+from bot.dialects import registry, strictness, tools
+from tests.unit.bot.dialect_parts import CALLS
+
+
+@pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
+def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
+    for tool in tools.TOOLS:
+        text = json.dumps(tools.definition(tool, form))
+        for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
+            assert words in text
+        assert len(tool.description) <= 1024  # OpenAI's limit
+
+
+def test_a_list_never_has_two_tools_of_one_name() -> None:
+    def dialects(*wanted: str, off: str = "") -> list[str]:
+        return [tool.dialect for tool in tools.picked(wanted, lambda each: each != off)]
+
+    assert dialects() == ["ask_user", "claude", "question", "tool_question"]
+    assert dialects(off="ask_user") == ["single", "claude", "question", "tool_question"]
+    assert dialects("claude", "single") == ["single", "claude"]
+    assert dialects("claude", off="claude") == []
+    with pytest.raises(ValueError, match="named ask_user"):
+        dialects("single", "ask_user")
+    with pytest.raises(ValueError, match=r'did you mean "claude"'):
+        dialects("cluade")
+
+
+@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
+def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(tool: tools.Tool) -> None:
+    _, arguments = CALLS[tool.dialect]
+    schemas.require_usable(tool.parameters)
+    assert schemas.violations(tool.parameters, arguments) == ()
+    assert schemas.violations(tool.parameters, {}) != ()
+
+
+def every_schema(schema: Any) -> Iterator[dict[str, Any]]:
+    """A schema and all below it."""
+    yield schema
+    below = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
+    for each in [*below, *([schema["items"]] if "items" in schema else [])]:
+        yield from every_schema(each)
+
+
+def spelt_out(schema: dict[str, Any], value: Any) -> Any:
+    """A value as a strict mode would have a model write it: null for what is not given."""
+    schema = next((s for s in schema.get("anyOf", []) if "properties" in s or "items" in s), schema)
+    if isinstance(value, dict) and "properties" in schema:
+        return {n: spelt_out(s, value.get(n)) for n, s in schema["properties"].items()}
+    if isinstance(value, list) and "items" in schema:
+        return [spelt_out(schema["items"], item) for item in value]
+    return value
+
+
+@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
+def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
+    tool: tools.Tool,
+) -> None:
+    schema: Any = strictness.strict(tool.parameters)
+    unsupported = {"minLength", "maxLength", "minItems", "maxItems", "default"}
+    for each in every_schema(schema):
+        assert each.keys() & {"type", "anyOf"}
+        assert not unsupported & each.keys()
+        if each.get("type") == "object":
+            assert each["additionalProperties"] is False
+            assert each["required"] == [*each["properties"]]
+    name, arguments = CALLS[tool.dialect]
+    written = spelt_out(schema, arguments)
+    schemas.require_usable(schema)
+    assert schemas.violations(schema, written) == ()
+    assert registry.parse_call(name, written) == registry.parse_call(name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("form", "where"),
+    [("anthropic", ()), ("openai", ("function",)), ("openai-responses", ())],
+)
+def test_a_strict_definition_says_that_it_is_one(form: Any, where: tuple[str, ...]) -> None:
+    for strict in (True, False):
+        made: Any = tools.definition(tools.TOOLS[0], form, strict=strict)
+        for key in where:
+            made = made[key]
+        assert made.get("strict", False) is strict
