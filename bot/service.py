@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -21,7 +21,7 @@ from bot import routing, typed, walker
 from bot.acting import Acting, Seen
 from bot.ask import Ask, Change, Reason, Status
 from bot.commits import Commits
-from bot.errors import Problem, StoreError
+from bot.errors import Problem, StoreError, UnreadableError
 from bot.labels import Labels
 from bot.ports import (
     Acted,
@@ -45,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 _OPEN_IN_THREAD: Final = 10
 _PAGE: Final = 100
-_MOST_BEHIND: Final = 1_000
 _SETTLING_SECONDS: Final = 5.0
 """How long after a change people may still use the copy from before it, although the message was edited."""
 
@@ -349,10 +348,11 @@ class Service:
 
     async def each_behind(self, surface: str) -> AsyncIterator[Ask]:
         """Asks of a surface whose live message shows an older state (see `bot.places.Places`)."""
-        for ask_id in await self.store.behind(_MOST_BEHIND):
-            ask = await self.store.get(ask_id)
-            if ask is not None and ask.destination.surface == surface:
-                yield ask
+        for ask_id in await self.store.behind(10 * _PAGE):
+            with suppress(UnreadableError):  # showing logs it
+                ask = await self.store.get(ask_id)
+                if ask is not None and ask.destination.surface == surface:
+                    yield ask
 
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose live message this is (see `bot.places.Places`)."""

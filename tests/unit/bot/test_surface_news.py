@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bot.ask import Ask, Status
-from bot.errors import StoreError, UnauthorizedError, UnavailableError
+from bot.errors import StoreError, UnauthorizedError, UnavailableError, UnreadableError
 from bot.walker import Answer
 from tests.service_parts import actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
@@ -122,17 +122,20 @@ async def test_asks_that_are_behind_are_gone_through_surface_by_surface(parts: P
         assert await service.shown_at("chat", "1.1") is None
 
 
-async def test_an_ask_that_is_gone_when_it_is_read_is_passed_over(
+async def test_asks_that_are_gone_or_unreadable_when_they_are_read_are_passed_over(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    await submit(service)
+    odd, gone, fine = [await submit(service) for _ in range(3)]
+    get = parts.store.get
 
-    async def gone(_ask_id: str) -> None:
-        return None
+    async def read(ask_id: str) -> Ask | None:
+        if ask_id == odd.id:
+            raise UnreadableError("It cannot be read.")
+        return None if ask_id == gone.id else await get(ask_id)
 
-    monkeypatch.setattr(parts.store, "get", gone)
-    assert [ask.id async for ask in service.each_behind("chat")] == []
+    monkeypatch.setattr(parts.store, "get", read)
+    assert [ask.id async for ask in service.each_behind("chat")] == [fine.id]
 
 
 async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
