@@ -26,11 +26,13 @@ from adapters.discord.events import EVENTS, Events
 from adapters.discord.front import PATH, Front
 from adapters.discord.groups import Groups
 from adapters.discord.inbound import Inbound
-from adapters.discord.parse import SURFACE
+from adapters.discord.missed import Place, missed
+from adapters.discord.parse import SURFACE, moment
 from adapters.discord.posting import Posting, Save
 from adapters.discord.replies import Reply, private
 from adapters.discord.sockets import Gateway, Shards
 from adapters.discord.typed import Listener
+from adapters.missed import Missed
 from adapters.outages import Outage
 from bot.ask import Ask, Destination
 from bot.errors import PlatformError, StoreError
@@ -99,10 +101,14 @@ class DiscordSurface:
                     "MESSAGE_CREATE": lambda body: self._spawn(self._heard(body)),
                     **{name: partial(self._told, name) for name in EVENTS},
                 },
+                lost=lambda: self._missed.lost() if self._missed else None,
+                back=self._back,
             )
         self._asks: Asks | None = None
         self._inbound: Inbound | None = None
         self._listener: Listener | None = None
+        self._missed: Missed[Place] | None = None
+        self._connected = False
         self._events: Events | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._introducing: asyncio.Task[None] | None = None
@@ -114,6 +120,7 @@ class DiscordSurface:
         self._inbound = Inbound(asks, self._labels)
         self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
         self._listener = Listener(asks, self.calls, self._channels, self._labels)
+        self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
         first = asyncio.Event()
         self._introducing = asyncio.create_task(self._introduce(first), name="discord identity")
         await first.wait()
@@ -127,6 +134,8 @@ class DiscordSurface:
             await asyncio.gather(self._introducing, return_exceptions=True)
         if self._gateway is not None:
             await self._gateway.stop()
+        if self._missed is not None:
+            await self._missed.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_STOP_WITHIN)
         for task in self._tasks:
@@ -149,7 +158,12 @@ class DiscordSurface:
 
     async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `bot.ports.Surface.show`."""
-        return await self._posting.show(ask, save)
+        shown = await self._posting.show(ask, save)
+        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
+            # It may have been posted before we knew: words under it were not looked for.
+            await save(shown)
+            self._catch_up()
+        return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
         """See `bot.ports.Surface.remind`."""
@@ -240,8 +254,22 @@ class DiscordSurface:
             return
         try:
             await self._listener.heard(body, self._posting.bot_id)
+            if self._missed is not None:
+                await self._missed.heard(moment(str(body.get("id"))))
         except Exception:
             logger.exception("A typed message failed", extra={"action": "message_failed"})
+
+    def _back(self, anew: bool) -> None:
+        self._connected = True
+        if anew:
+            self._catch_up()
+        elif self._missed is not None:
+            self._missed.resumed()
+
+    def _catch_up(self) -> None:
+        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
+        if self._missed is not None and self._connected and self._posting.bot_id is not None:
+            self._missed.back()
 
     def _told(self, name: str, data: Json) -> None:
         if self._events is not None:
@@ -268,6 +296,7 @@ class DiscordSurface:
                 pause = min(pause * 2, _LONGEST_PAUSE)
             else:
                 self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+                self._catch_up()
                 break
         self._outage.reached("api")
         first.set()

@@ -152,6 +152,10 @@ class Posting:
             if noted["kind"] == Kind.FORUM:
                 noted |= {"channel": found, "thread": found}
             noted = await self._edit(ask, noted) or noted
+            if ask.revision == 1:
+                noted |= _since(
+                    {"id": found}
+                )  # at the first revision it shows what it was posted with
         elif not ask.open:
             return noted  # nobody has seen it, and nobody has to
         elif noted["kind"] == Kind.FORUM:

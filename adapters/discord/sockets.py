@@ -49,6 +49,8 @@ class Gateway:
         shards: how many connections share the servers; "auto" as Discord advises.
         outage: tells the log while there is no connection.
         handlers: what takes in which event; what they need of intents is asked for in `_make`.
+        lost: called when a connection is gone, and events may pass by.
+        back: called when all stand again, and whether one began anew: then Discord repeats nothing.
     """
 
     def __init__(
@@ -60,6 +62,8 @@ class Gateway:
         shards: Shards,
         outage: Outage,
         handlers: Mapping[str, Handler],
+        lost: Callable[[], None] = lambda: None,
+        back: Callable[[bool], None] = lambda _anew: None,
     ) -> None:
         self._calls = calls
         self._token = token
@@ -67,6 +71,9 @@ class Gateway:
         self._shards = shards
         self._outage = outage
         self._handlers = handlers
+        self._lost = lost
+        self._back = back
+        self._anew = False
         self._task: asyncio.Task[None] | None = None
         self._client: discord.Client | None = None
         self._first = asyncio.Event()
@@ -110,9 +117,12 @@ class Gateway:
         if not self._down:
             self._outage.reached(_PART)
             self._first.set()
+            anew, self._anew = self._anew, False
+            self._back(anew)
 
     def lost(self, shard: int) -> None:
         """A shard's connection is gone; discord.py makes it again."""
+        self._lost()
         self._down.setdefault(shard, time.monotonic())
 
     # --- connecting ------------------------------------------------------------------------------
@@ -190,6 +200,7 @@ class Gateway:
 
     def _ready(self, data: Json) -> None:
         """A new session stands."""
+        self._anew = True
         match data.get("shard"):
             case [int(shard), int(of)]:
                 self.connected(shard, of)

@@ -13,12 +13,14 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from adapters import people
+from adapters.missed import Missed
 from adapters.slack.calls import Calls, client_of
 from adapters.slack.events import Events
 from adapters.slack.front import Front
 from adapters.slack.groups import Groups
 from adapters.slack.inbound import Inbound
 from adapters.slack.listeners import Listeners
+from adapters.slack.missed import Place, missed
 from adapters.slack.notes import Later, Notes
 from adapters.slack.parse import Identity
 from adapters.slack.posting import Posting
@@ -79,6 +81,8 @@ class SlackSurface:
         self._inbound: Inbound | None = None
         self._events: Events | None = None
         self._sockets: Sockets | None = None
+        self._missed: Missed[Place] | None = None
+        self._hearing = app_token is None
         self._identifying: asyncio.Task[None] | None = None
         self._trouble: str | None = "Slack is not connected yet."
         self._listeners = Listeners(bot_token, self._identity, self._receive)
@@ -89,12 +93,20 @@ class SlackSurface:
     async def start(self, asks: Asks) -> None:
         """See `bot.ports.Surface.start`."""
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity, self)
-        self._inbound = Inbound(*parts, Listener(*parts))
+        listener = Listener(*parts)
+        self._missed = missed(asks, self._calls, listener)
+        self._inbound = Inbound(*parts, listener, self._missed)
         self._events = Events(asks, self._groups, self._identity, self._recheck)
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
             web_client = self._calls.client
-            self._sockets = Sockets(self._app_token, web_client, self._listeners.by_socket)
+            self._sockets = Sockets(
+                self._app_token,
+                web_client,
+                self._listeners.by_socket,
+                lost=self._lost,
+                back=self._back,
+            )
             await self._sockets.start()
 
     async def stop(self) -> None:
@@ -102,6 +114,8 @@ class SlackSurface:
         if self._identifying is not None:
             self._identifying.cancel()
             await asyncio.gather(self._identifying, return_exceptions=True)
+        if self._missed is not None:
+            await self._missed.stop()
         await self._later.stop(_FINISH_SECONDS)
         if self._sockets is not None:
             await self._sockets.stop()
@@ -128,7 +142,12 @@ class SlackSurface:
             self._groups.refresh(group)  # known by the time somebody clicks
         if ask.open and ask.message is None:
             await self._groups.demand_somebody(ask.responders)
-        return await self._posting.show(ask, save)
+        shown = await self._posting.show(ask, save)
+        if ask.message is not None and not ask.seen:
+            # It may have been posted before we knew: words under it were not looked for.
+            await save(shown)
+            self._catch_up()
+        return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
         """See `bot.ports.Surface.remind`."""
@@ -186,6 +205,20 @@ class SlackSurface:
             self._identifying = asyncio.create_task(self._identify(tried), name="slack identity")
         return tried
 
+    def _lost(self) -> None:
+        self._hearing = False
+        if self._missed is not None:
+            self._missed.lost()
+
+    def _back(self) -> None:
+        self._hearing = True
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
+        if self._missed is not None and self._hearing and self._identity.bot_user is not None:
+            self._missed.back()
+
     async def _identify(self, first: asyncio.Event) -> None:
         """Asks Slack who we are until it says so; ``first`` is set after the first attempt."""
         pause = 1.0
@@ -206,4 +239,5 @@ class SlackSurface:
             self._identity.bot = str(told.get("bot_id") or "") or None
             self._trouble = None
             first.set()
+            self._catch_up()
             return

@@ -15,9 +15,11 @@ from typing import Final
 from adapters import people, words
 from adapters.controls import Control, Verb
 from adapters.insisting import insisting
+from adapters.missed import Missed
 from adapters.slack import modals, notes, reading
 from adapters.slack.blocks import Block, escape
 from adapters.slack.calls import Calls
+from adapters.slack.missed import Place
 from adapters.slack.notes import Later, Notes
 from adapters.slack.parse import Click, Identity, Submission, Words, chosen, parse
 from adapters.slack.typed import Listener
@@ -54,6 +56,7 @@ class Inbound:
         identity: Identity,
         surface: Surface,
         listener: Listener,
+        missed: Missed[Place],
     ) -> None:
         self._asks = asks
         self._calls = calls
@@ -63,6 +66,7 @@ class Inbound:
         self._identity = identity
         self._surface = surface
         self._listener = listener
+        self._missed = missed
 
     async def receive(self, kind: str, payload: object) -> object:
         """Handles one payload; gives what its acknowledgement is to say, None for nothing.
@@ -79,6 +83,7 @@ class Inbound:
                 return await self._submission(inbound)
             case Words():
                 await self._listener.heard(inbound)
+                await self._missed.heard(inbound.at)
             case None:
                 self._unknown(payload)
         return None

@@ -64,6 +64,10 @@ class _Client(SocketModeClient):
         session = self.current_session
         return session is not None and not session.closed and not self.closed
 
+    def hears(self) -> bool:
+        """Whether Slack sends over it."""
+        return self.stands() and not self.done.is_set()
+
     async def over(self) -> None:
         """Returns once Slack is done with the connection, or it is lost."""
         while self.stands() and not self.done.is_set():
@@ -73,12 +77,28 @@ class _Client(SocketModeClient):
 
 
 class Sockets:
-    """The connections of one app token."""
+    """The connections of one app token.
 
-    def __init__(self, token: str, web: AsyncWebClient, heard: Heard) -> None:
+    Args:
+        lost: called when none of them stands any more, and events may pass by.
+        back: called when one stands again.
+    """
+
+    def __init__(
+        self,
+        token: str,
+        web: AsyncWebClient,
+        heard: Heard,
+        *,
+        lost: Callable[[], None],
+        back: Callable[[], None],
+    ) -> None:
         self._token = token
         self._web = web
         self._heard = heard
+        self._lost = lost
+        self._back = back
+        self._deaf = True
         self._clients: set[_Client] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._settled = asyncio.Event()
@@ -128,7 +148,13 @@ class Sockets:
                 continue
             self._settled.set()
             since = time.monotonic()
+            if self._deaf:
+                self._deaf = False
+                self._back()
             await client.over()
+            if not self._deaf and not any(each.hears() for each in self._clients):
+                self._deaf = True
+                self._lost()
             self._stood = time.monotonic()
             self._trouble = "the connection is lost and being made again"
             self._begin(self._retire(client), "slack socket retiring")

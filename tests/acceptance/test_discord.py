@@ -59,8 +59,11 @@ async def up(
         drain = asyncio.create_task(_drain(process))
         if mode == "gateway":
             await discord.bell.until(lambda: len(discord.gateway.sessions) > before, timeout=15)
-        yield process, address
-        drain.cancel()
+        try:
+            yield process, address
+        finally:
+            drain.cancel()
+            await asyncio.gather(drain, return_exceptions=True)
 
 
 async def _drain(process: Process) -> None:
@@ -70,10 +73,12 @@ async def _drain(process: Process) -> None:
         pass
 
 
-async def submitted(address: str, channel: Channel, ann: Person) -> str:
+async def submitted(
+    address: str, channel: Channel, ann: Person, questions: list[dict[str, Any]] = QUESTIONS
+) -> str:
     body = {
         "name": "ask_user",
-        "arguments": {"questions": QUESTIONS},
+        "arguments": {"questions": questions},
         "to": f"discord:{channel.id}",
         "responders": [str(ann.id)],
     }
@@ -125,6 +130,30 @@ async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(
         assert ask["answers"] == {f"q{n}": True for n in range(1, 9)}
         mine = [m for m in channel.messages.values() if m.author_id == discord.bot.id]
         assert len(mine) == 1
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("mode", MODES)
+async def test_words_typed_while_the_process_is_killed_are_taken_once(
+    mode: str, tmp_path: Path
+) -> None:
+    question, port = {"id": "why", "text": "Why?", "answer_type": "text"}, free_port()
+    async with FakeDiscord() as discord:
+        channel = discord.add_channel(guild := discord.add_guild())
+        ann = discord.person("ann", guild)
+        async with up(discord, mode, tmp_path, port) as (process, address):
+            two = [question, {**question, "id": "more"}]
+            ask_id = await submitted(address, channel, ann, two)
+            await ann.until(lambda: is_posted(ann, channel))
+            process.child.kill()
+            await process.child.wait()
+        discord.gateway.forget_sessions()
+        said = ann.replies(ann.latest(channel).message, "because")
+        for _ in range(2):
+            async with up(discord, mode, tmp_path, port) as (_, address):
+                await ann.until(lambda: "✅" in said.reactions, timeout=15)
+                assert (await ask_of(address, ask_id))["answers"] == {"why": "because"}
+                await ann.finds("because", channel)
 
 
 async def shown_truly(address: str, ask_id: str, ann: Person, channel: Channel) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,6 +142,26 @@ async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town
     assert "Answered by ada" in town.ada.sees(town.message()).text
 
 
+@pytest.mark.acceptance
+@pytest.mark.timeout(60)
+async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town) -> None:
+    slack, question = town.slack, {"id": "why", "text": "Why?", "answer_type": "text"}
+    slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
+    async with town.up() as (process, http):
+        ask = await submitted(http, [question, {**question, "id": "more"}])
+        await slack.until(lambda: slack.messages(CHANNEL))
+        process.signal(signal.SIGKILL)
+    slack.faults.clear()
+    slack.event_types = set()  # it gave up on repeating them
+    live = town.message()
+    said = await town.ada.mention_bot(CHANNEL, "because", thread=live.ts)
+    for _ in range(2):
+        async with town.up() as (_, http):
+            await slack.until(lambda: said.reactions, timeout=10)
+            assert (await stored(http, ask["id"]))["answers"] == {"why": "because"}
+            await slack.until(lambda: "because" in town.ada.sees(live).text)
+
+
 async def caught_up(
     town: Town, http: aiohttp.ClientSession, ask_id: str, before: int, *, acked: bool
 ) -> int:
@@ -153,15 +173,18 @@ async def caught_up(
     return counted
 
 
-async def submitted(http: aiohttp.ClientSession) -> dict[str, Any]:
-    """An ask of many yes-or-no questions."""
-    questions = [
-        {"id": f"q{n}", "text": f"Question {n}?", "answer_type": "boolean"}
-        for n in range(QUESTIONS)
-    ]
+MANY = [
+    {"id": f"q{n}", "text": f"Question {n}?", "answer_type": "boolean"} for n in range(QUESTIONS)
+]
+
+
+async def submitted(
+    http: aiohttp.ClientSession, questions: Sequence[dict[str, str]] = MANY
+) -> dict[str, Any]:
+    """An ask of these questions, or of many yes-or-no questions."""
     body = {
         "name": "ask_user",
-        "arguments": {"questions": questions},
+        "arguments": {"questions": [*questions]},
         "to": f"slack:{CHANNEL}",
         "responders": ["U0ADA"],
     }

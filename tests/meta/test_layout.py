@@ -33,6 +33,7 @@ LOOP_TOPS = (
     "adapters/slack/notes.py",
     # what goes on in the background
     "adapters/discord/sockets.py",
+    "adapters/missed.py",
     "adapters/slack/sockets.py",
     "bot/delivery.py",
     "bot/showing.py",

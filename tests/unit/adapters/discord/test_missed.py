@@ -1,0 +1,184 @@
+"""Words that were typed while no event came: read after a restart or a lost session, once, and only where needed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.discord import limits
+from bot.ask import Ask
+from bot.labels import Labels
+from tests.fakes.discord.person import Person
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.world import Channel, Message
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, surface_in_front_of
+
+LABELS = Labels()
+TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
+MORE = [*TEXT, {**TEXT[0], "id": "more"}]
+COLOURS = [{"id": "c", "text": "Which?", "answer_type": "select", "options": ["red", "green"]}]
+
+
+class Town:
+    """A Discord that outlives the service."""
+
+    def __init__(self, discord: FakeDiscord, folder: Path, mode: Mode) -> None:
+        self.discord, self._folder, self._mode = discord, folder, mode
+        self.guild = discord.add_guild()
+        self.channel = discord.add_channel(self.guild)
+        self.ann = discord.person("ann", self.guild)
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator[Rig]:
+        """The service, for a while; what happens after it is told to no session."""
+        parts = surface_in_front_of(self.discord, self._folder / "a.db", self._mode)
+        async with parts as (surface, service, store, shower):
+            yield Rig(
+                self.discord, surface, service, store, shower, self.guild, self.channel, self.ann
+            )
+        self.discord.gateway.forget_sessions()
+
+    def thread(self, ask: Ask) -> Channel:
+        """The thread of an ask."""
+        assert ask.thread is not None
+        return self.discord.world.channel(int(ask.thread.id or 0))
+
+    def prompt(self, ask: Ask) -> Message:
+        """The live message of an ask."""
+        message = ask.message or {}
+        channel = self.discord.world.channel(int(str(message["channel"])))
+        return channel.messages[int(str(message["id"]))]
+
+
+@pytest.fixture(params=MODES)
+async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
+    async with FakeDiscord() as discord:
+        yield Town(discord, tmp_path, request.param)
+
+
+async def asked(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+    return await up.shown(await up.submit(questions, **fields))
+
+
+async def marked(ann: Person, message: Message, emoji: str = "✅") -> None:
+    # A client that cannot resume its session waits some seconds before it begins a new one.
+    await ann.until(lambda: emoji in message.reactions, timeout=20)
+
+
+async def caught_up(up: Rig) -> None:
+    """Waits until everything that was missed is read."""
+    reading = up.surface._missed
+    assert reading is not None
+    assert reading._task is not None
+    await reading._task
+
+
+def values(ask: Ask) -> list[Any]:
+    return [given.value for given in ask.walk.answers]
+
+
+async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town: Town) -> None:
+    async with town.up() as up:
+        by_reply, by_mention = await asked(up, TEXT), await asked(up, COLOURS)
+        direct = await asked(up, TEXT, to=f"discord:@{town.ann.id}", responders=None)
+        role = town.discord.add_role(town.guild, "ops")
+        town.guild.members[town.ann.id].add(role.id)
+        of_role = await asked(up, TEXT, responders=[f"@{role.id}"])
+    said = [
+        town.ann.replies(town.prompt(by_reply), "not lost"),
+        town.ann.mentions_bot(town.thread(by_mention), "2"),
+        town.ann.dm("nor this"),
+        town.ann.mentions_bot(town.thread(of_role), "of ops"),
+    ]
+    async with town.up() as up:
+        for each in said:
+            await marked(town.ann, each)
+        found = [values(await up.shown(a)) for a in (by_reply, by_mention, direct, of_role)]
+        assert found == [["not lost"], ["green"], ["nor this"], ["of ops"]]
+
+
+async def test_chatter_is_left_alone_and_nothing_is_handled_twice(town: Town) -> None:
+    async with town.up() as up:
+        ask, other = await asked(up, MORE), await asked(up, COLOURS)
+    chatter = town.ann.types(town.thread(ask), "lunch, anybody?")
+    said = town.ann.mentions_bot(town.thread(ask), "once")
+    second = town.ann.mentions_bot(town.thread(ask), "hello?")
+    unclear = town.ann.mentions_bot(town.thread(other), "blue")
+    async with town.up() as up:
+        await marked(town.ann, said)
+        await marked(town.ann, second, "❌")
+        await marked(town.ann, unclear, "❌")
+        await caught_up(up)
+    notes = len(town.discord.direct(town.ann.user).messages)
+    for _ in range(2):
+        async with town.up() as up:
+            await caught_up(up)
+            assert values(await up.shown(ask)) == ["once"]
+    assert len(town.discord.direct(town.ann.user).messages) == notes == 2
+    assert chatter.reactions == {}
+
+
+async def test_a_session_that_cannot_be_resumed_leaves_no_words_unread(town: Town) -> None:
+    async with town.up() as up:
+        ask = await asked(up, TEXT)
+        await caught_up(up)
+        gateway = town.discord.gateway
+        gateway.forget_sessions()
+        said = town.ann.mentions_bot(town.thread(ask), "into the gap")
+        await gateway.disconnect(4000)
+        await marked(town.ann, said)
+        assert values(await up.shown(ask)) == ["into the gap"]
+
+
+async def test_after_a_session_that_goes_on_nothing_is_read(town: Town) -> None:
+    async with town.up() as up:
+        ask = await asked(up, TEXT)
+        await caught_up(up)
+        await town.discord.gateway.disconnect(4000)
+        await marked(town.ann, town.ann.mentions_bot(town.thread(ask), "replayed"))
+        assert town.discord.gateway.resumes == 1
+        assert town.discord.faults.count("GET /channels/*/messages") == 0
+
+
+async def test_limits_are_waited_for(town: Town) -> None:
+    async with town.up() as up:
+        ask = await asked(up, TEXT)
+    said = town.ann.mentions_bot(town.thread(ask), "late")
+    town.discord.faults.rate_limit("GET /channels/*/messages", retry_after=0.2, times=3)
+    async with town.up():
+        await marked(town.ann, said)
+
+
+async def test_very_many_messages_are_read_in_pages(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MESSAGES_PER_PAGE", 3)
+    async with town.up() as up:
+        ask = await asked(up, TEXT)
+    for n in range(7):
+        town.ann.types(town.thread(ask), f"chatter {n}")
+    said = town.ann.mentions_bot(town.thread(ask), "at last")
+    async with town.up():
+        await marked(town.ann, said)
+
+
+async def test_words_under_a_message_that_was_not_known_to_be_posted_are_read(town: Town) -> None:
+    town.discord.faults.drop("POST /channels/*/messages", after=True)
+    town.discord.faults.server_error("GET /channels/*/messages", times=100)
+    async with town.up() as up:
+        ask = await up.submit(TEXT)
+        await town.discord.faults.called("GET /channels/*/messages")
+    town.discord.faults.clear()
+    [live] = town.channel.messages.values()
+    said = town.ann.replies(live, "already")
+    async with town.up() as up:
+        await caught_up(up)
+        stored = await up.store.get(ask.id)
+        assert stored is not None
+        up.shower.poke(stored)
+        await marked(town.ann, said)
+        assert values(await up.shown(ask)) == ["already"]

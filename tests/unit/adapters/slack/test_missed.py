@@ -1,0 +1,305 @@
+"""Words that were typed while no event came: read after a restart or a lost connection, once, and only where needed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from adapters import missed
+from adapters.slack import missed as on_slack
+from adapters.slack.calls import Calls
+from bot.ask import Ask, Status
+from bot.errors import StoreError
+from storage.sqlite import SqliteStore
+from tests.fakes.slack.person import Person
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.workspace import Message
+from tests.unit.adapters.slack.rig import (
+    CHANNEL,
+    LABELS,
+    MODES,
+    Mode,
+    Rig,
+    app_in_front_of,
+    workspace,
+)
+
+NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
+COLOUR = {"id": "c", "text": "Which?", "answer_type": "select", "options": ["red", "green"]}
+READS = ("conversations.replies", "conversations.history")
+
+
+class Town:
+    """A Slack that outlives the service, and tells it of no event."""
+
+    def __init__(
+        self, slack: FakeSlack, ada: Person, bob: Person, folder: Path, mode: Mode
+    ) -> None:
+        self.slack, self.ada, self.bob = slack, ada, bob
+        self._folder, self._mode = folder, mode
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator[Rig]:
+        """The service, for a while."""
+        async with app_in_front_of(self.slack, self._folder / "a.db", self._mode) as app:
+            yield Rig(self.slack, app, self.ada, self.bob)
+        self.slack.clock.advance(2)
+
+    def reads(self) -> list[dict[str, Any]]:
+        """The arguments of each look at what was typed."""
+        return [call.args for call in self.slack.calls if call.method in READS]
+
+    async def taken(self, said: Message) -> None:
+        """Waits for the mark."""
+        await self.slack.until(lambda: said.reactions)
+        assert said.reactions == {"white_check_mark": ["U0BOT"]}
+
+
+@pytest.fixture(params=MODES)
+async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
+    async with workspace() as (slack, ada, bob):
+        slack.event_types = set()
+        yield Town(slack, ada, bob, tmp_path, request.param)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(missed, "_PAUSES", (0.01, 0.01))
+
+
+async def mention(town: Town, ask: Ask, text: str) -> Message:
+    assert ask.thread is not None
+    return await town.ada.mention_bot(CHANNEL, text, thread=ask.thread.id)
+
+
+def values(ask: Ask) -> list[Any]:
+    return [given.value for given in ask.walk.answers]
+
+
+async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town: Town) -> None:
+    async with town.up() as up:
+        asks = [await up.submit(NOTE), await up.submit(COLOUR)]
+        direct = await up.submit(NOTE, to=f"slack:@{up.ada.id}", responders=None)
+    said = [await mention(town, asks[0], "not <lost>"), await mention(town, asks[1], "2")]
+    said.append(await town.ada.type_dm("nor this"))
+    async with town.up() as up:
+        for each in said:
+            await town.taken(each)
+        found = [values(await up.shown(ask)) for ask in (*asks, direct)]
+        assert found == [["not <lost>"], ["green"], ["nor this"]]
+
+
+async def test_a_mention_in_the_channel_itself_is_found_too(town: Town) -> None:
+    async with town.up() as up:
+        ask = await up.submit(NOTE)
+    said = await town.ada.mention_bot(CHANNEL, "up here")
+    async with town.up() as up:
+        await town.taken(said)
+        assert values(await up.shown(ask)) == ["up here"]
+
+
+async def test_only_the_first_of_two_messages_can_answer_a_question_nobody_saw_the_next(
+    town: Town,
+) -> None:
+    async with town.up() as up:
+        ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    first, second = await mention(town, ask, "staging"), await mention(town, ask, "hello?")
+    async with town.up() as up:
+        await town.taken(first)
+        assert (await up.told(up.ada))[0].startswith(LABELS.words_too_early)
+        assert (values(await up.shown(ask)), second.reactions) == (["staging"], {})
+
+
+async def test_what_was_handled_is_handled_no_second_time(town: Town) -> None:
+    async with town.up() as up:
+        other = await up.submit(COLOUR)
+        ask = await up.submit(NOTE)
+    unclear, said = await mention(town, other, "blue"), await mention(town, ask, "once")
+    async with town.up() as up:
+        await town.taken(said)
+        assert len(await up.told(up.ada)) == 1
+    for _ in range(2):
+        before = len(town.reads())
+        async with town.up() as up:
+            await town.slack.until(lambda seen=before: len(town.reads()) >= seen + 2)  # type: ignore[misc]
+            await up.app.surface.stop()
+            assert len(town.ada.private_notes(CHANNEL)) == 1
+    assert unclear.reactions == {}
+
+
+async def test_events_that_come_as_well_count_once(town: Town) -> None:
+    async with town.up() as up:
+        ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    town.slack.event_types = {"message"}
+    town.slack.deliver_to("")
+    said = await mention(town, ask, "once")
+    async with town.up() as up:
+        await town.slack.queue.redeliver(town.slack.way)
+        await town.taken(said)
+        await town.slack.queue.settle()
+        await up.app.surface.stop()
+        assert values(await up.shown(ask)) == ["once"]
+        assert town.ada.private_notes(CHANNEL) == []
+
+
+async def test_nothing_is_read_where_no_words_could_count(town: Town) -> None:
+    schema = {"id": "s", "text": "?", "answer_type": "schema", "schema": {"type": "integer"}}
+    async with town.up() as up:
+        await up.submit(schema)
+        ended = await up.submit(NOTE)
+        await up.says(ended, "by event")
+        await up.app.service.withdraw(ended.id)
+        await up.shown(ended)
+    async with town.up() as up:
+        ask = await up.submit(NOTE)
+    said = await mention(town, ask, "here")
+    async with town.up() as up:
+        await town.taken(said)
+        assert ask.thread is not None
+        threads = {read.get("ts") for read in town.reads() if "ts" in read}
+        assert threads == {ask.thread.id}
+
+
+async def test_what_was_heard_long_ago_is_not_read_again(town: Town) -> None:
+    async with town.up() as up:
+        ask = await up.submit(NOTE)
+        await town.bob.post(CHANNEL, "good morning")
+    for _ in range(2):  # the first start learns how far it has heard
+        town.slack.clock.advance(7_200)
+        await town.bob.post(CHANNEL, "good evening")
+        before = len(town.reads())
+        async with town.up() as up:
+            await town.slack.until(lambda seen=before: len(town.reads()) >= seen + 2)  # type: ignore[misc]
+            await up.shown(ask)
+            await until_saved(up)
+    first, last = town.reads()[0], town.reads()[-1]
+    assert float(last["oldest"]) > float(first["oldest"]) + 6_000
+
+
+async def until_saved(up: Rig) -> None:
+    """Waits until it is stored how far Slack was heard."""
+    task = up.app.surface._missed
+    assert task is not None
+    assert task._task is not None
+    await task._task
+
+
+async def test_limits_are_waited_for_and_the_newest_question_comes_first(town: Town) -> None:
+    async with town.up() as up:
+        asks = [await up.submit(NOTE) for _ in range(3)]
+    said = [await mention(town, ask, "late") for ask in asks]
+    town.slack.faults.add("conversations.replies", status=429, retry_after=1, times=2)
+    async with town.up():
+        for each in said:
+            await town.taken(each)
+    threads = [read["ts"] for read in town.reads() if "ts" in read]
+    assert list(dict.fromkeys(threads)) == [a.thread.id for a in reversed(asks) if a.thread]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_place_that_cannot_be_read_holds_up_no_other(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with town.up() as up:
+        older, newer = await up.submit(NOTE), await up.submit(NOTE)
+    said = await mention(town, older, "found")
+    town.slack.faults.add("conversations.replies", status=503, times=3)
+    town.slack.faults.add("conversations.history", error="missing_scope")
+    async with town.up() as up:
+        await town.taken(said)
+        assert (await up.shown(older)).status is Status.ANSWERED
+        assert (await up.shown(newer)).open
+        assert caplog.text.count("cannot be read") == 2
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_database_that_fails_at_first_and_a_defect_keep_nobody_from_their_answer(
+    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with town.up() as up:
+        older, newer = await up.submit(NOTE), await up.submit(NOTE)
+    said = await mention(town, older, "found")
+    assert newer.thread is not None
+    reading, drafts, failures = on_slack._typed, SqliteStore.draft, ["locked"]
+
+    async def odd(calls: Calls, place: on_slack.Place, after: float) -> Any:
+        if newer.thread and place.thread == newer.thread.id:
+            raise KeyError("odd")
+        return await reading(calls, place, after)
+
+    async def locked(store: SqliteStore, key: str) -> JsonValue:
+        if failures:
+            raise StoreError(failures.pop())
+        return await drafts(store, key)
+
+    monkeypatch.setattr(on_slack, "_typed", odd)
+    monkeypatch.setattr(SqliteStore, "draft", locked)
+    async with town.up():
+        await town.taken(said)
+    assert "Missed words failed" in caplog.text
+    assert "are read later: locked" in caplog.text
+
+
+async def test_very_many_messages_are_read_in_pages(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_slack, "_PAGE", 3)
+    async with town.up() as up:
+        ask = await up.submit(NOTE)
+    assert ask.thread is not None
+    for n in range(7):
+        await town.bob.post(CHANNEL, f"chatter {n}", thread=ask.thread.id)
+    said = await mention(town, ask, "at last")
+    async with town.up():
+        await town.taken(said)
+
+
+async def test_of_too_many_questions_the_oldest_are_left(
+    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(missed, "_MOST_PLACES", 3)
+    async with town.up() as up:
+        asks = [await up.submit(NOTE) for _ in range(4)]
+    said = [await mention(town, ask, "late") for ask in asks]
+    async with town.up() as up:
+        await town.taken(said[-1])
+        await until_saved(up)
+    assert said[0].reactions == {}
+    assert "too many are open" in caplog.text
+
+
+async def test_words_typed_while_no_connection_stands_are_taken_once_one_does(
+    tmp_path: Path,
+) -> None:
+    async with workspace() as (slack, ada, bob):
+        town = Town(slack, ada, bob, tmp_path, "socket")
+        async with town.up() as up:
+            ask = await up.submit(NOTE)
+            await slack.socket.connected(2)
+            await until_saved(up)
+            opened = slack.socket.opened
+            slack.event_types = set()
+            slack.socket.abort()
+            said = await mention(town, ask, "into the gap")
+            await slack.socket.reconnected(opened)
+            await town.taken(said)
+            assert values(await up.shown(ask)) == ["into the gap"]
+
+
+async def test_a_connection_that_is_renewed_in_time_leaves_no_gap(tmp_path: Path) -> None:
+    async with workspace() as (slack, ada, bob):
+        town = Town(slack, ada, bob, tmp_path, "socket")
+        async with town.up() as up:
+            await up.submit(NOTE)
+            await slack.socket.connected(2)
+            await until_saved(up)
+            before, opened = len(town.reads()), slack.socket.opened
+            await slack.socket.connections[0].socket.close()
+            await slack.socket.reconnected(opened)
+            await slack.socket.connected(2)
+        assert len(town.reads()) == before
