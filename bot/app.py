@@ -31,6 +31,7 @@ from bot.listening import address_of, bind, listen
 from bot.mcp.http import McpEndpoint
 from bot.person_key import OPERATOR, Holder, Holders
 from bot.ports import Store, Surface
+from bot.reloading import Reloading
 from bot.routing import Rules
 from bot.sending import Sender
 from bot.service import Service
@@ -56,6 +57,8 @@ class Running:
     answering_url: Callable[[str], Awaitable[str]]
     """The address where the operator may answer an ask on the page."""
     service: Service
+    reload: Callable[[Settings], list[str]]
+    """Takes up changed settings; see `bot.reloading`."""
 
 
 @asynccontextmanager
@@ -83,11 +86,12 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             await surface.start(service)
         deliverer = await _deliverer(service, callbacks, stack)
         shower = await _background(settings, service, deliverer, stack)
+        tokens = tokens_of(settings)
         api = Api(
             service=service,
             store=store,
             surfaces=service.surfaces,
-            tokens=tokens_of(settings),
+            tokens=tokens,
             holders=holders,
             metrics=metrics,
             enabled=service.rules.enabled,
@@ -106,6 +110,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             await page.inbox_url(),
             page.answering_url,
             service,
+            Reloading(settings, tokens, callbacks).take,
         )
 
 

@@ -67,6 +67,10 @@ class AddressRules:
                     ) from None
                 self._hosts.add(entry.lower().rstrip("."))
 
+    def take(self, other: AddressRules) -> None:
+        """Allows what others allow from now on."""
+        self._networks, self._hosts = other._networks, other._hosts
+
     def refusal(self, host: str, address: str) -> str | None:
         """Why ``host`` may not be reached at ``address``, or None."""
         try:
@@ -125,6 +129,11 @@ class Callbacks:
     def __init__(self, rules: AddressRules, secrets: Mapping[str | None, Sequence[str]]) -> None:
         self.rules = rules
         self._secrets = secrets
+
+    def take(self, other: Callbacks) -> None:
+        """Goes by other rules and secrets from now on."""
+        self.rules.take(other.rules)
+        self._secrets = other._secrets
 
     def secrets_of(self, agent: str | None) -> Sequence[str]:
         """The secrets that sign an agent's webhooks, each of them while one replaces another."""

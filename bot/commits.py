@@ -6,6 +6,7 @@ Owns the hooks by which the rest of the process hears of a commit.
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,8 @@ from bot.ports import (
 from bot.signals import Signals
 from bot.stored import Delivery, Memory
 from bot.walker import Answer, Refused, Source
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -142,6 +145,9 @@ class Commits:
     def committed(self, write: Write) -> None:
         """Tells everybody who has to do with what was just stored."""
         ask = write.ask
+        if ask.outcome is not None:
+            extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
+            logger.info("An ask has ended", extra=extra)
         self.signals.notify(ask)
         if ask.shown_revision < ask.revision or ask.left is not None:
             self.hooks.show(ask)

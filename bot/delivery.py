@@ -300,7 +300,7 @@ def _log(result: StoredDelivery, sent: Sent) -> None:
     if sent.detail:
         extra["detail"] = sent.detail
     if result.state is DeliveryState.DELIVERED:
-        logger.info("delivered", extra=extra)
+        logger.info("A webhook was delivered", extra=extra)
     elif result.state is DeliveryState.DEAD:
         logger.error("A webhook was given up: %s", sent.error, extra=extra)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from bot.stored import Existing, Idempotency
 from bot.submission import Agent, Plan, Routes, Submission, plan
 from bot.view import can_remember
 from bot.walker import Answer, Source, start
+
+logger = logging.getLogger(__name__)
 
 _NO_AGENT: Final = ""
 _NO_NAME: Final = "Assistant"
@@ -92,6 +95,14 @@ class Submitting:
         stored = await self._commits.store.create(write, key)
         if isinstance(stored, Existing):
             return _repeated(stored)
+        extra = {
+            "action": "submitted",
+            "ask_id": stored.ask.id,
+            "agent": stored.ask.request.agent,
+            "dialect": stored.ask.request.dialect,
+            "surface": stored.ask.destination.surface,
+        }
+        logger.info("An ask was submitted", extra=extra)
         self._commits.committed(write)
         return Submitted(stored.ask, created=True)
 

@@ -36,6 +36,10 @@ class Tokens:
         """Takes the agents by the hashes of their tokens."""
         self._agents = dict(agents)
 
+    def take(self, other: Tokens) -> None:
+        """Serves other agents from now on."""
+        self._agents = dict(other._agents)
+
     @property
     def required(self) -> bool:
         """Whether a caller needs a token."""

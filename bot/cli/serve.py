@@ -7,6 +7,7 @@ import logging
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,7 +19,9 @@ from bot.cli.output import result, say
 from bot.config import Settings
 from bot.config_file import load
 from bot.configured import callbacks_of, routes_of
+from bot.errors import ConfigError
 from bot.tuning import tune
+from bot.version import VERSION
 
 CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
 _FILES: Final = 65_536
@@ -49,7 +52,7 @@ def command(
     logs.configure(settings.log.level, settings.log.format)
     _raise_file_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings))
+        runner.run(_serve(settings, config))
 
 
 def _summary(settings: Settings) -> list[str]:
@@ -89,19 +92,47 @@ def _surfaces(settings: Settings) -> list[str]:
     return found
 
 
-async def _serve(settings: Settings) -> None:
-    stop = asyncio.Event()
+async def _serve(settings: Settings, config: Path | None) -> None:
+    stop, changed = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, changed.set)
     async with app.running(settings) as running:
         result(f"listening on {running.api_url}")
         if running.public_url is not None:
             result(f"public on {running.public_url}")
         _tell_person(f"The inbox, for people only: {running.inbox_url}")
         tune()
+        extra = {"action": "started", "address": running.api_url, "version": VERSION}
+        logger.info("The service has started", extra=extra)
+        reloading = asyncio.create_task(_reload_when(changed, config, running.reload))
         await stop.wait()
-        logger.info("stopping")
+        reloading.cancel()
+        logger.info("The service stops", extra={"action": "stopping"})
+
+
+async def _reload_when(
+    changed: asyncio.Event, config: Path | None, take: Callable[[Settings], list[str]]
+) -> None:
+    """Takes up the configuration on each SIGHUP; one that is wrong changes nothing."""
+    while True:
+        await changed.wait()
+        changed.clear()
+        try:
+            settings = await asyncio.to_thread(load, config)
+            restart = take(settings)
+        except ConfigError as error:
+            extra = {"action": "reload_refused"}
+            logger.error("Nothing of the configuration is taken: %s", error, extra=extra)  # noqa: TRY400
+            continue
+        logs.configure(settings.log.level, settings.log.format)
+        logger.info("The configuration is taken up", extra={"action": "reloaded"})
+        if restart:
+            extra = {"action": "restart_needed"}
+            logger.warning(
+                "Changes in these tables need a restart: %s", ", ".join(restart), extra=extra
+            )
 
 
 def _tell_person(line: str) -> None:

@@ -1,0 +1,57 @@
+"""What a running service takes up of a changed configuration, and what it says needs a restart."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from bot.api.auth import hash_of
+from bot.config import Settings
+from bot.configured import callbacks_of, tokens_of
+from bot.errors import ConfigError
+from bot.reloading import Reloading
+from bot.submission import Agent
+
+SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
+
+
+def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
+    named = {name: {"token_hash": hash_of(name), "callback_secret": secret} for name in agents}
+    return Settings.model_validate({"agents": named, **tables})
+
+
+def test_agents_secrets_and_callback_rules_are_taken_up_and_the_rest_is_named() -> None:
+    first = settings("ann")
+    tokens, callbacks = tokens_of(first), callbacks_of(first)
+    reloading = Reloading(first, tokens, callbacks)
+    url = "http://10.0.0.1/hook"
+    assert callbacks.check(url, Agent("ann")) is not None
+    allowed = {"allow": ["10.0.0.0/8"]}
+    new = settings("ann", "bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
+    assert reloading.take(new) == ["default_route"]
+    assert tokens.found("bob") is not None
+    assert callbacks.secrets_of("bob") == [SECRETS[1]]
+    assert callbacks.check(url, Agent("ann")) is None
+    assert reloading.take(new) == ["default_route"], "a restart is still needed"
+    assert reloading.take(settings("bob")) == []
+    assert tokens.found("ann") is None
+
+
+def test_what_is_wrong_changes_nothing() -> None:
+    first = settings("ann")
+    tokens = tokens_of(first)
+    reloading = Reloading(first, tokens, callbacks_of(first))
+    with pytest.raises(ConfigError, match=r"callbacks\.allow"):
+        reloading.take(settings("bob", callbacks={"allow": ["http://hooks"]}))
+    assert tokens.found("bob") is None
+
+
+def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
+    first = settings("ann")
+    tokens = tokens_of(first)
+    reloading = Reloading(first, tokens, callbacks_of(first))
+    assert reloading.take(settings(log={"level": "debug"})) == ["agents"]
+    assert tokens.required
+    assert reloading.take(settings("ann", log={"level": "debug"})) == []
