@@ -87,7 +87,10 @@ class Posting:
                 if edited is None and not ask.open:
                     return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
                 message = edited or await self._post(ask, {}, save)
-        return _shown(ask, await self._with_thread(ask, message, save))
+        message = await self._with_thread(ask, message, save)
+        if ask.reminded and not ask.open:
+            await self._settle_reminders(ask, message)
+        return _shown(ask, message)
 
     # --- editing ---------------------------------------------------------------------------------
 
@@ -265,7 +268,7 @@ class Posting:
 
     async def _remind(self, ask: Ask, number: int, where: str, message: Json) -> None:
         address = notes.link(message)
-        if await self._reminders(where, str(message["id"]), address) > number:
+        if len(await self._reminders(where, message)) > number:
             return
         listed = [who for who in ask.responders if who != ANYONE][:_MOST_MENTIONED]
         users: list[JsonValue] = [who for who in listed if who.isdigit()]
@@ -279,12 +282,30 @@ class Posting:
         }
         await self._calls.request("POST", f"/channels/{where}/messages", body)
 
-    async def _reminders(self, channel: str, after: str, address: str) -> int:
-        """How many reminders of ours already point at a live message."""
-        count = 0
-        async for message in self._ours(channel, after):
-            count += str(message.get("content")).endswith(address)
-        return count
+    async def _reminders(self, channel: str, message: Json) -> list[str]:
+        """The ids of our reminders of a live message in a channel: they end in its address."""
+        address = notes.link(message)
+        return [
+            str(one["id"])
+            async for one in self._ours(channel, str(message["id"]))
+            if str(one.get("content")).endswith(address)
+        ]
+
+    async def _settle_reminders(self, ask: Ask, message: Json) -> None:
+        """Edits the reminders of an ask that is over: nobody is waited for any more."""
+        where = str(message.get("thread") or message["channel"])
+        ending = inert(render.ending(view_of(ask), self._labels))
+        content = f"{ending} {notes.link(message)}"[: limits.CONTENT]
+        body: Json = {"content": content, "allowed_mentions": {"parse": []}}
+        try:
+            for number in await self._reminders(where, message):
+                await self._calls.request("PATCH", f"/channels/{where}/messages/{number}", body)
+        except (GoneError, RefusedError) as error:
+            # An archived or deleted thread: the live message says how it ended.
+            extra = {"action": "reminders_stay", "ask_id": ask.id, "code": error.code}
+            logger.warning(
+                "Reminders of an ask that is over stay as they are: %s", error, extra=extra
+            )
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
         """See `bot.ports.Surface.moved`."""

@@ -219,10 +219,7 @@ def _edit_menu(view: View, edits: list[tuple[int, Line]], labels: Labels, look: 
 def _record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    ending = words.ending(view, labels)
-    by = view.outcome.ended_by
-    how = f"{ending} {labels.by.format(name=words.name_of(by))}" if by else ending
-    heading, short = in_a_line(how, LABEL_ROOM)
+    heading, short = in_a_line(ending(view, labels), LABEL_ROOM)
     asks, asks_short = in_a_line(words.asks_line(view, labels), LABEL_ROOM)
     room = TEXT_BUDGET - units(heading) - units(asks)
     reply_room = room // 3 if view.reply and view.lines else room
@@ -234,6 +231,13 @@ def _record(view: View, labels: Labels) -> Json:
     if short or asks_short or left_out or reply_short:
         parts += c.rows(_controls(view, labels, full=True))
     return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
+
+
+def ending(view: View, labels: Labels) -> str:
+    """How an ask ended and by whom, still to be made inert."""
+    by = view.outcome.ended_by if view.outcome else None
+    how = words.ending(view, labels)
+    return f"{how} {labels.by.format(name=words.name_of(by))}" if by else how
 
 
 # --- texts within their room ------------------------------------------------------------------------

@@ -18,9 +18,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters import texts
-from adapters.slack import errors, parse
+from adapters.slack import errors, lines, parse
 from adapters.slack.blocks import Block, escape, section
 from adapters.slack.calls import Calls
+from adapters.slack.history import History, TooMuchSaidError, has, objects
 from adapters.slack.lines import NAME_ROOM
 from adapters.slack.render import Message, render
 from bot.ask import Ask, Destination, Thread
@@ -39,8 +40,6 @@ _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 _MOST_REMINDED: Final = 40
 """A reminder is one message however many may answer: Slack makes several of a longer text."""
 _MOST_DIRECT: Final = 1_000
-_PAGE: Final = 200
-_PAGES: Final = 250
 _SKEW_SECONDS: Final = 300
 """How far Slack's clock and ours may differ when a message is looked for by the time of its post."""
 
@@ -92,6 +91,7 @@ class Posting:
     def __init__(self, calls: Calls, labels: Labels) -> None:
         self._calls = calls
         self._labels = labels
+        self._history = History(calls)
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
 
@@ -117,6 +117,8 @@ class Posting:
                 ref = updated
         if ref.ts is None:
             ref = await self._first_post(ask, ref, message, save)
+        if ask.reminded and not ask.open:
+            await self._settle_reminders(ask, ref)
         return ref.shown(ask.revision, url or await self._permalink(ref))
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -125,21 +127,34 @@ class Posting:
         if ref is None or ref.ts is None:
             raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
         thread = ref.thread or ref.ts
-        payload: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
-        oldest = f"{ask.created_at - _SKEW_SECONDS:.6f}"
-        if await self._search(ref.channel, thread, (oldest, None), REMINDER_EVENT, payload):
+        event: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
+        if await self._search(ref.channel, thread, _since(ask), REMINDER_EVENT, event):
             return
         pinged = [who for who in ask.responders if _ID.fullmatch(who)]
         names = " ".join(mentions(pinged, _MOST_REMINDED))
         said = escape(self._labels.reminder.format(label=view_of(ask).label))
-        text = f"{names} {said}".strip()
+        message = await self._with_link(f"{names} {said}".strip(), ask, ref)
+        metadata = {"event_type": REMINDER_EVENT, "event_payload": event}
+        await self._post(ref.channel, thread, message, metadata)
+
+    async def _settle_reminders(self, ask: Ask, ref: Ref) -> None:
+        """Edits the reminders of an ask that is over: nobody is waited for any more."""
+        thread = ref.thread or ref.ts
+        found = self._history.said(ref.channel, thread, _since(ask))
+        over = await self._with_link(lines.ending(view_of(ask), self._labels), ask, ref)
+        try:
+            reminders = [m async for m in found if has(m, REMINDER_EVENT, {"ask_id": ask.id})]
+            for reminder in reminders:
+                await self._update(replace(ref, ts=str(reminder.get("ts"))), over)
+        except (GoneError, UnauthorizedError, TooMuchSaidError) as error:
+            extra = {"action": "reminders_stay", "ask_id": ask.id, "code": error.code}
+            logger.warning(
+                "Reminders of an ask that is over stay as they are: %s", error, extra=extra
+            )
+
+    async def _with_link(self, text: str, ask: Ask, ref: Ref) -> Message:
         url = (ask.thread.url if ask.thread else None) or await self._permalink(ref)
-        await self._post(
-            ref.channel,
-            thread,
-            Message(f"{text} <{url}>" if url else text, []),
-            {"event_type": REMINDER_EVENT, "event_payload": payload},
-        )
+        return Message(f"{text} <{url}>" if url else text, [])
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
         """See `bot.ports.Surface.moved`."""
@@ -210,47 +225,10 @@ class Posting:
         Raises:
             PlatformError: not all of them could be read, so that nobody knows.
         """
-        cursor: str | None = None
-        for _ in range(_PAGES):
-            answer = await self._read(channel, thread, between, cursor)
-            for message in _list(answer.get("messages")):
-                # Slack gives a thread's parent along with its replies, however old it is.
-                if _has(message, event, payload) and str(message.get("ts")) > between[0]:
-                    return str(message.get("ts"))
-            cursor = str(_dict(answer.get("response_metadata")).get("next_cursor") or "")
-            if not cursor:
-                return None
-        raise UnavailableError("Too much was said there to find out whether this was posted before")
-
-    async def _read(
-        self, channel: str, thread: str | None, between: tuple[str, str | None], cursor: str | None
-    ) -> Mapping[str, object]:
-        """A page of what was said between two moments, the moments themselves left out."""
-        client, (oldest, latest) = self._calls.client, between
-        if thread is None:
-            return await self._calls.do(
-                "conversations.history",
-                lambda: client.conversations_history(
-                    channel=channel,
-                    oldest=oldest,
-                    latest=latest,
-                    limit=_PAGE,
-                    cursor=cursor,
-                    include_all_metadata=True,
-                ),
-            )
-        return await self._calls.do(
-            "conversations.replies",
-            lambda: client.conversations_replies(
-                channel=channel,
-                ts=thread,
-                oldest=oldest,
-                latest=latest,
-                limit=_PAGE,
-                cursor=cursor,
-                include_all_metadata=True,
-            ),
-        )
+        async for message in self._history.said(channel, thread, between):
+            if has(message, event, payload):
+                return str(message.get("ts"))
+        return None
 
     async def _updated(self, ask: Ask, ref: Ref, message: Message) -> Ref | None:
         """Edits the message; None where it is not there any more."""
@@ -312,7 +290,7 @@ class Posting:
                 channel=ref.channel, ts=ref.ts or "", text=message.text, blocks=blocks
             ),
         )
-        return replace(ref, since=ref.since or parse.edited_by(_dict(answer.get("message"))))
+        return replace(ref, since=ref.since or parse.edited_by(objects([answer.get("message")])[0]))
 
     async def _permalink(self, ref: Ref) -> str | None:
         """A link to the message; without one, the ask is shown all the same."""
@@ -359,23 +337,14 @@ def place(destination: Destination) -> str:
     return f"{destination.surface} {where}".strip()
 
 
+def _since(ask: Ask) -> tuple[str, None]:
+    """All that was said since the ask was made."""
+    return f"{ask.created_at - _SKEW_SECONDS:.6f}", None
+
+
 def _around(ask: Ask, ref: Ref) -> tuple[str, str | None]:
     """Between which moments the message was posted, if it was: later than the one that it replaces."""
     since = (ask.created_at if ref.at is None else ref.at) - _SKEW_SECONDS
     until = None if ref.at is None else f"{ref.at + _SKEW_SECONDS:.6f}"
     oldest = f"{since:.6f}"
     return max(oldest, ref.dead or oldest), until
-
-
-def _has(message: Mapping[str, object], event: str, payload: Mapping[str, JsonValue]) -> bool:
-    metadata = _dict(message.get("metadata"))
-    kept = _dict(metadata.get("event_payload"))
-    return metadata.get("event_type") == event and payload.items() <= kept.items()
-
-
-def _dict(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Mapping[str, object]]:
-    return [_dict(item) for item in value] if isinstance(value, list) else []

@@ -185,7 +185,9 @@ class FakeSlack:
             wait = self.buckets.wait(name, args.get("channel"), self.clock.now())
         if wait:
             limited = {"ok": False, "error": "ratelimited"}
-            return self._answer(name, args, token, limited, 429, headers={"Retry-After": str(wait)})
+            return self._answer(
+                name, args, token, limited, 429, headers={"Retry-After": f"{wait:g}"}
+            )
         answer = await self._process(name, args, token)
         if fault is not None and fault.when == "after":
             return await self._after(fault, request, name, args, token, answer)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
-from adapters.slack import calls, errors, posting, sockets
+from adapters.slack import calls, errors, history, sockets
 from bot.ask import Ask, Destination, Status
 from bot.errors import (
     GoneError,
@@ -143,8 +143,8 @@ async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
 
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
-    monkeypatch.setattr(posting, "_PAGE", 5)
-    monkeypatch.setattr(posting, "_PAGES", 2)
+    monkeypatch.setattr(history, "_PAGE", 5)
+    monkeypatch.setattr(history, "_PAGES", 2)
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(APPLY))
@@ -162,7 +162,7 @@ async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
     before = up.slack.count("conversations.history")
     await up.slack.until(lambda: up.slack.count("conversations.history") >= before + 6)
     assert up.slack.count("chat.postMessage") == 1
-    monkeypatch.setattr(posting, "_PAGES", 250)
+    monkeypatch.setattr(history, "_PAGES", 250)
     ask = await submitting
     assert _asks_shown(up, ask.id) == 1
     assert ask.shown_revision == 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bot.ask import Ask, Change, Status
 from bot.errors import UnavailableError
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
@@ -17,6 +19,10 @@ APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"
 async def up(tmp_path: Path) -> AsyncIterator[Rig]:
     async with rig(tmp_path, "socket") as made:
         yield made
+
+
+def was_reminded(latest: Ask, _at: float) -> Change:
+    return Change(replace(latest, reminded=1), ())
 
 
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
@@ -59,3 +65,26 @@ async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> Non
     sight = up.ada.sees(replies[0])
     assert sight.mentions == many[:40]
     assert LABELS.reminder.format(label="Assistant") in sight.text
+
+
+async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id])
+    await up.app.surface.remind(ask, 0)
+    await up.app.service.update(ask.id, was_reminded)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.shown(ask)
+    sight = up.ada.sees(up.slack.messages(CHANNEL)[-1])
+    assert "waiting" not in sight.text
+    assert f"{LABELS.answered} by ada" in sight.text
+    assert ask.thread is not None
+    assert (ask.thread.url, ask.thread.url) in sight.links
+
+
+@pytest.mark.parametrize("code", ["missing_scope", "thread_not_found"])
+async def test_an_ask_ends_although_its_reminders_cannot_be_found(up: Rig, code: str) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id])
+    await up.app.surface.remind(ask, 0)
+    await up.app.service.update(ask.id, was_reminded)
+    up.slack.faults.add("conversations.replies", error=code)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
