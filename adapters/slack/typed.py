@@ -68,7 +68,8 @@ class Listener:
         """
         bot = self._identity.bot_user
         if not said.direct and (bot is None or not mentions(said.text, bot)):
-            self._later.do("offer", self._offer(said))
+            if said.where.thread is not None:
+                self._later.do("offer", self._offer(said, said.where.thread))
             return
         if await self._asks.draft(_told(said)) is not None:
             return
@@ -107,11 +108,9 @@ class Listener:
 
     # --- words that are not meant for us -----------------------------------------------------------
 
-    async def _offer(self, said: Words) -> None:
+    async def _offer(self, said: Words, thread: str) -> None:
         """Offers a responder to use what they wrote under a question that takes words; once a question."""
-        if said.where.thread is None:
-            return
-        found = await self._asks.open_in("slack", said.where.channel, said.where.thread)
+        found = await self._asks.open_in("slack", said.where.channel, thread)
         ask = next(filter(_began, found), None)
         if ask is None or ask.question is None or not typed.takes_own_words(ask):
             return
