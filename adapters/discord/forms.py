@@ -20,8 +20,8 @@ from adapters import texts
 from adapters.controls import Verb
 from adapters.discord import limits
 from adapters.discord.text import fit, fits
-from adapters.plain import one_line
-from bot import entries, view
+from adapters.plain import as_json, one_line, unseen
+from bot import entries
 from bot.entries import Entry
 from bot.errors import Problem
 from bot.fields import Field, Kind, fields_of
@@ -34,6 +34,8 @@ Values: TypeAlias = Mapping[str, JsonValue]
 """What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""
 LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
+SPELT_ROOM: Final = 1_000
+"""Characters of a modal's text in which starts are spelled out."""
 TICKS_ROOM: Final = 1_000
 """Characters of a modal's text in which the ticked options are named."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
@@ -105,6 +107,19 @@ def sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int] = ()
     Args:
         ticked: the indexes of the options that are ticked now.
     """
+    sheet = _sheet_of(shown, verb, labels, ticked)
+    return sheet and replace(sheet, intro=_spelled_out(sheet, labels))
+
+
+def _spelled_out(sheet: Sheet, labels: Labels) -> str:
+    """The intro; before it, what an input starts from that has characters that cannot be seen."""
+    starts = [(s.label, unseen(s.start)) for s in sheet.slots if isinstance(s.start, str)]
+    spelt = [f"{label}: {text}" for label, text in starts if text is not None]
+    warning = texts.shorten("\n".join([labels.unseen, *spelt]), SPELT_ROOM)
+    return f"{warning}\n\n{sheet.intro}".strip() if spelt else sheet.intro
+
+
+def _sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int]) -> Sheet | None:
     prompt = shown.prompt
     if verb is Verb.REPLY:
         hint = labels.reply_hint.format(label=shown.label)
@@ -198,7 +213,7 @@ def _schema_sheet(prompt: Prompt, labels: Labels) -> Sheet:
     fields = fields_of(question.json_schema)
     if fields is None:
         schema = json.dumps(question.json_schema, ensure_ascii=False, indent=1)
-        start = "" if prompt.prefill is None else view.as_json(prompt.prefill)
+        start = "" if prompt.prefill is None else as_json(prompt.prefill)
         slots = _text_slots(0, labels.json_label, "", True, start, Look.LINES)
         return Sheet(question.text, schema, slots, code=True)
     starts = entries.entries_of(fields, prompt.prefill)

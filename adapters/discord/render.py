@@ -17,12 +17,12 @@ from adapters.discord import choices, forms, limits
 from adapters.discord.blocks import Json, Style
 from adapters.discord.choices import Look, Plan, button, control, laid_out, planned
 from adapters.discord.text import fit, in_a_line, inert, share, shorten, whole
-from adapters.plain import one_line
+from adapters.plain import as_json, one_line
 from adapters.texts import units
 from bot.ask import Status
 from bot.form import AnswerType, Question
 from bot.labels import Labels
-from bot.view import Control, Line, Prompt, View, as_json, texts_of
+from bot.view import Control, Line, Prompt, View, texts_of
 
 TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
 """What all texts of a message may take, with some room for marks around them."""

@@ -14,9 +14,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters import texts
-from adapters.plain import one_line
+from adapters.plain import one_line, unseen
 from adapters.slack import limits
-from adapters.slack.blocks import Block, entry, option, plain, sections, size
+from adapters.slack.blocks import Block, entry, option, plain, section, sections, size
 from adapters.slack.parse import Values
 from bot.entries import Entry, entries_of, placeholder, value_of
 from bot.errors import Problem
@@ -60,11 +60,25 @@ def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | 
 def inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
     """The inputs of a form, in order."""
     entries = entries_of(fields, prefill)
-    return [
+    made = [
         block
         for index, field in enumerate(fields)
         for block in _input(field, entries[field.name], index, labels)
     ]
+    return spelled_out(made, labels)
+
+
+def spelled_out(blocks: Sequence[Block], labels: Labels) -> list[Block]:
+    """Blocks; above an input that starts from characters that cannot be seen, the same text with them visible."""
+    made: list[Block] = []
+    for block in blocks:
+        element = block.get("element")
+        start = element.get("initial_value") if isinstance(element, dict) else None
+        text = unseen(start) if isinstance(start, str) else None
+        if text is not None:
+            made.append(section(texts.shorten(f"{labels.unseen} {text}", limits.SECTION_TEXT)))
+        made.append(block)
+    return made
 
 
 def fully_shown(fields: Sequence[Field]) -> bool:

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from adapters import texts
 from adapters.controls import Control, Verb
+from adapters.plain import as_json
 from adapters.slack import choices, forms, limits, reading
 from adapters.slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
 from adapters.slack.parse import Submission, Values, chosen
@@ -23,7 +24,7 @@ from bot.errors import Problem
 from bot.fields import Field
 from bot.form import AnswerType, Question
 from bot.labels import Labels
-from bot.view import Prompt, View, as_json
+from bot.view import Prompt, View
 from bot.walker import Action, Answer, Other, Reply
 
 _TEXT: Final = "text"
@@ -53,7 +54,8 @@ def opened(
         case _ if prompt is None:
             return None
         case Verb.WRITE:
-            inputs = text_inputs(labels.other_label, _start(prompt, control))
+            start = _start(prompt, control)
+            inputs = forms.spelled_out(text_inputs(labels.other_label, start), labels)
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
         case Verb.OTHER if prompt.question.other:
             inputs = _own_words(prompt, control, labels, ticked)
@@ -213,7 +215,7 @@ def _own_words(
 ) -> list[Block]:
     """The inputs of "Something else…": below the options as they are ticked, where the words stand beside them."""
     question, start = prompt.question, _start(prompt, control)
-    words = text_inputs(labels.other_label, start, optional=False)
+    words = forms.spelled_out(text_inputs(labels.other_label, start, optional=False), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
         return words
     if not question.other_beside:

@@ -9,12 +9,12 @@ from typing import Final
 
 from adapters import texts, words
 from adapters.controls import Control, Verb
-from adapters.plain import visible
+from adapters.plain import as_json, visible
 from adapters.slack import choices, limits
 from adapters.slack.blocks import Block, actions, button, modal, paragraph, size, small
 from bot.form import AnswerType, Question
 from bot.labels import Labels
-from bot.view import View, as_json, texts_of
+from bot.view import View, texts_of
 
 _PAGE_BLOCKS: Final = limits.BLOCKS_PER_MODAL - 10
 _PAGE_BYTES: Final = limits.MODAL_BYTES // 2

@@ -11,13 +11,13 @@ from typing import Final, assert_never
 
 from adapters import texts, words
 from adapters.controls import Verb
-from adapters.plain import one_line, visible
+from adapters.plain import as_json, one_line, visible
 from adapters.slack import choices, limits, lines, spoken
 from adapters.slack.blocks import Block, mrkdwn, plain, weight
 from adapters.slack.sheet import Sheet
 from bot.form import AnswerType
 from bot.labels import Labels
-from bot.view import Control, Prompt, View, as_json
+from bot.view import Control, Prompt, View
 
 QUESTION_ROOM: Final = 4_500
 CONTEXT_ROOM: Final = 2_500

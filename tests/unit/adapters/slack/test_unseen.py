@@ -1,0 +1,49 @@
+"""What a modal starts from: what cannot be seen in it is spelled out above the inputs, and submitted as it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.adapters.slack.rig import LABELS, Rig, rig
+
+UNSEEN = "safe\u202egnp.exe"
+SPELT = "safe⟨U+202E⟩gnp.exe"
+OBJECT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+LIST = {"type": "array", "items": {"type": "array"}}
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("question", "button", "warned"),
+    [
+        ({"answer_type": "text", "default": UNSEEN}, LABELS.answer, True),
+        ({"answer_type": "text", "default": UNSEEN * 400}, LABELS.answer, True),
+        (
+            {"answer_type": "schema", "schema": OBJECT, "default": {"a": UNSEEN, "b": "seen"}},
+            LABELS.fill_in,
+            True,
+        ),
+        ({"answer_type": "schema", "schema": LIST, "default": [[UNSEEN]]}, LABELS.fill_in, False),
+    ],
+    ids=["text", "long text", "form", "json"],
+)
+async def test_a_start_is_spelled_out_and_submitted_as_it_is(
+    up: Rig, question: dict[str, Any], button: str, warned: bool
+) -> None:
+    ask = await up.submit({"id": "q", "text": "What?", **question})
+    await up.ada.click(up.live(ask), button)
+    shown = up.ada.sees(await up.ada.sees_modal())
+    assert (LABELS.unseen in shown.text) == warned
+    assert (SPELT in shown.text) == warned
+    assert (await up.ada.submit({})).ok
+    [answer] = (await up.shown(ask)).walk.answers
+    assert answer.value == question["default"]
