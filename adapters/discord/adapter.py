@@ -6,6 +6,7 @@ Owns the wiring and the tasks under way. What a click does is decided in `inboun
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -79,7 +80,7 @@ class DiscordSurface:
         shards: Shards = 1,
         confirm_after: float = 3.5,
     ) -> None:
-        self.calls = Calls(http, bot_token, api_url)
+        self.calls = Calls(http, bot_token, api_url, self._token_refused)
         self._labels = labels
         self._responders = responders
         self._channels = Channels(self.calls)
@@ -286,9 +287,6 @@ class DiscordSurface:
                 me = await self.calls.get("/users/@me")
             except PlatformError as error:
                 if error.code == TOKEN_REFUSED:
-                    self._refused = str(error)
-                    extra = {"action": "token_refused"}
-                    logger.warning("Discord refuses the token: %s", error, extra=extra)
                     break
                 self._outage.failed("api", error)
                 first.set()
@@ -300,6 +298,24 @@ class DiscordSurface:
                 break
         self._outage.reached("api")
         first.set()
+
+    def _token_refused(self, error: PlatformError) -> None:
+        """Nobody can be reached; a token that was good before is tried until it is good again."""
+        if self._refused is None:
+            extra = {"action": "token_refused"}
+            logger.warning("Discord refuses the token: %s", error, extra=extra)
+            if self._posting.bot_id is not None:
+                self._introducing = asyncio.create_task(self._prove(), name="discord token")
+        self._refused = str(error)
+
+    async def _prove(self) -> None:
+        pause = _FIRST_PAUSE
+        while self._refused is not None:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            with contextlib.suppress(PlatformError):
+                await self.calls.get("/users/@me")
+                self._refused = None
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final
@@ -21,7 +21,7 @@ import aiohttp
 from pydantic import JsonValue
 
 from adapters.discord.blocks import Json
-from adapters.discord.errors import Code, has_code, translate
+from adapters.discord.errors import TOKEN_REFUSED, Code, has_code, translate
 from bot.errors import PlatformError, RateLimitedError, UnavailableError
 
 logger = logging.getLogger(__name__)
@@ -58,10 +58,18 @@ class Calls:
     Args:
         http: a session that lives longer than this.
         api_url: the base below which the routes are, for a proxy or a test server.
+        refused: is told when Discord refuses the token.
     """
 
-    def __init__(self, http: aiohttp.ClientSession, token: str, api_url: str | None = None) -> None:
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        token: str,
+        api_url: str | None = None,
+        refused: Callable[[PlatformError], None] = lambda _error: None,
+    ) -> None:
         self._http = http
+        self._refused = refused
         self._url = (api_url or API_URL).rstrip("/")
         self._headers = {"Authorization": f"Bot {token}", "User-Agent": USER_AGENT}
         self._buckets: dict[str, _Bucket] = {}
@@ -119,6 +127,8 @@ class Calls:
         except (aiohttp.ClientError, TimeoutError) as failure:
             raise UnavailableError(f"Discord did not answer {what}: {failure!r}.") from failure
         self._close(key, error, answer, response.headers)
+        if error.code == TOKEN_REFUSED:
+            self._refused(error)
         raise error
 
     async def answer(self, interaction_id: str, token: str, callback: Json) -> bool | None:

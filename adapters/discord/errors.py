@@ -129,7 +129,9 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
     if number == Code.INVALID_FORM:
         where = "; ".join(_paths(answer.get("errors"), ())) or said
         return RefusedError(f"Discord refused {what} as malformed: {where}.", code=name)
-    if status == 401:
+    if (
+        status == 401 and not number
+    ):  # a number says that something else is refused, such as a webhook's token
         words = (
             "the bot token is not valid: set discord.bot_token to the one of the portal's Bot page"
         )

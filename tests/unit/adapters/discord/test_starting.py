@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord import adapter, sockets
+from bot.errors import RefusedError, UnauthorizedError
 from tests.fakes.discord.server import FakeDiscord
 from tests.unit.adapters.discord.rig import surface_in_front_of
 
@@ -89,3 +90,29 @@ def logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What the log says of Discord being away."""
     return [line for line in caplog.messages if "be reached" in line]
+
+
+async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "_FIRST_PAUSE", 0.01)
+    async with FakeDiscord() as discord:
+        up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
+        async with up as (surface, *_):
+            assert surface.ready() is None
+            discord.faults.code("GET /*", 50027)
+            with pytest.raises(RefusedError):
+                await surface.calls.get("/users/@me")
+            assert surface.ready() is None, "it was not the bot's token that was refused"
+            discord.faults.code("GET /*", 0, times=1_000)
+            for _ in range(2):
+                with pytest.raises(UnauthorizedError):
+                    await surface.calls.get("/users/@me")
+            assert "token is not valid" in (surface.ready() or "")
+            asked = discord.faults.count(ME)
+            await discord.faults.called(ME, asked + 2)
+            assert surface.ready() is not None
+            discord.faults.clear()
+            async with asyncio.timeout(5):
+                while surface.ready() is not None:  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
