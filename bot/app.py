@@ -18,6 +18,7 @@ from adapters.slack.adapter import SlackSurface
 from adapters.web.adapter import WebSurface
 from bot.api.calls import Api
 from bot.api.metrics import Metrics
+from bot.api.problems import unmet
 from bot.api.server import application, public_application
 from bot.callbacks import Callbacks, guarded_session
 from bot.callers import Callers
@@ -27,7 +28,7 @@ from bot.configured import callbacks_of, routes_of, tokens_of
 from bot.delivery import Deliverer
 from bot.hooks import ClaudeHook
 from bot.inquiry import HttpInquiry
-from bot.listening import address_of, bind, listen
+from bot.listening import address_of, bind, listen, listen_to_strangers
 from bot.mcp.http import McpEndpoint
 from bot.person_key import OPERATOR, Holder, Holders
 from bot.ports import Store, Surface
@@ -36,6 +37,7 @@ from bot.routing import Rules
 from bot.sending import Sender
 from bot.service import Service
 from bot.showing import Shower
+from bot.strangers import Strangers, share
 from bot.submission import Routes
 from bot.supervision import supervised
 from bot.upkeep import Upkeep
@@ -101,7 +103,10 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         if sockets.public is not None:
             hooks = [route for chat in chats for route in chat.public_routes()]
             opened = public_application(api, pages=page.public_routes(), hooks=hooks)
-            await _listen(opened, sockets.public, api, stack)
+            strangers = Strangers(share())
+            public = listen_to_strangers(opened, sockets.public, unmet, strangers)
+            stack.push_async_callback(_finish, api)
+            await stack.enter_async_context(public)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
         yield Running(
@@ -198,14 +203,14 @@ async def _local(
 async def _listen(
     app: web.Application, bound: socket.socket, api: Api, stack: AsyncExitStack
 ) -> None:
-    runner = await listen(app, bound)
+    runner = await listen(app, bound, unmet)
+    stack.push_async_callback(_finish, api)
+    stack.push_async_callback(runner.cleanup)
 
-    async def stop() -> None:
-        await runner.cleanup()
-        # Whoever asked for these has hung up; what they began is finished all the same.
-        await asyncio.gather(*api.working, return_exceptions=True)
 
-    stack.push_async_callback(stop)
+async def _finish(api: Api) -> None:
+    """Whoever asked for these has hung up; what they began is finished all the same."""
+    await asyncio.gather(*api.working, return_exceptions=True)
 
 
 async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitStack) -> Deliverer:

@@ -7,16 +7,21 @@ import hashlib
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from http import HTTPStatus
+from typing import Final, Protocol, TypeVar
 
 from aiohttp import web
 from pydantic import JsonValue
 
 from bot.ask import Ask
 from bot.errors import ProblemError
+from bot.receiving import BodyError, receive
 from bot.service import Service
 from bot.submission import Agent, Submission
 from bot.submitting import Submitted
+
+MAX_BODY: Final = 256 * 1024
+"""Bytes of a request's body."""
 
 T = TypeVar("T")
 
@@ -65,6 +70,19 @@ class Callers:
         digest = digest_of(body.model_dump(mode="json"))
         submitting = service.submit(body, agent=agent, idempotency_key=key, digest=digest)
         return await self.finish(submitting)
+
+
+async def body_of(request: web.Request) -> bytes:
+    """The bytes of the body of an agent's request.
+
+    Raises:
+        ProblemError: 400, 408, 413 or 415.
+    """
+    try:
+        return await receive(request, MAX_BODY, compressed=True)
+    except BodyError as error:
+        title = HTTPStatus(error.status).phrase
+        raise ProblemError(error.status, title, str(error)) from error
 
 
 async def finish(change: Coroutine[object, object, T]) -> T:

@@ -27,8 +27,17 @@ exception: it is a returned `Rejected`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+def _as_text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+_Text = Annotated[str, BeforeValidator(_as_text)]
+"""Words that quote what was sent: half a surrogate pair, which nothing can carry, is written as its escape."""
 
 
 class Problem(BaseModel):
@@ -36,9 +45,9 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    pointer: str
+    pointer: _Text
     code: str
-    message: str
+    message: _Text
 
 
 class AnswerbackError(Exception):

@@ -17,7 +17,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from bot.ask import Ask, Change, Status
-from bot.callers import Callers
+from bot.callers import Callers, body_of
 from bot.dialects.registry import refusal, result_of
 from bot.errors import InvalidCallError, ProblemError
 from bot.service import Service
@@ -89,7 +89,7 @@ class ClaudeHook:
         """One event; what is none of ours is left to Claude Code with an empty answer."""
         agent = self.callers.agent(request)
         query = _query(request)
-        event = _event(await request.read())
+        event = _event(await body_of(request))
         if isinstance(event, PreToolUse) and event.tool_name == _TOOL:
             return web.json_response(await self._question(event, query, agent))
         if isinstance(event, Elicitation) and event.requested_schema is not None:

@@ -5,14 +5,23 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from aiohttp import web
 
 from bot.errors import ConfigError
+from bot.strangers import STRANGERS, Strangers
 
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted: agents come back all at once after a restart."""
+_IDLE: Final = 75.0
+"""Seconds for which a connection of the agents' listener may be silent, or take to send a request's head."""
+_LINGERING: Final = 1.0
+"""Seconds for which the rest of a refused body is read, so that a stranger may see the refusal."""
+_FIELD: Final = 8_190
+_FIELDS: Final = 64
 SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that answers under way have to be finished when the process ends."""
 
@@ -54,14 +63,62 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def listen(app: web.Application, bound: socket.socket) -> web.AppRunner:
-    """Serves an application on a bound socket; the runner's ``cleanup`` ends that."""
-    runner = web.AppRunner(
-        app, handler_cancellation=True, access_log=None, shutdown_timeout=SHUTDOWN_TIMEOUT
-    )
-    await runner.setup()
+Refuse = Callable[[web.BaseRequest], web.Response | None]
+
+
+async def listen(
+    app: web.Application, bound: socket.socket, refuse: Refuse = lambda _request: None
+) -> web.AppRunner:
+    """Serves an application on a bound socket; the runner's ``cleanup`` ends that.
+
+    Args:
+        refuse: the answer to a request that no route is to see.
+    """
+    runner, _ = await _runner(app, refuse, keepalive_timeout=_IDLE)
     await web.SockSite(runner, bound, backlog=BACKLOG).start()
     return runner
+
+
+@asynccontextmanager
+async def listen_to_strangers(
+    app: web.Application, bound: socket.socket, refuse: Refuse, strangers: Strangers
+) -> AsyncIterator[None]:
+    """Serves an application on a bound socket that anybody may reach, within the bounds of `bot.strangers`."""
+    app[STRANGERS] = strangers
+    runner, server = await _runner(
+        app, refuse, lingering_time=_LINGERING, max_field_size=_FIELD, max_headers=_FIELDS
+    )
+    accepting = asyncio.create_task(strangers.accept(bound, server), name="accept")
+    try:
+        yield
+    finally:
+        accepting.cancel()
+        await asyncio.gather(accepting, return_exceptions=True)
+        await runner.cleanup()
+
+
+async def _runner(
+    app: web.Application, refuse: Refuse, **options: Any
+) -> tuple[web.AppRunner, web.Server]:
+    runner = web.AppRunner(
+        app,
+        handler_cancellation=True,
+        access_log=None,
+        shutdown_timeout=SHUTDOWN_TIMEOUT,
+        auto_decompress=False,  # bodies are unpacked where they are read: `bot.receiving`
+        **options,
+    )
+    await runner.setup()
+    server = runner.server
+    if server is None:
+        raise AssertionError("a runner that is set up has a server")
+    inner = server.request_handler
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        return refuse(request) or await inner(request)
+
+    server.request_handler = handle
+    return runner, server
 
 
 def _sentence(error: OSError, host: str, port: int, key: str) -> str:

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from bot import metaschemas, subschemas, validators
 from bot.errors import Problem
 from bot.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
-from bot.schema_costs import MOST, size
+from bot.schema_costs import MOST, Size, size
 from bot.validators import compiled, patterns_of
 
 MAX_VALUE_DEPTH: Final = 64
@@ -151,7 +151,7 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     except ValueError as error:
         raise InvalidSchemaError(_why_unusable(error)) from error
     budget.take_patterns(ready.pattern_bytes)
-    cost = ready.cost(depth=1, nodes=1, text_bytes=0)
+    cost = ready.cost(Size(1, (1, 1)), text_bytes=0)
     if cost is None or cost > MOST:
         raise InvalidSchemaError(
             "its alternatives multiply past what can be checked; refer to fewer of them"
@@ -170,8 +170,8 @@ def _why_unusable(error: ValueError) -> str:
 
 def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
     """What keeps ``value`` from being valid against a usable schema; pointers are into the value."""
-    nested, nodes = size(value, MAX_VALUE_DEPTH)
-    if nested > MAX_VALUE_DEPTH:
+    measured = size(value, MAX_VALUE_DEPTH)
+    if measured.depth > MAX_VALUE_DEPTH:
         return (_whole("too_long", f"The answer is nested deeper than {MAX_VALUE_DEPTH} levels."),)
     text = json.dumps(value, ensure_ascii=False)
     if not is_text(text):
@@ -180,7 +180,7 @@ def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
         ready = compiled(_key(schema))
     except ValueError:  # it was accepted when the bounds were wider
         return (_whole("unknown_value", "The schema of this question is too large to be checked."),)
-    cost = ready.cost(nested, nodes, len(text.encode()))
+    cost = ready.cost(measured, len(text.encode()))
     if cost is None or cost > MOST:
         words = "The answer is too large to be checked against this schema: shorten it."
         return (_whole("too_long", words),)

@@ -18,7 +18,7 @@ import jsonschema_rs
 from pydantic import JsonValue
 
 from bot import subschemas
-from bot.schema_costs import Costs, Path, TooComplexError
+from bot.schema_costs import Costs, Reach, Size, TooComplexError
 
 MOST_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """What the patterns of one schema may take when they are compiled."""
@@ -46,17 +46,17 @@ class Compiled:
     """What its patterns may take in memory, all together."""
     weight: int
     costs: Costs
-    _paths: dict[int, Path | None] = field(default_factory=dict)
+    _reaches: dict[int, Reach | None] = field(default_factory=dict)
 
-    def cost(self, depth: int, nodes: int, text_bytes: int) -> int | None:
+    def cost(self, size: Size, text_bytes: int) -> int | None:
         """What checking a value of this size costs at most, in comparisons; None where that cannot be counted."""
-        if depth not in self._paths:
+        if size.depth not in self._reaches:
             try:
-                self._paths[depth] = self.costs.path(depth)
+                self._reaches[size.depth] = self.costs.reach(size.depth)
             except TooComplexError:
-                self._paths[depth] = None
-        path = self._paths[depth]
-        return None if path is None else path.cost(nodes, text_bytes)
+                self._reaches[size.depth] = None
+        reach = self._reaches[size.depth]
+        return None if reach is None else reach.cost(size.levels, text_bytes)
 
 
 class Cache:

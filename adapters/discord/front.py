@@ -17,14 +17,17 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic_core import to_json
 
+from adapters.bodies import Bodies
 from adapters.discord.blocks import Json
 from adapters.discord.parse import Kind, read
 from adapters.discord.replies import Callback
-from adapters.unreadable import unreadable
+from bot.strangers import known
 
 logger = logging.getLogger(__name__)
 
 PATH: Final = "/discord/interactions"
+MAX_BODY: Final = 512 * 1024
+"""Bytes of an interaction: a message of 4,000 characters with its menus, and five inputs of 4,000, escaped."""
 SIGNATURE_WINDOW: Final = 300.0
 """Seconds that a signed timestamp may be away from our clock: an old request is a replayed one."""
 _SIGNATURE: Final = "X-Signature-Ed25519"
@@ -49,16 +52,17 @@ class Front:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
         self._answer = answer
         self._now = now
+        self._bodies = Bodies(MAX_BODY)
 
     async def handle(self, request: web.Request) -> web.Response:
         """One POST: 401 unless Discord signed it just now."""
-        try:
-            raw = await request.read()  # as much as the listener takes, else a 413
-        except web.RequestPayloadError:
-            return unreadable(request)
+        raw = await self._bodies.read(request)
+        if isinstance(raw, web.Response):
+            return raw
         headers = request.headers
         if not self._is_signed(headers.get(_SIGNATURE, ""), headers.get(_TIMESTAMP, ""), raw):
             return web.Response(status=401, text="invalid request signature")
+        known(request)
         await _abreast()
         body = read(raw)
         if body is None:

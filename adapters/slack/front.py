@@ -18,8 +18,9 @@ from pydantic_core import from_json
 from slack_bolt import BoltResponse
 from yarl import URL
 
+from adapters.bodies import Bodies
 from adapters.slack import limits
-from adapters.unreadable import unreadable
+from bot.strangers import known
 
 logger = logging.getLogger(__name__)
 
@@ -41,19 +42,13 @@ class Front:
         self._heard = heard
         self._now = now
         self._seen: dict[str, float] = {}
+        self._bodies = Bodies(MAX_BODY)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """POST /slack/events: events and interactivity alike."""
-        if (request.content_length or 0) > MAX_BODY:
-            return web.Response(status=413, text="the body is too large")
-        try:
-            body = await request.content.read(MAX_BODY + 1)
-            while len(body) <= MAX_BODY and not request.content.at_eof():
-                body += await request.content.read(MAX_BODY + 1 - len(body))
-        except web.RequestPayloadError:
-            return unreadable(request)
-        if len(body) > MAX_BODY:
-            return web.Response(status=413, text="the body is too large")
+        body = await self._bodies.read(request)
+        if isinstance(body, web.Response):
+            return body
         signature = request.headers.get("X-Slack-Signature", "")
         refusal = self.refusal(
             body, request.headers.get("X-Slack-Request-Timestamp", ""), signature
@@ -61,6 +56,7 @@ class Front:
         if refusal is not None:
             logger.warning("A request was refused: %s", refusal, extra={"action": "refused"})
             return web.Response(status=401, text=refusal)
+        known(request)
         self._seen[signature] = self._now()
         response = await self._answer(request.content_type, body)
         if response.status >= 500:

@@ -18,6 +18,7 @@ from bot.ask import Ask
 from bot.errors import Problem, StoreError, UnreadableError
 from bot.person_key import holder_of
 from bot.ports import Acted, Actor, Rejected, Why
+from bot.strangers import known
 from bot.view import view_of
 from bot.walker import Action, Person
 
@@ -70,6 +71,7 @@ class AskPages:
                 if found is None:
                     message = self._front.labels.page_missing
                     return self._front.notice(404, message, root="../", home=None)
+                known(request)
                 return await handler(request, self._place(found, local=local))
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from adapters.bodies import Bodies
 from adapters.web import access, limits, pages, parse
 from adapters.web.access import Access
 from adapters.web.parse import Post
@@ -32,6 +33,7 @@ class Front:
     now: Callable[[], float]
     holders: Holders
     asks: Asks | None = None
+    bodies: Bodies = field(default_factory=lambda: Bodies(limits.MAX_POST))
 
     @property
     def service(self) -> Asks:
@@ -50,8 +52,10 @@ class Front:
         """A form post of one of our own pages, or the page that says why it is refused."""
         if request.content_type != _FORM:
             return self.notice(415, self.labels.page_refused, root=root, home=home)
-        body = await _body(request)
-        post = parse.read(body) if body is not None else None
+        body = await self.bodies.read(request)
+        if isinstance(body, web.Response) and body.status != 413:
+            return body
+        post = parse.read(body) if isinstance(body, bytes) else None
         if post is None:
             return self.notice(413, self.labels.page_too_large, root=root, home=home)
         hosts = frozenset({request.host, urlsplit(self.public_url() or "").netloc})
@@ -70,13 +74,3 @@ class Front:
         """A page's markup, in the configured words."""
         lang = "en" if self.labels == Labels() else "und"
         return pages.html(name, labels=self.labels, lang=lang, **context)
-
-
-async def _body(request: web.Request) -> bytes | None:
-    """The body of a form post, or None where it is longer than we take."""
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > limits.MAX_POST:
-            return None
-    return bytes(body)

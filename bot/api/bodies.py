@@ -15,10 +15,9 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from bot import schemas
+from bot.callers import body_of
 from bot.errors import ProblemError
 
-MAX_BODY: Final = 256 * 1024
-"""Bytes of a request's body."""
 MAX_DEPTH: Final = 64
 """Levels of arrays and objects in a request's body."""
 _MAX_DIGITS: Final = 309
@@ -40,32 +39,7 @@ async def read_json(request: web.Request) -> JsonValue:
         raise ProblemError(
             415, "Not UTF-8", "JSON is read in UTF-8 only: send it so, with no other charset."
         )
-    return parse_json(await read_body(request))
-
-
-async def read_body(request: web.Request) -> bytes:
-    """The bytes of a request's body.
-
-    Raises:
-        ProblemError: 413 when there are too many, counted as they come in and after decompression.
-    """
-    if (request.content_length or 0) > MAX_BODY:
-        raise too_large()
-    try:
-        return await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        raise too_large() from error
-    except web.RequestPayloadError as error:
-        raise ProblemError(
-            400, "Unreadable body", "The body does not have the encoding that its headers promise."
-        ) from error
-
-
-def too_large() -> ProblemError:
-    """The refusal of a body that is over the limit."""
-    return ProblemError(
-        413, "Body too large", f"A body may have {MAX_BODY // 1024} KiB; send less in one call."
-    )
+    return parse_json(await body_of(request))
 
 
 def parse_json(body: bytes) -> JsonValue:

@@ -25,6 +25,7 @@ from bot.errors import (
     StoreError,
     UnreadableError,
 )
+from bot.receiving import CODINGS
 
 PROBLEM_JSON: Final = "application/problem+json"
 
@@ -56,6 +57,18 @@ def problem_of(error: ProblemError) -> web.Response:
         more["tool_result"] = refusal(error).model_dump()
     headers = CHALLENGE if error.status == HTTPStatus.UNAUTHORIZED else None
     return problem(error.status, error.title, error.detail, more=more, headers=headers)
+
+
+def unmet(request: web.BaseRequest) -> web.Response | None:
+    """The refusal of a request that demands what we do not know, whatever its route."""
+    coding = request.headers.get("Content-Encoding", "").strip().lower()
+    if coding not in {"", "identity", *CODINGS}:
+        words = f"Content-Encoding {coding[:40]!a} is not known; send gzip, deflate, or the body as it is."
+        headers = {"Accept-Encoding": ", ".join(CODINGS)}
+        return problem(415, "Unknown Content-Encoding", words, headers=headers)
+    if request.headers.get("Expect", "100-continue").lower() != "100-continue":
+        return problem(417, "Expectation failed", "Of Expect only 100-continue is understood.")
+    return None
 
 
 @web.middleware

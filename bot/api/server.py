@@ -12,7 +12,6 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from bot.api import openapi
 from bot.api.auth import Caller, actor, reader_or_person
-from bot.api.bodies import MAX_BODY
 from bot.api.calls import SURFACE, Api, Call, Operation
 from bot.api.docs_page import DESCRIBED, Described, described
 from bot.api.guard import guarded, only_local
@@ -38,7 +37,7 @@ def application(
         pages: what a browser may open; on a loopback listener only as a loopback name.
     """
     middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
-    app = web.Application(middlewares=middlewares, client_max_size=MAX_BODY)
+    app = web.Application(middlewares=middlewares)
     app[DESCRIBED] = _described(api.tokens.required)
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)
@@ -63,7 +62,7 @@ def public_application(
             return await handler(request)
         return await finishing(request, functools.partial(problems, handler=handler))
 
-    app = web.Application(middlewares=[but_hooks], client_max_size=MAX_BODY * 4)
+    app = web.Application(middlewares=[but_hooks])
     app.add_routes([*hooks, *pages])
     return app
 

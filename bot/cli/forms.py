@@ -9,7 +9,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from adapters.plain import one_line
-from bot.api.bodies import MAX_BODY, parse_json
+from bot.api.bodies import parse_json
+from bot.callers import MAX_BODY
 from bot.cli.output import fail
 from bot.errors import Problem, ProblemError
 

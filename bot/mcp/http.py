@@ -18,7 +18,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 
-from bot.callers import Callers
+from bot.callers import MAX_BODY, Callers, body_of
 from bot.errors import ProblemError
 from bot.mcp.backend import Backend, ServiceBackend
 from bot.mcp.server import PROGRESS, Context, mcp_server
@@ -27,8 +27,6 @@ from bot.service import Service
 from bot.submission import Agent
 
 PATH: Final = "/mcp"
-MAX_BODY: Final = 256 * 1024
-"""Bytes of one request, as for the API."""
 _AGENT: Final = "answerback.agent"
 _OFFERED: Final = "answerback.tools"
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
@@ -90,7 +88,8 @@ class McpEndpoint:
             offered = asking_tools(request.query.get("tools"))
         except ValueError as error:
             raise ProblemError(400, "Bad query", f"tools: {error}") from error
-        return await _Exchange(self._manager, request, agent, offered).get_response()
+        body = await body_of(request)
+        return await _Exchange(self._manager, request, agent, offered, body).get_response()
 
     def _backend_of(self, ctx: Context) -> Backend:
         request = ctx.request
@@ -115,11 +114,12 @@ class _Exchange(ASGIContext):
         request: web.Request,
         agent: Agent | None,
         offered: Sequence[AskingTool],
+        body: bytes,
     ) -> None:
         super().__init__(manager.asgi_app, request, "/")
         self._agent = agent
         self._offered = offered
-        self._read = False
+        self._body: bytes | None = body
 
     @property
     def scope(self) -> ScopeDict:
@@ -131,8 +131,7 @@ class _Exchange(ASGIContext):
 
     async def on_receive(self) -> dict[str, object]:
         """The body, and then nothing more: aiohttp cancels the handler of a client that has left."""
-        if self._read:
+        if self._body is None:
             await asyncio.Event().wait()
-        message: dict[str, object] = await super().on_receive()
-        self._read = not message.get("more_body")
-        return message
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}

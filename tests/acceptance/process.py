@@ -43,10 +43,19 @@ class Process:
 
 
 async def start(
-    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    files: int | None = None,
 ) -> Process:
-    """Starts a command in a folder, with nothing of ours in its environment but what is given."""
+    """Starts a command in a folder, with nothing of ours in its environment but what is given.
+
+    Args:
+        files: how many files it may have open.
+    """
+    limited = [] if files is None else ["prlimit", f"--nofile={files}"]
     child = await asyncio.create_subprocess_exec(
+        *limited,
         sys.executable,
         "-m",
         "bot.cli.main",
@@ -62,10 +71,13 @@ async def start(
 
 @asynccontextmanager
 async def command(
-    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    files: int | None = None,
 ) -> AsyncIterator[Process]:
     """A command that is killed at the end of the context, if it has not ended by itself."""
-    process = await start(*arguments, folder=folder, environment=environment)
+    process = await start(*arguments, folder=folder, environment=environment, files=files)
     try:
         yield process
     finally:
@@ -76,12 +88,11 @@ async def command(
 
 @asynccontextmanager
 async def serving(
-    folder: Path, environment: Mapping[str, str] | None = None
+    folder: Path, environment: Mapping[str, str] | None = None, *, files: int | None = None
 ) -> AsyncIterator[tuple[Process, str]]:
     """``answerback serve`` on a free port, and its address."""
-    async with command(
-        "serve", folder=folder, environment={"ANSWERBACK_SERVER__PORT": "0", **(environment or {})}
-    ) as process:
+    told = {"ANSWERBACK_SERVER__PORT": "0", **(environment or {})}
+    async with command("serve", folder=folder, environment=told, files=files) as process:
         first = await process.line()
         if not first.startswith("listening on "):
             _, _, err = await process.ended()

@@ -144,7 +144,7 @@ async def app_in_front_of(slack: FakeSlack, database: Path, mode: Mode) -> Async
 async def _served(surface: SlackSurface, stack: AsyncExitStack) -> str:
     app = web.Application()
     app.add_routes(surface.public_routes())
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, auto_decompress=False)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,0 +1,294 @@
+"""Connections of strangers: bounded in number and in time, and never at the cost of those who are known."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from adapters.bodies import Bodies
+from bot.api.problems import unmet
+from bot.listening import bind, listen_to_strangers
+from bot.receiving import BodyError, Pool, receive
+from bot.strangers import MOST, Strangers, known, share
+
+Connect = Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+SIGNED = b"POST /signed HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+UNSIGNED = b"GET /unsigned HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def signed(request: web.Request) -> web.Response:
+    known(request)
+    return web.Response(text="known")
+
+
+async def unsigned(_request: web.Request) -> web.Response:
+    return web.Response(text="stranger")
+
+
+def site() -> web.Application:
+    """One endpoint that verifies, one that does not, and one that takes a body of a megabyte."""
+    bodies = Bodies(2**20)
+
+    async def body(request: web.Request) -> web.Response:
+        read = await bodies.read(request)
+        return read if isinstance(read, web.Response) else web.Response(text=str(len(read)))
+
+    app = web.Application()
+    app.add_routes(
+        [web.post("/signed", signed), web.get("/unsigned", unsigned), web.post("/body", body)]
+    )
+    return app
+
+
+@contextlib.asynccontextmanager
+async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, list[Any]]]:
+    """A listener for strangers, and what connects to it."""
+    opened: list[asyncio.StreamWriter] = []
+    with await bind("127.0.0.1", 0, "public") as bound:
+        port = bound.getsockname()[1]
+
+        async def connect(
+            sent: bytes = b"", source: str = "127.0.0.1"
+        ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", port, local_addr=(source, 0)
+            )
+            opened.append(writer)
+            writer.write(sent)
+            return reader, writer
+
+        async with listen_to_strangers(site(), bound, unmet, Strangers(most, seconds)):
+            yield connect, opened
+            for writer in opened:
+                await gone(writer)
+
+
+async def gone(writer: asyncio.StreamWriter) -> None:
+    """Closes a connection."""
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def ended(reader: asyncio.StreamReader) -> bytes:
+    """What came until the connection was closed."""
+    async with asyncio.timeout(5):
+        try:
+            return await reader.read()
+        except ConnectionResetError:
+            return b""
+
+
+async def answered(reader: asyncio.StreamReader) -> bytes:
+    """The status line of an answer, which is read to its end."""
+    async with asyncio.timeout(5):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        await reader.readexactly(length)
+        return head.split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /signed HT",
+        b"POST /signed HTTP/1.1\r\nHost: x\r\nX-A",
+        b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf",
+        b"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf",
+        UNSIGNED,
+    ],
+)
+async def test_a_connection_on_which_nothing_is_verified_is_closed(sent: bytes) -> None:
+    async with serving(10, 0.3) as (connect, _):
+        reader, _ = await connect(sent)
+        await ended(reader)
+
+
+async def test_who_trickles_is_closed_all_the_same() -> None:
+    async with serving(10, 0.3) as (connect, _):
+        reader, writer = await connect(b"POST /signed HTTP/1.1\r\nX: ")
+        closed = asyncio.create_task(ended(reader))
+        async with asyncio.timeout(5):
+            while not closed.done():
+                writer.write(b"x")
+                await asyncio.wait({closed}, timeout=0.02)
+
+
+async def test_a_verified_connection_stays() -> None:
+    async with serving(10, 0.2) as (connect, _):
+        reader, writer = await connect(SIGNED)
+        assert await answered(reader) == b"HTTP/1.1 200 OK"
+        stranger, _ = await connect()
+        await ended(stranger)  # the time of both is over
+        writer.write(SIGNED)
+        assert await answered(reader) == b"HTTP/1.1 200 OK"
+
+
+async def test_when_there_are_too_many_the_oldest_stranger_goes() -> None:
+    async with serving(3, 60) as (connect, _):
+        regular, writer = await connect(SIGNED)
+        await answered(regular)
+        strangers = []
+        for _ in range(4):
+            reader, stranger = await connect(UNSIGNED)
+            assert await answered(reader) == b"HTTP/1.1 200 OK"
+            strangers.append((reader, stranger))
+        assert [await ended(reader) for reader, _ in strangers[:2]] == [b"", b""]
+        for reader, stranger in strangers[2:]:
+            stranger.write(UNSIGNED)
+            assert await answered(reader) == b"HTTP/1.1 200 OK"
+        writer.write(SIGNED)
+        assert await answered(regular) == b"HTTP/1.1 200 OK"
+
+
+async def test_one_address_with_many_connections_does_not_push_out_the_others() -> None:
+    async with serving(4, 60) as (connect, _):
+        quiet, writer = await connect(UNSIGNED, "127.0.0.2")
+        await answered(quiet)
+        for _ in range(20):
+            reader, _ = await connect(UNSIGNED)
+            await answered(reader)
+        writer.write(UNSIGNED)
+        assert await answered(quiet) == b"HTTP/1.1 200 OK"
+
+
+async def test_where_all_are_known_the_oldest_goes() -> None:
+    async with serving(2, 60) as (connect, _):
+        readers = []
+        for _ in range(3):
+            reader, _ = await connect(SIGNED)
+            assert await answered(reader) == b"HTTP/1.1 200 OK"
+            readers.append(reader)
+        assert await ended(readers[0]) == b""
+
+
+async def test_a_connection_that_is_gone_at_once_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    connect_accepted = loop.connect_accepted_socket
+    lost: list[Any] = []
+
+    async def vanished(*args: Any, **options: Any) -> Any:
+        if not lost:
+            lost.append(args)
+            raise OSError("Transport endpoint is not connected")
+        return await connect_accepted(*args, **options)
+
+    monkeypatch.setattr(loop, "connect_accepted_socket", vanished)
+    async with serving(10, 60) as (connect, _):
+        first, _ = await connect(UNSIGNED)
+        assert await ended(first) == b""
+        second, _ = await connect(UNSIGNED)
+        assert await answered(second) == b"HTTP/1.1 200 OK"
+
+
+async def test_where_no_descriptor_is_left_accepting_goes_on_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = asyncio.get_running_loop()
+    accept = loop.sock_accept
+    refused: list[socket.socket] = []
+
+    async def full(bound: socket.socket) -> Any:
+        if not refused:
+            refused.append(bound)
+            raise OSError(24, "Too many open files")
+        return await accept(bound)
+
+    monkeypatch.setattr(loop, "sock_accept", full)
+    async with serving(10, 60) as (connect, _):
+        reader, _ = await connect(UNSIGNED)
+        assert await answered(reader) == b"HTTP/1.1 200 OK"
+    assert "Too many open files" in caplog.text
+
+
+def test_the_public_listener_has_a_third_of_the_descriptors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for soft, most in (
+        (1_024, 341),
+        (65_536, MOST),
+        (2, 1),
+        (resource.RLIM_INFINITY, MOST),
+    ):
+        limits = (soft, soft)
+        monkeypatch.setattr(resource, "getrlimit", lambda _what, limits=limits: limits)
+        assert share() == most
+
+
+# --- bodies --------------------------------------------------------------------------------------
+
+
+async def test_four_hundred_unfinished_bodies_take_no_more_than_their_pool() -> None:
+    def resident() -> int:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4096
+
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
+    before = resident()
+    async with serving(1_000, 60) as (connect, opened):
+        async with asyncio.timeout(30):
+            for _ in range(400):
+                _, writer = await connect(head)
+                with contextlib.suppress(ConnectionError):
+                    for _ in range(9):
+                        writer.write(b"x" * 100_000)
+                        await asyncio.wait_for(writer.drain(), 5)
+        assert resident() - before < 150 * 2**20
+        reader, _ = await connect(
+            b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n" + b"x" * 50_000
+        )
+        assert await answered(reader) == b"HTTP/1.1 200 OK"
+        assert len(opened) == 401
+
+
+@pytest.fixture
+async def body_port() -> AsyncIterator[int]:
+    """The port of a listener whose bodies may have a kilobyte and half a second."""
+
+    async def take(request: web.Request) -> web.Response:
+        try:
+            read = await receive(request, 1024, compressed=True, pool=Pool(0), seconds=0.5)
+        except BodyError as error:
+            return web.Response(status=error.status, text=str(error))
+        return web.Response(text=str(len(read)))
+
+    app = web.Application()
+    app.add_routes([web.post("/", take)])
+    with await bind("127.0.0.1", 0, "public") as bound:
+        async with listen_to_strangers(app, bound, unmet, Strangers(10, 60)):
+            yield bound.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        (b"Content-Length: 3", b"abc", 200),
+        (b"Transfer-Encoding: chunked", b"3\r\nabc\r\n0\r\n\r\n", 200),
+        (b"Content-Length: 3", b"ab", 408),
+        (b"Content-Length: 2000", b"", 413),
+        (b"Transfer-Encoding: chunked", b"5dc\r\n" + b"x" * 1500 + b"\r\n", 413),
+        (b"Transfer-Encoding: chunked", b"3\r\nabc\r\nzz\r\n", 400),
+        (b"Content-Length: 3\r\nContent-Encoding: gzip", b"abc", 400),
+        (b"Content-Length: 0\r\nContent-Encoding: deflate", b"", 400),
+        (b"Content-Length: 3\r\nContent-Encoding: br", b"abc", 415),
+        (b"Content-Length: 3\r\nContent-Encoding: \xff", b"abc", 415),
+        (b"Content-Length: 3\r\nExpect: \xff", b"abc", 417),
+    ],
+)
+async def test_a_body_is_taken_or_refused_in_time(
+    body_port: int, headers: bytes, body: bytes, status: int
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", body_port)
+    writer.write(b"POST / HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n" + body)
+    assert b" %d " % status in await answered(reader)
+    await gone(writer)
