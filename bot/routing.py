@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from bot.answers import Unfit, check_answer
 from bot.ask import Ask, Reason
-from bot.dialects import registry
+from bot.dialects import detection
 from bot.form import Question
 
 
@@ -85,7 +85,7 @@ class Rules(_Config):
 
 def _names(dialect: str, name: str, tool: str | None) -> list[str]:
     """The names under which the configuration may speak of a call, the most exact first."""
-    every = (tool or "", name, *registry.names_of(dialect), dialect)
+    every = (tool or "", name, *detection.names_of(dialect), dialect)
     return list(dict.fromkeys(filter(None, every)))
 
 

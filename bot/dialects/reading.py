@@ -38,9 +38,9 @@ _MOST_UNKNOWN: Final = 100
 """Unknown fields of one object that are named, each with what is known; of more the number is told."""
 
 
-def did_you_mean(word: str, known: Collection[str]) -> str:
+def did_you_mean(word: str, known: Collection[str], alike: float = _ALIKE) -> str:
     """A suggestion within a message: the known word that is nearest to one that is not; empty where none is near."""
-    near = difflib.get_close_matches(word[:_LONGEST], known, n=1, cutoff=_ALIKE)
+    near = difflib.get_close_matches(word[:_LONGEST], known, n=1, cutoff=alike)
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 

@@ -1,4 +1,4 @@
-"""Which dialect a tool call speaks, and its way there and back: arguments to form, ended ask to tool result."""
+"""The way of a tool call there and back: its arguments to a form, the ended ask to a tool result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from bot.dialects import (
     ask_user,
     ask_user_form,
     claude,
+    detection,
     elicitation,
     question,
     single,
     tool_question,
+    tools,
 )
 from bot.dialects.reading import Node, Problems, did_you_mean
 from bot.errors import InvalidCallError, Problem
@@ -44,17 +46,6 @@ DIALECTS: Final[dict[str, Dialect]] = {
     "tool_question": tool_question,
     "elicitation": elicitation,
 }
-NAMES: Final = {
-    "ask_user": "ask_user",
-    "AskUserQuestion": "claude",
-    "ask_user_question": "claude",
-    "question": "question",
-    "tool_question": "tool_question",
-    "elicitation/create": "elicitation",
-}
-"""Tool names and their dialects; those of `SHAPES` are told apart further."""
-SHAPES: Final = {"ask_user": ("ask_user", "single", "ask_user_form")}
-"""The dialects of a name that has several: the shape of the call decides."""
 
 
 def parse_call(
@@ -68,15 +59,10 @@ def parse_call(
     Raises:
         InvalidCallError: with every mistake, in document order.
     """
-    dialect = dialect_of(name, arguments, override)
+    found = None if override else detection.detect(name, arguments)
+    dialect = found.dialect if found else override or ""
     if dialect not in DIALECTS:
-        where, known = ("/dialect", DIALECTS) if override else ("/name", NAMES)
-        sent, words = (override or name)[:100], ", ".join(known)
-        meant = did_you_mean(sent, known)
-        message = f'{where[1:]} "{sent}" is not known{meant}; known are: {words}.'
-        raise InvalidCallError(
-            name[:100], [Problem(pointer=where, code="unknown_value", message=message)]
-        )
+        raise InvalidCallError(name[:100], [_unknown(name, override)])
     problems = Problems(arguments)
     form = DIALECTS[dialect].parse(Node(arguments, problems))
     if form is not None and not schemas.all_text(arguments):  # in a field that nobody reads
@@ -84,21 +70,17 @@ def parse_call(
         problems.note(Problem(pointer="", code="wrong_type", message=message))
         form = None
     if form is None:
-        found = problems.in_document_order()
-        if override is None and _shape(name, arguments) is None:
-            found = (_with_others(name, dialect, found[0]), *found[1:])
-        raise InvalidCallError(name[:100], found, dialect)
+        wrong = problems.in_document_order()
+        if found is not None and not found.by_shape:
+            wrong = (_with_others(name, dialect, arguments, wrong[0]), *wrong[1:])
+        raise InvalidCallError(name[:100], wrong, dialect)
     return dialect, form
 
 
 def dialect_of(name: str, arguments: Mapping[str, JsonValue], override: str | None = None) -> str:
     """The dialect that a call is read as; a name of none where it is not known."""
-    return override or _dialect(name, arguments)
-
-
-def names_of(dialect: str) -> tuple[str, ...]:
-    """Every name by which a tool of this dialect may be called."""
-    return tuple(name for name, own in NAMES.items() if dialect in SHAPES.get(name, (own,)))
+    found = None if override else detection.detect(name, arguments)
+    return found.dialect if found else override or ""
 
 
 def is_quick(arguments: JsonValue) -> bool:
@@ -136,27 +118,26 @@ def refusal(error: InvalidCallError) -> ToolResult:
 _NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few", "wrong_type")}
 
 
-def _dialect(name: str, arguments: Mapping[str, JsonValue]) -> str:
-    return _shape(name, arguments) or NAMES.get(name, "")
+def _unknown(name: str, override: str | None) -> Problem:
+    """An unknown dialect or name, with the nearest known one."""
+    if override:
+        where, sent, known = "/dialect", override[:100], [*DIALECTS]
+        meant = did_you_mean(sent, known)
+    else:
+        where, sent, known = "/name", name[:100], [*detection.NAMES]
+        meant = did_you_mean(sent, known, alike=0)
+    message = f'{where[1:]} "{sent}" is not known{meant}; known are: {", ".join(known)}.'
+    return Problem(pointer=where, code="unknown_value", message=message)
 
 
-def _shape(name: str, arguments: Mapping[str, JsonValue]) -> str | None:
-    """The dialect that a call's shape tells; None where the call has no shape that its name knows."""
-    if name not in SHAPES:
-        return NAMES.get(name)
-    given = {key for key, value in arguments.items() if value is not None}
-    if "questions" not in given:
-        return "single" if given.intersection(single.FIELDS) else None
-    questions = arguments["questions"]
-    first = questions[0] if isinstance(questions, list) and questions else None
-    if isinstance(first, dict) and "answer_type" in first:
-        return "ask_user"
-    return "ask_user_form" if isinstance(first, dict) and "question" in first else None
-
-
-def _with_others(name: str, dialect: str, problem: Problem) -> Problem:
+def _with_others(
+    name: str, dialect: str, arguments: Mapping[str, JsonValue], problem: Problem
+) -> Problem:
     """A mistake in a call of no known shape, and what else its name takes."""
-    others = ", ".join(other for other in SHAPES[name] if other != dialect)
+    fields = {
+        other: tools.fields_of(other) for other in detection.dialects_of(name) if other != dialect
+    }
+    others = ", ".join(detection.by_nearness(arguments, fields))
     message = (
         f"{problem.message} {name} is read as {dialect} here; its other dialects are: {others}."
     )

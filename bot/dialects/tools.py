@@ -146,6 +146,22 @@ def picked(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[To
     return list(found.values())
 
 
+def fields_of(dialect: str) -> set[str]:
+    """The fields that calls of a dialect's tool have, at any level."""
+    fields: set[str] = set()
+    below: list[JsonValue] = [tool.parameters for tool in TOOLS if tool.dialect == dialect]
+    while below:
+        schema = below.pop()
+        if not isinstance(schema, dict):
+            continue
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            fields.update(properties)
+            below.extend(properties.values())
+        below.append(schema.get("items"))
+    return fields
+
+
 def definition(tool: Tool, form: Format, *, strict: bool = False) -> dict[str, JsonValue]:
     """A tool in one API's format, with ``strict`` for the strict mode of those that have one.
 

@@ -9,7 +9,7 @@ from typing import Final
 from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
-from bot.dialects import registry, tools
+from bot.dialects import detection, tools
 from bot.dialects.reading import did_you_mean
 
 DEFAULT_WAIT: Final = 50.0
@@ -86,7 +86,7 @@ class AskingTool:
 
 
 DEFAULT: Final = (
-    AskingTool(ASK_USER, registry.SHAPES[ASK_USER]),
+    AskingTool(ASK_USER, detection.dialects_of(ASK_USER)),
     AskingTool(ASK_USER_QUESTION, ("claude",)),
 )
 """What is offered where nobody says which tools."""
@@ -110,7 +110,7 @@ def asking_tools(names: str | None) -> tuple[AskingTool, ...]:
 
 
 def _named(name: str) -> AskingTool:
-    shapes = registry.SHAPES.get(name) or (registry.NAMES.get(name, ""),)
+    shapes = detection.dialects_of(name)
     by_dialect = {tool.dialect: tool for tool in tools.TOOLS}
     if by_dialect.keys() & set(shapes):
         return AskingTool(name, shapes)

@@ -20,7 +20,8 @@ from bot.cli.forms import EXIT_INVALID
 from bot.cli.main import app
 from bot.cli.output import EXIT_FAILED
 from bot.config_file import CUSTOMARY, keys
-from bot.dialects.registry import DIALECTS, NAMES
+from bot.dialects.detection import NAMES
+from bot.dialects.registry import DIALECTS
 from bot.walker import Source
 from tests.meta import made_docs
 from tests.meta.project import ROOT, sources

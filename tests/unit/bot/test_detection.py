@@ -6,33 +6,29 @@ from typing import Any
 
 import pytest
 
-from bot.dialects import registry
+from bot.dialects import detection, registry
 from bot.errors import InvalidCallError
 from tests.unit.bot.dialect_parts import CALLS
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wrong"),
+    ("arguments", "dialect"),
     [
-        ({"answer_type": "select", "options": ["a"]}, [("/question", "required")]),
-        ({"context": "c"}, [("/question", "required")]),
-        ({"default": "d"}, [("/question", "required")]),
-        ({"options": ["a"]}, [("/options", "options_forbidden"), ("/question", "required")]),
-        ({"question": None, "answer_type": "text", "questions": None}, [("/question", "required")]),
-        ({"question": "Q?", "questions": None}, []),
-        ({"question": "Q?", "answer_type": None, "questions": None, "when": None}, []),
+        ({"question": "Q?", "questions": None}, "single"),
+        ({"question": "Q?", "answer_type": None, "when": None}, "single"),
+        ({"question": "Q?", "questions": []}, "ask_user"),
+        ({"question": None, "context": "c"}, "ask_user"),
+        ({"answer_type": "select", "options": ["a"]}, "ask_user"),
+        ({"questions": [{"answer_type": "text", "question": "Q?"}]}, "ask_user"),
+        ({"questions": [{"answer_type": None, "question": "Q?"}]}, "ask_user_form"),
+        ({"questions": [None, {"question": "Q?"}]}, "ask_user"),
+        ({"questions": {"question": "Q?"}}, "ask_user"),
     ],
 )
-def test_a_field_of_a_single_question_at_the_top_means_a_single_question(
-    arguments: dict[str, Any], wrong: list[tuple[str, str]]
+def test_the_shape_of_an_ask_user_call_tells_its_dialect_and_null_is_not_given(
+    arguments: dict[str, Any], dialect: str
 ) -> None:
-    assert registry.dialect_of("ask_user", arguments) == "single"
-    if not wrong:
-        registry.parse_call("ask_user", arguments)
-        return
-    with pytest.raises(InvalidCallError) as refused:
-        registry.parse_call("ask_user", arguments)
-    assert [(p.pointer, p.code) for p in refused.value.problems] == wrong
+    assert registry.dialect_of("ask_user", arguments) == dialect
 
 
 def test_a_single_questions_fields_beside_questions_are_null_or_mistakes() -> None:
@@ -72,25 +68,53 @@ def test_foreign_dialects_ignore_unknown_fields(dialect: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "dialect", "meant"),
-    [("ask_users", None, "ask_user"), ("ask_user", "cluade", "claude")],
+    [
+        ("ask_users", None, "ask_user"),
+        ("PermissionQuestion", None, "AskUserQuestion"),
+        ("ask_user", "cluade", "claude"),
+    ],
 )
 def test_an_unknown_name_is_told_the_nearest_known_one(
     name: str, dialect: str | None, meant: str
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(name, {}, dialect)
-    assert f'did you mean "{meant}"?' in refused.value.problems[0].message
+    (problem,) = refused.value.problems
+    assert problem.pointer == ("/dialect" if dialect else "/name")
+    assert f'did you mean "{meant}"?' in problem.message
 
 
-@pytest.mark.parametrize("arguments", [{"prompt": "A?"}, {"questions": [{"prompt": "A?"}]}, {}])
-def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes(
-    arguments: dict[str, Any],
+@pytest.mark.parametrize(
+    ("arguments", "others"),
+    [
+        ({}, "single, ask_user_form"),
+        ({"answer_type": "text", "options": ["a"]}, "single, ask_user_form"),
+        ({"questions": [{"prompt": "A?", "multiselect": True}]}, "ask_user_form, single"),
+        ({"questions": [], "default": "a", "contxt": "c"}, "single, ask_user_form"),
+    ],
+)
+def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes_nearest_first(
+    arguments: dict[str, Any], others: str
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("ask_user", arguments)
-    first, *others = refused.value.problems
-    assert first.message.endswith("its other dialects are: single, ask_user_form.")
-    assert not [problem for problem in others if "other dialects" in problem.message]
+    first, *rest = refused.value.problems
+    assert first.message.endswith(
+        f"ask_user is read as ask_user here; its other dialects are: {others}."
+    )
+    assert not [problem for problem in rest if "other dialects" in problem.message]
     with pytest.raises(InvalidCallError) as told:
-        registry.parse_call("ask_user", {**arguments}, "ask_user")
+        registry.parse_call("ask_user", arguments, "ask_user")
     assert "other dialects" not in told.value.problems[0].message
+
+
+def test_a_call_of_a_name_with_one_dialect_is_told_of_no_other() -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("AskUserQuestion", {})
+    assert "other dialects" not in refused.value.problems[0].message
+
+
+def test_the_last_row_of_every_name_takes_what_fits_no_other() -> None:
+    last = {name: row.shape for row in detection.TABLE for name in row.names}
+    assert set(last.values()) == {None}
+    assert {row.dialect for row in detection.TABLE} == set(registry.DIALECTS)

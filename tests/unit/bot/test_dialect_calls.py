@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.dialects import registry
+from bot.dialects import detection, registry
 from bot.errors import InvalidCallError
 from tests.unit.bot.dialect_parts import OPTIONS, asked
 
@@ -315,7 +315,7 @@ JSON = st.recursive(
 
 
 @given(
-    st.sampled_from(list(registry.NAMES)),
+    st.sampled_from(detection.NAMES),
     st.dictionaries(st.sampled_from(["questions", "question", "message"]), JSON),
 )
 def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
