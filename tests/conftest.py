@@ -13,6 +13,8 @@ import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
+from tests.meta.project import PACKAGES
+
 OURS = ("ANSWERBACK_", "SLACK_", "DISCORD_")
 """Prefixes of the environment variables that configure Answerback."""
 
@@ -56,7 +58,7 @@ def clean_environment() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_of_ours_blocks_the_loop() -> Iterator[BlockBuster]:
     """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
-    with blockbuster_ctx(["bot", "adapters", "storage"]) as blockbuster:
+    with blockbuster_ctx(list(PACKAGES)) as blockbuster:
         # Where coverage measures, it takes a lock of its own when our code comes to a new file.
         blockbuster.functions["threading.Lock.acquire"].can_block_in(
             "coverage/collector.py", "lock_data"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from bot.form import Form, Question
+from answerback.core.form import Form, Question
 
 
 def canonical(value: JsonValue) -> str:

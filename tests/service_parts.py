@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
-from bot.ask import Ask, Destination, Thread
-from bot.ports import Actor, Asks, Later, Shown
-from bot.submission import Submission, read_submission
-from bot.walker import Person
+from answerback.core.ask import Ask, Destination, Thread
+from answerback.core.walker import Person
+from answerback.ports.surface import Actor, Asks, Later, Shown
+from answerback.service.submission import Submission, read_submission
 
 WAIT = 5.0
 """Seconds after which a test gives up waiting for an event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot.form import AnswerType, Form, Option, Question, When
+from answerback.core.form import AnswerType, Form, Option, Question, When
 
 _ALPHABET = st.characters(codec="utf-8")
 """Any character that UTF-8 carries: controls, bidirectional overrides and emoji too."""

@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from bot.cli import main, serve
+from answerback.cli import main, serve
 from tests.acceptance.process import PATIENCE
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([__name__, *(f"bot.cli.{name}" for name in main.COMMANDS)])
+_CONTEXT.set_forkserver_preload([__name__, *(f"answerback.cli.{name}" for name in main.COMMANDS)])
 _WIDTH = "200"
 """Columns of a command's terminal: no sentence is broken where a test looks for it."""
 

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.meta.project import PYTHONPATH
+
 PATIENCE = 15.0
 """Seconds within which a process has to start or end: several times what it takes on a busy machine."""
 
@@ -58,10 +60,10 @@ async def start(
         *limited,
         sys.executable,
         "-m",
-        "bot.cli.main",
+        "answerback.cli.main",
         *arguments,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

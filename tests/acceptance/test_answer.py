@@ -17,6 +17,7 @@ import pytest
 
 from tests.acceptance.agents import restartable
 from tests.acceptance.process import PATIENCE
+from tests.meta.project import PYTHONPATH
 
 pytestmark = pytest.mark.acceptance
 
@@ -85,11 +86,11 @@ async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "bot.cli.main",
+        "answerback.cli.main",
         "answer",
         *arguments,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, "TERM": "xterm"},
         stdin=slave,
         stdout=slave,
         stderr=slave,
@@ -212,9 +213,9 @@ async def piped(folder: Path, *arguments: str, given: bytes | None) -> tuple[int
     """The command's exit code and output, with these bytes on standard input (None: nothing at all)."""
     nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot.cli.main", "answer", *arguments),
+        *(sys.executable, "-m", "answerback.cli.main", "answer", *arguments),
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdin=nothing if given is None else pipe,
         stdout=pipe,
         stderr=asyncio.subprocess.STDOUT,

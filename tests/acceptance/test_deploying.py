@@ -24,7 +24,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bot.api.auth import hash_of, new_token
+from answerback.api.auth import hash_of, new_token
 from tests.meta.project import ROOT, files
 
 pytestmark = pytest.mark.acceptance

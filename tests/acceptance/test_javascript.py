@@ -19,6 +19,7 @@ import pytest
 from tests.acceptance.agents import restartable
 from tests.acceptance.process import PATIENCE
 from tests.fakes.receiver import receiving
+from tests.meta.project import PYTHONPATH
 from tests.unit.bot.outbox_parts import OTHER_SECRET, SECRET
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
@@ -69,7 +70,7 @@ async def script(node: str, *arguments: str) -> AsyncIterator[Script]:
         node,
         str(JS / "walk.mjs"),
         *arguments,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -86,7 +87,7 @@ async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_kille
     tmp_path: Path, node: str, transport: str
 ) -> None:
     async with restartable(tmp_path) as service:
-        bridge = [sys.executable, "-m", "bot.cli.main", "mcp", "--url", service.url]
+        bridge = [sys.executable, "-m", "answerback.cli.main", "mcp", "--url", service.url]
         arguments = [f"{service.url}/mcp"] if transport == "http" else bridge
         async with script(node, transport, *arguments) as walk:
             tools = await walk.until("tools")

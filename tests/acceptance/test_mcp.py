@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.acceptance.agents import Service, restartable
 from tests.acceptance.process import PATIENCE
+from tests.meta.project import PYTHONPATH
 
 pytestmark = pytest.mark.acceptance
 
@@ -33,8 +34,8 @@ def connecting(service: Service, transport: str) -> Connect:
         return lambda: Client(f"{service.url}/mcp")
     bridge = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "bot.cli.main", "mcp", "--url", service.url],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        args=["-m", "answerback.cli.main", "mcp", "--url", service.url],
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
     )
     return lambda: Client(stdio_client(bridge))
 

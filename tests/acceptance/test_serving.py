@@ -18,7 +18,7 @@ import pytest
 from tests.acceptance.forked import run
 from tests.acceptance.process import PATIENCE, command, serving
 from tests.keys import key_in
-from tests.meta.project import ROOT
+from tests.meta.project import PYTHONPATH
 from tests.unit.adapters.web.reader import reader
 
 pytestmark = pytest.mark.acceptance
@@ -65,9 +65,9 @@ async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
     master, slave = pty.openpty()
     files = {name: (tmp_path / name).open("wb") for name in ("stdout", "stderr")}
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot.cli.main", "serve"),
+        *(sys.executable, "-m", "answerback.cli.main", "serve"),
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "ANSWERBACK_SERVER__PORT": "0"},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, "ANSWERBACK_SERVER__PORT": "0"},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=slave if stream == "stdout" else files["stdout"],
         stderr=slave if stream == "stderr" else files["stderr"],

@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.labels import Labels
+from answerback.core.labels import Labels
 from tests.acceptance.process import Process, serving
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack

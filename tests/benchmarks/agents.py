@@ -315,7 +315,7 @@ async def main() -> None:
         async with (
             aiohttp.ClientSession(connector=connector, timeout=timeout) as http,
             process("-m", "tests.benchmarks.agents", "bare", environment={}) as (floor_url, _),
-            process("-m", "bot.cli.main", "serve", environment=environment) as (url, _),
+            process("-m", "answerback.cli.main", "serve", environment=environment) as (url, _),
         ):
             floor, agents = Bare(floor_url, http), Agents(url, http, bearer(Path(folder)))
             receiver = web.Application()
@@ -344,7 +344,7 @@ async def main() -> None:
         environment["ANSWERBACK_STORAGE__URL"] = f"sqlite:///{many}/asks.db"
         async with (
             aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as http,
-            process("-m", "bot.cli.main", "serve", environment=environment) as (url, pid),
+            process("-m", "answerback.cli.main", "serve", environment=environment) as (url, pid),
         ):
             say(f"  {await memory(Agents(url, http, bearer(many)), pid):.1f} KiB an agent")
 

@@ -32,16 +32,16 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from adapters.controls import Control, Verb
-from adapters.discord.front import PATH
-from bot.app import running
-from bot.ask import Ask, Destination, Request, Thread
-from bot.config import Discord, Public, Server, Settings, Storage
-from bot.form import AnswerType, Form, Question
-from bot.ports import Write
-from bot.tuning import tune
-from bot.walker import start
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Destination, Request, Thread
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.walker import start
+from answerback.ports.store import Write
+from answerback.runtime.app import running
+from answerback.runtime.config import Discord, Public, Server, Settings, Storage
+from answerback.runtime.interpreter import tune
+from answerback_chat.controls import Control, Verb
+from answerback_discord.front import PATH
+from answerback_storage.sqlite.store import SqliteStore
 from tests.unit.adapters.discord.rig import rig
 
 ASKS, CONNECTIONS, ROUNDS = 200, 32, 15

@@ -30,20 +30,20 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from adapters.controls import Control, Verb
-from adapters.slack.adapter import PATH, SlackSurface
-from adapters.slack.render import render
-from bot.ask import Ask, Destination, Request
-from bot.clock import SystemClock
-from bot.form import AnswerType, Form, Question
-from bot.labels import Labels
-from bot.ports import Write
-from bot.service import Service
-from bot.showing import Shower
-from bot.tuning import tune
-from bot.view import view_of
-from bot.walker import start
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Destination, Request
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import start
+from answerback.ports.store import Write
+from answerback.runtime.clock import SystemClock
+from answerback.runtime.interpreter import tune
+from answerback.service.service import Service
+from answerback.workers.message_sync import Shower
+from answerback_chat.controls import Control, Verb
+from answerback_slack.adapter import PATH, SlackSurface
+from answerback_slack.render import render
+from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
 
 SECONDS = 2.0

@@ -19,13 +19,13 @@ from statistics import median, quantiles
 from rich.console import Console
 from rich.table import Table
 
-from bot import ask as asks
-from bot import walker
-from bot.ask import Ask
-from bot.form import AnswerType, Form, Question
-from bot.ports import Decision, Write
-from storage.rows import RequestCache
-from storage.sqlite import SqliteStore
+from answerback.core import ask as asks
+from answerback.core import walker
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form, Question
+from answerback.ports.store import Decision, Write
+from answerback_storage.rows import RequestCache
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import ANN, new_ask
 
 SECONDS = 2.0

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from adapters.web.access import Access
-from adapters.web.adapter import WebSurface
-from bot.api.guard import guarded
-from bot.ask import Ask
-from bot.clock import SystemClock
-from bot.labels import Labels
-from bot.person_key import OPERATOR, Holder
-from bot.ports import Acted, Actor
-from bot.service import Service
-from bot.submission import Submission
-from bot.walker import Action, Person
-from storage.sqlite import SqliteStore
+from answerback.api.guard import guarded
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.core.walker import Action, Person
+from answerback.ports.person_key import OPERATOR, Holder
+from answerback.ports.surface import Acted, Actor
+from answerback.runtime.clock import SystemClock
+from answerback.service.service import Service
+from answerback.service.submission import Submission
+from answerback_storage.sqlite.store import SqliteStore
+from answerback_web.access import Access
+from answerback_web.adapter import WebSurface
 
 SECRET: Final = b"the secret of every site in tests"
 KEY: Final = "abk_the-key-of-every-site-in-tests"

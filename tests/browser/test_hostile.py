@@ -14,8 +14,8 @@ import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, Page, expect
 
-from bot import app
-from bot.config import Server, Settings, Storage
+from answerback.runtime import app
+from answerback.runtime.config import Server, Settings, Storage
 from tests.browser.conftest import settled, tab
 from tests.browser.site import MIGRATION
 from tests.keys import bearer, key_in

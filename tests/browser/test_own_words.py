@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, expect
 
-from bot.ask import Status
-from bot.labels import Labels
+from answerback.core.ask import Status
+from answerback.core.labels import Labels
 from tests.browser.conftest import tab
 from tests.browser.site import Site
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from bot.ask import Ask, Status
-from bot.walker import Answer, EndTurn
+from answerback.core.ask import Ask, Status
+from answerback.core.walker import Answer, EndTurn
 from tests.browser.conftest import settled, tab
 from tests.browser.site import INBOX, Site
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from bot import ask as asks
-from bot.ask import Ask, Destination, Escalation, Thread
-from bot.errors import StoreError
-from bot.ports import Decision, Store, Write
-from bot.stored import Created, Existing, Idempotency, Memory
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Destination, Escalation, Thread
+from answerback.core.errors import StoreError
+from answerback.ports.records import Created, Existing, Idempotency, Memory
+from answerback.ports.store import Decision, Store, Write
 from tests.contract.store_examples import (
     ANN,
     answering,

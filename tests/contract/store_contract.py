@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from bot.ports import Store
+from answerback.ports.store import Store
 from tests.contract.store_asks import AsksContract
 from tests.contract.store_lists import ListsContract
 from tests.contract.store_upkeep import UpkeepContract

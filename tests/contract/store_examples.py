@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from bot import ask as asks
-from bot import walker
-from bot.ask import Ask, Destination, Entry, Reason, Request, Status
-from bot.form import AnswerType, Form, Option, Question, When
-from bot.ports import Decision, Write
-from bot.stored import Delivery, DeliveryState, StoredDelivery
-from bot.walker import Answer, Person
+from answerback.core import ask as asks
+from answerback.core import walker
+from answerback.core.ask import Ask, Destination, Entry, Reason, Request, Status
+from answerback.core.form import AnswerType, Form, Option, Question, When
+from answerback.core.walker import Answer, Person
+from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
+from answerback.ports.store import Decision, Write
 
 ANN = Person(surface="slack", user_id="U1", name="Ann")
 

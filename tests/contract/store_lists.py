@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.ask import Ask, Destination, Entry, Left, Status, Thread
-from bot.ports import Decision, Shown, Store, Write
-from bot.stored import DeliveryState
+from answerback.core.ask import Ask, Destination, Entry, Left, Status, Thread
+from answerback.ports.records import DeliveryState
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.surface import Shown
 from tests.contract.store_examples import (
     ANN,
     answering,

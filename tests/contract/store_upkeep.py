@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot.ask import Ask, Destination, Entry, Status
-from bot.errors import StoreError
-from bot.ports import Store, Write
-from bot.stored import Created, DeliveryState, Existing, Idempotency, Memory
+from answerback.core.ask import Ask, Destination, Entry, Status
+from answerback.core.errors import StoreError
+from answerback.ports.records import Created, DeliveryState, Existing, Idempotency, Memory
+from answerback.ports.store import Store, Write
 from tests.contract.store_examples import (
     answering,
     ending,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.ports import Store
-from storage.sqlite import SqliteStore
+from answerback.ports.store import Store
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_contract import StoreContract
 
 

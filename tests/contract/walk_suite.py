@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from adapters.plain import visible
-from bot.answers import json_equal
-from bot.ask import Ask
-from bot.form import AnswerType, Form, Question
-from bot.labels import Labels
-from bot.view import Prompt, View, texts_of, view_of
+from answerback.core.answers import json_equal
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.labels import Labels
+from answerback.core.view import Prompt, View, texts_of, view_of
+from answerback_chat.sanitize import visible
 from tests.naive_walk import NaiveWalk
 from tests.strategies import forms, texts, values
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from bot.labels import Labels
+from answerback.core.labels import Labels
 from tests.meta.project import RECIPES, ROOT
 
 
@@ -21,11 +21,10 @@ def labels() -> str:
 
 
 def layers() -> str:
-    """The rooms as import-linter holds them, from the top down."""
+    """The packages as import-linter holds them, from the top down."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    (contract,) = (
-        one for one in config["tool"]["importlinter"]["contracts"] if one["type"] == "layers"
-    )
+    contracts = config["tool"]["importlinter"]["contracts"]
+    contract = next(one for one in contracts if one["type"] == "layers")
     rows = [layer.replace("(", "").replace(")", "") for layer in contract["layers"]]
     return "\n".join(["```text", *rows, "```"])
 

@@ -1,13 +1,28 @@
 """Which files make up the project, for the tests that look at all of them."""
 
+import os
 import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("bot", "adapters", "storage")
+ROOMS = ("bot", "adapters", "storage")
+"""The folders that hold what is installed."""
+
+PACKAGES = (
+    "answerback",
+    "answerback_client",
+    "answerback_chat",
+    "answerback_slack",
+    "answerback_discord",
+    "answerback_web",
+    "answerback_storage",
+)
 """The packages that are installed."""
+
+PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", *ROOMS))
+"""What a program of ours that a test starts needs, to be this checkout's."""
 
 RECIPES = ROOT / "docs" / "recipes"
 """The programs that the page about agents shows."""
@@ -39,4 +54,5 @@ def sources(*folders: str) -> list[Path]:
 def module_name(path: Path) -> str:
     """What `import` calls a Python file of the project."""
     parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[1:] if parts[0] in ROOMS else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot import walker
-from bot.ask import Status
-from bot.form import AnswerType, Form, Question, When
-from bot.walker import Phase, Walk
+from answerback.core import walker
+from answerback.core.ask import Status
+from answerback.core.form import AnswerType, Form, Question, When
+from answerback.core.walker import Phase, Walk
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "states.svg"
 

@@ -11,20 +11,20 @@ import typer
 import typer.core
 from prometheus_client import Metric
 
-from bot.api.metrics import Metrics
-from bot.api.routes import OPERATIONS
-from bot.api.wire import AskBody
-from bot.ask import Reason, Status
-from bot.cli.ask import EXIT_CODES, EXIT_STILL_OPEN
-from bot.cli.forms import EXIT_INVALID
-from bot.cli.main import app
-from bot.cli.output import EXIT_FAILED
-from bot.config_file import CUSTOMARY, keys
-from bot.dialects.detection import NAMES
-from bot.dialects.registry import DIALECTS
-from bot.walker import Source
+from answerback.api.metrics import Metrics
+from answerback.api.routes import OPERATIONS
+from answerback.api.wire import AskBody
+from answerback.cli.ask import EXIT_CODES, EXIT_STILL_OPEN
+from answerback.cli.forms import EXIT_INVALID
+from answerback.cli.main import app
+from answerback.cli.output import EXIT_FAILED
+from answerback.core.ask import Reason, Status
+from answerback.core.walker import Source
+from answerback.dialects.detection import NAMES
+from answerback.dialects.registry import DIALECTS
+from answerback.runtime.config_file import CUSTOMARY, keys
 from tests.meta import made_docs
-from tests.meta.project import ROOT, sources
+from tests.meta.project import ROOMS, ROOT, sources
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +99,10 @@ def test_every_call_is_documented() -> None:
     assert [call for call in sorted(served) if f"`{call}`" not in page] == []
 
 
-def test_every_room_is_in_the_architecture() -> None:
+def test_every_package_is_in_the_architecture() -> None:
     page = _page("architecture")
-    rooms = {path.relative_to(ROOT / "bot").parts[0] for path in sources("bot")}
-    modules = sorted(room for room in rooms if room != "__init__.py")
-    named = [f"bot/{room}" if room.endswith(".py") else f"bot/{room}/" for room in modules]
-    assert _unnamed(named, page) == []
+    packages = {path.parent.relative_to(ROOT) for path in sources(*ROOMS)}
+    assert _unnamed([f"{package}/" for package in sorted(packages)], page) == []
 
 
 def test_every_dialect_and_tool_name_is_documented() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from blockbuster import BlockingError
 
-import bot
+import answerback
 
 
 def test_no_variable_of_ours_reaches_a_test() -> None:
@@ -16,7 +16,7 @@ def test_no_variable_of_ours_reaches_a_test() -> None:
 
 async def test_a_blocking_call_from_our_packages_on_the_loop_raises() -> None:
     # What one of our modules would run: compiled under a path inside the package.
-    inside = Path(str(bot.__file__)).with_name("imagined.py")
+    inside = Path(str(answerback.__file__)).with_name("imagined.py")
     blocking = compile("time.sleep(0)", str(inside), "exec")
     with pytest.raises(BlockingError):
         exec(blocking, {"time": time})

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from bot import walker
-from bot.form import AnswerType, Form, Option, Persistence, Question, When
+from answerback.core import walker
+from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 
 _OPTIONS = (Option(value="x", label="X"), Option(value="y", label="Y"))
 _VALUES: dict[AnswerType, list[Any]] = {

@@ -18,9 +18,9 @@ from typing import Final
 import pytest
 from pydantic import JsonValue
 
-from bot.api.auth import hash_of, new_token
-from bot.client import Ask, AsyncClient
-from tests.meta.project import RECIPES, ROOT
+from answerback.api.auth import hash_of, new_token
+from answerback_client.client import Ask, AsyncClient
+from tests.meta.project import PYTHONPATH, RECIPES, ROOT
 
 PATIENCE: Final = 20.0
 """Seconds after which a test gives up: several times what a framework needs to start on a busy machine."""
@@ -105,9 +105,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(
-            [sys.executable, "-m", "bot.cli.main", "serve"],
+            [sys.executable, "-m", "answerback.cli.main", "serve"],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": PYTHONPATH},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

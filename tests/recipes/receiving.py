@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from bot.client import AsyncClient
+from answerback_client.client import AsyncClient
 
 
 @asynccontextmanager

@@ -55,7 +55,7 @@ def test_every_recipe_is_run_by_a_test() -> None:
 def test_the_configuration_on_the_page_is_valid(environment: None) -> None:
     file = RECIPES / "answerback.toml"
     checked = subprocess.run(
-        [sys.executable, "-m", "bot.cli.main", "serve", "--check", "--config", str(file)],
+        [sys.executable, "-m", "answerback.cli.main", "serve", "--check", "--config", str(file)],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"},
         capture_output=True,

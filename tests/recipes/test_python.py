@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.meta.project import RECIPES, ROOT
+from tests.meta.project import PYTHONPATH, RECIPES
 from tests.recipes.conftest import Person
 
 Load = Callable[[str], ModuleType]
@@ -82,7 +82,7 @@ async def test_each_is_a_program_too(
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         str(RECIPES / name),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdout=asyncio.subprocess.PIPE,
     )
     try:

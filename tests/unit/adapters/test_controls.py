@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.controls import Control, Verb, decode, encode
+from answerback_chat.controls import Control, Verb, decode, encode
 
 LONGEST = "ask_" + "z" * 40
 

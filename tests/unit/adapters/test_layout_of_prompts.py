@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from adapters import words
-from adapters.discord import render as discord
-from adapters.slack import render as slack
-from bot import ask as asks
-from bot.ask import Ask, Change, Reason, Status
-from bot.form import AnswerType, Form, Question
-from bot.labels import Labels
-from bot.view import View, view_of
-from bot.walker import Answer, Back, EndTurn, Person, Reply
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Change, Reason, Status
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.labels import Labels
+from answerback.core.view import View, view_of
+from answerback.core.walker import Answer, Back, EndTurn, Person, Reply
+from answerback_chat import messages
+from answerback_discord import render as discord
+from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of
 
 LABELS = Labels()
@@ -90,7 +90,7 @@ def test_a_question_is_next_to_its_controls_with_what_was_answered_above_it(
     controls = next(i for i, part in enumerate(parts) if "action_id" in part or "custom_id" in part)
     assert controls == place("Question 39?") + 1
     shown = [n for n in range(39) if any(f"Question {n}?" in part for part in parts)]
-    assert shown == list(range(39 - words.SO_FAR_LINES, 39))
+    assert shown == list(range(39 - messages.SO_FAR_LINES, 39))
     assert any("34 before" in part for part in parts)
     assert any(LABELS.details in part for part in parts)
 

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from adapters.controls import Control, Verb
-from adapters.discord import forms as discord_forms
-from adapters.discord import modals as discord_modals
-from adapters.discord import reading as discord_reading
-from adapters.discord import render as discord
-from adapters.slack import modals as slack_modals
-from adapters.slack import render as slack
-from bot import ask as asks
-from bot.ask import Ask, Change, Reason, Status
-from bot.dialects import registry
-from bot.labels import Labels
-from bot.submission import read_submission
-from bot.view import view_of
-from bot.walker import Action, Answer, EndTurn, Person, Reply
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Change, Reason, Status
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import Action, Answer, EndTurn, Person, Reply
+from answerback.dialects import registry
+from answerback.service.submission import read_submission
+from answerback_chat.controls import Control, Verb
+from answerback_discord import forms as discord_forms
+from answerback_discord import modals as discord_modals
+from answerback_discord import reading as discord_reading
+from answerback_discord import render as discord
+from answerback_slack import modals as slack_modals
+from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
 from tests.unit.bot.terminal_parts import CTRL_C, terminal_in

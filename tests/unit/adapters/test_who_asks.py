@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from adapters import words
-from adapters.controls import Control, Verb
-from adapters.discord import forms as discord_forms
-from adapters.discord import modals as discord_modals
-from adapters.discord import notes as discord_notes
-from adapters.discord import render as discord
-from adapters.slack import modals as slack_modals
-from adapters.slack import render as slack
-from bot import ask as asks
-from bot.ask import Ask, Change, Reason, Status, asked_by, ended
-from bot.dialects import registry
-from bot.labels import Labels
-from bot.view import view_of
-from bot.walker import Answer
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Change, Reason, Status, asked_by, ended
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import Answer
+from answerback.dialects import registry
+from answerback_chat import messages
+from answerback_chat.controls import Control, Verb
+from answerback_discord import forms as discord_forms
+from answerback_discord import modals as discord_modals
+from answerback_discord import notes as discord_notes
+from answerback_discord import render as discord
+from answerback_slack import modals as slack_modals
+from answerback_slack import render as slack
 from tests.fakes.discord.rules import check_callback
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import ask_of
@@ -88,7 +88,7 @@ def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all()
 
 def test_the_tool_that_asks_is_named_on_every_surface() -> None:
     ask = from_tool("git")
-    line = words.asks_line(view_of(ask), LABELS)
+    line = messages.asks_line(view_of(ask), LABELS)
     assert line == "git asks"
     assert line in json.dumps(slack.render(view_of(ask), LABELS).blocks)
     assert line in json.dumps(discord.message(view_of(ask), LABELS))

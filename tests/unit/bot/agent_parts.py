@@ -11,10 +11,10 @@ from typing import Any
 
 import aiohttp
 
-from bot import app
-from bot.api.auth import hash_of, new_token
-from bot.ask import Ask
-from bot.config import Agent, Server, Settings, Storage
+from answerback.api.auth import hash_of, new_token
+from answerback.core.ask import Ask
+from answerback.runtime import app
+from answerback.runtime.config import Agent, Server, Settings, Storage
 from tests.keys import bearer
 from tests.service_parts import WAIT
 

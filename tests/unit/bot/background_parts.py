@@ -10,16 +10,16 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from bot.ask import Ask
-from bot.errors import InquiryError
-from bot.form import Question
-from bot.ports import Inquiry
-from bot.routing import Rules
-from bot.service import Service
-from bot.showing import Shower
-from bot.submission import Route, Routes
-from bot.upkeep import Upkeep
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask
+from answerback.core.errors import InquiryError
+from answerback.core.form import Question
+from answerback.ports.inquiry import Inquiry
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.service.submission import Route, Routes
+from answerback.workers.message_sync import Shower
+from answerback.workers.scheduler import Upkeep
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.conftest import Parts
 

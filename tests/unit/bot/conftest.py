@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.routing import Rules
-from bot.service import Service
-from bot.submission import Routes
-from storage.sqlite import SqliteStore
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.service.submission import Routes
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import FakePage, FakeSurface, ManualClock
 
 

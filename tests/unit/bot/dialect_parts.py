@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.ask import Ask, Change, Destination, Request, acted
-from bot.dialects import registry
-from bot.walker import Person, start
+from answerback.core.ask import Ask, Change, Destination, Request, acted
+from answerback.core.walker import Person, start
+from answerback.dialects import registry
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -14,16 +14,16 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from bot.ask import Ask, Entry
-from bot.callbacks import AddressRules, Callbacks, guarded_session
-from bot.delivery import Deliverer
-from bot.errors import StoreError
-from bot.routing import Rules
-from bot.sending import Sender
-from bot.service import Service
-from bot.stored import StoredDelivery
-from bot.walker import Answer
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Entry
+from answerback.core.errors import StoreError
+from answerback.core.walker import Answer
+from answerback.ports.records import StoredDelivery
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.webhooks.address_policy import AddressRules, Callbacks, guarded_session
+from answerback.webhooks.outbox import Deliverer
+from answerback.webhooks.sender import Sender
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of the tests, 32 bytes.").decode()

@@ -13,10 +13,10 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from bot.cli.answer import Walk
-from bot.cli.prompting import Prompting
-from bot.client import Ask, AsyncClient
-from bot.labels import Labels
+from answerback.cli.answer import Walk
+from answerback.cli.prompting import Prompting
+from answerback.core.labels import Labels
+from answerback_client.client import Ask, AsyncClient
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot import schemas
-from bot.answers import Accepted, Unfit, check_answer, check_words, json_equal
-from bot.form import AnswerType, Option, Question
-from bot.schemas import InvalidSchemaError
+from answerback.core.answers import Accepted, Unfit, check_answer, check_words, json_equal
+from answerback.core.form import AnswerType, Option, Question
+from answerback.core.json_schema import schemas
+from answerback.core.json_schema.schemas import InvalidSchemaError
 from tests.naive_walk import canonical
 from tests.strategies import questions, values
 

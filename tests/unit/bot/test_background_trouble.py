@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from bot import upkeep as upkeep_module
-from bot.ask import Ask, Status
-from bot.errors import GoneError, UnauthorizedError
-from bot.ports import Acted
-from bot.showing import Shower
-from bot.signals import Follower
-from bot.upkeep import Upkeep
-from bot.walker import Answer
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import GoneError, UnauthorizedError
+from answerback.core.walker import Answer
+from answerback.ports.surface import Acted
+from answerback.service.notify import Follower
+from answerback.workers import scheduler as upkeep_module
+from answerback.workers.message_sync import Shower
+from answerback.workers.scheduler import Upkeep
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
 from tests.unit.bot.background_parts import (
     Hanging,

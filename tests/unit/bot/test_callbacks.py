@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bot.callbacks import AddressRefusedError, AddressRules, Callbacks, GuardedResolver
-from bot.errors import ConfigError, InvalidCallError
-from bot.stored import DeliveryState
-from bot.submission import Agent
+from answerback.core.errors import ConfigError, InvalidCallError
+from answerback.ports.records import DeliveryState
+from answerback.service.submission import Agent
+from answerback.webhooks.address_policy import (
+    AddressRefusedError,
+    AddressRules,
+    Callbacks,
+    GuardedResolver,
+)
 from tests.fakes.receiver import receiving
 from tests.unit.bot.outbox_parts import SECRET, Names, outbox
 
@@ -182,7 +187,7 @@ async def test_a_name_that_resolves_to_the_inside_is_not_called_and_only_the_log
     assert stored.state is DeliveryState.PENDING
     assert stored.last_status is None
     assert stored.last_error == line["error"] == "refused"
-    (told,) = [one for one in caplog.records if one.name == "bot.delivery"]
+    (told,) = [one for one in caplog.records if one.name == "answerback.webhooks.outbox"]
     assert f"hooks.example, which resolves to {address}," in told.__dict__["detail"]
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import bot.cli
-from bot.cli.main import COMMANDS, load
+import answerback.cli
+from answerback.cli.main import COMMANDS, load
 
 
 def test_every_command_module_is_in_the_table() -> None:
-    folder = Path(bot.cli.__file__ or "").parent
+    folder = Path(answerback.cli.__file__ or "").parent
     commands = {
         path.stem
         for path in folder.glob("*.py")
@@ -31,8 +31,8 @@ def test_the_table_says_of_a_command_what_its_help_says(name: str) -> None:
 
 def test_a_command_that_needs_no_service_does_not_import_it() -> None:
     script = (
-        "import sys; from bot.cli.main import load; load('check'); load('token'); load('ask');"
-        "print([m for m in ('bot.app', 'mcp', 'discord', 'slack_bolt') if m in sys.modules])"
+        "import sys; from answerback.cli.main import load; load('check'); load('token'); load('ask');"
+        "print([m for m in ('answerback.runtime.app', 'mcp', 'discord', 'slack_bolt') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30

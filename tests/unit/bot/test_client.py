@@ -17,8 +17,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot import client as client_module
-from bot.client import (
+from answerback.runtime.config import Server
+from answerback.webhooks.sender import signed
+from answerback_client import client as client_module
+from answerback_client.client import (
     Ask,
     AsyncClient,
     Client,
@@ -34,8 +36,6 @@ from bot.client import (
     WebhookError,
     verify_webhook,
 )
-from bot.config import Server
-from bot.sending import signed
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.outbox_parts import SECRET
@@ -265,12 +265,11 @@ def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
 
 
 def test_the_client_stands_without_the_server() -> None:
-    source = (
-        Path(client_module.__file__).read_text()
-        + Path(client_module.__file__.replace("client.py", "client_shapes.py")).read_text()
-    )
-    imported = [line for line in source.splitlines() if line.startswith(("from bot", "import bot"))]
-    assert imported == ["from bot.client_shapes import ("]
+    folder = Path(client_module.__file__).parent
+    lines = [line for file in folder.glob("*.py") for line in file.read_text().splitlines()]
+    imported = {line.split()[1] for line in lines if line.startswith(("from ", "import "))}
+    ours = {name for name in imported if name.startswith("answerback")}
+    assert ours == {"answerback_client.shapes"}
 
 
 async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:

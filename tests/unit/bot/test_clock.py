@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.clock import SystemClock
+from answerback.runtime.clock import SystemClock
 
 
 async def test_who_sleeps_until_a_time_wakes_when_it_has_come() -> None:

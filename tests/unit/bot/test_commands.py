@@ -17,16 +17,16 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from typer.testing import CliRunner
 
-from bot.api.problems import problem
-from bot.app import chats_of
-from bot.ask import Destination
-from bot.cli import demo, main, serve
-from bot.cli.address import url_or_configured
-from bot.cli.ask import _wait
-from bot.cli.doctor import discord_setup, slack_setup
-from bot.config_file import load
-from bot.version import VERSION
-from storage.sqlite import SqliteStore
+from answerback.api.problems import problem
+from answerback.cli import demo, main, serve
+from answerback.cli.address import url_or_configured
+from answerback.cli.ask import _wait
+from answerback.cli.doctor import discord_setup, slack_setup
+from answerback.core.ask import Destination
+from answerback.runtime.app import chats_of
+from answerback.runtime.config_file import load
+from answerback.version import VERSION
+from answerback_storage.sqlite.store import SqliteStore
 
 HASH = "sha256:" + "0" * 64
 

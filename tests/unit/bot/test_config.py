@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from bot.config import Settings, is_loopback
-from bot.config_file import CUSTOMARY, keys, load
-from bot.configured import routes_of
-from bot.errors import ConfigError
-from bot.labels import Labels
+from answerback.core.errors import ConfigError
+from answerback.core.labels import Labels
+from answerback.runtime.config import Settings, is_loopback
+from answerback.runtime.config_file import CUSTOMARY, keys, load
+from answerback.runtime.configured import routes_of
 
 HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8

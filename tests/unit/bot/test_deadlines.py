@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.ask import Ask, Status
-from bot.errors import RateLimitedError
-from bot.showing import Shower
-from bot.upkeep import Upkeep
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import RateLimitedError
+from answerback.workers.message_sync import Shower
+from answerback.workers.scheduler import Upkeep
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.background_parts import Hanging, ended, inquired, running, submit
 from tests.unit.bot.conftest import Parts

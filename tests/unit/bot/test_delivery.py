@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from bot.ask import Ask, Reason
-from bot.client import WebhookError, verify_webhook
-from bot.delivery import PAUSES
-from bot.presenting import ask_json
-from bot.routing import Rules
-from bot.stored import DeliveryState
-from bot.walker import Answer, EndTurn, Reply
+from answerback.core.ask import Ask, Reason
+from answerback.core.walker import Answer, EndTurn, Reply
+from answerback.ports.records import DeliveryState
+from answerback.service.routing import Rules
+from answerback.service.serialize import ask_json
+from answerback.webhooks.outbox import PAUSES
+from answerback_client.client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status
 from tests.service_parts import actor
 from tests.unit.bot.outbox_parts import OTHER_SECRET, SECRET, Outbox, outbox

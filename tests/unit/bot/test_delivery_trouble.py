@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot import delivery as delivery_module
-from bot.ask import Ask
-from bot.callbacks import AddressRules, Callbacks, guarded_session
-from bot.delivery import PAUSES, Deliverer
-from bot.errors import StoreError
-from bot.ports import Decision, Write
-from bot.sending import Sender
-from bot.stored import DeliveryState
-from bot.walker import Answer
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.walker import Answer
+from answerback.ports.records import DeliveryState
+from answerback.ports.store import Decision, Write
+from answerback.webhooks import outbox as delivery_module
+from answerback.webhooks.address_policy import AddressRules, Callbacks, guarded_session
+from answerback.webhooks.outbox import PAUSES, Deliverer
+from answerback.webhooks.sender import Sender
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.outbox_parts import SECRET, Outbox, outbox

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.dialects import detection, registry
-from bot.errors import InvalidCallError
+from answerback.core.errors import InvalidCallError
+from answerback.dialects import detection, registry
 from tests.unit.bot.dialect_parts import CALLS
 
 

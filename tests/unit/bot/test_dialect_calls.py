@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.dialects import detection, registry
-from bot.errors import InvalidCallError
+from answerback.core.errors import InvalidCallError
+from answerback.dialects import detection, registry
 from tests.unit.bot.dialect_parts import OPTIONS, asked
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Reason, Status, ended
-from bot.dialects import registry
-from bot.walker import Answer, EndTurn, Other, Reply
+from answerback.core.ask import Reason, Status, ended
+from answerback.core.walker import Answer, EndTurn, Other, Reply
+from answerback.dialects import registry
 from tests.unit.bot.dialect_parts import CALLS, after, asked
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot.entries import Entry, entries_of, text_value, value_of
-from bot.errors import Problem
-from bot.fields import Field, fields_of
+from answerback.core.errors import Problem
+from answerback.core.schema_entries import Entry, entries_of, text_value, value_of
+from answerback.core.schema_fields import Field, fields_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 VALUES = st.one_of(TEXTS, st.integers(-99, 99), st.booleans())

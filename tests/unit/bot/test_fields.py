@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from bot.fields import Choice, Field, Kind, fields_of
+from answerback.core.schema_fields import Choice, Field, Kind, fields_of
 
 
 def one(node: JsonValue, **root: JsonValue) -> Field | None:

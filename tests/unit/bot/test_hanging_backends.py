@@ -12,10 +12,10 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from adapters.discord import calls
-from bot.config import Discord, Inquiry
-from bot.routing import ToolRule
-from bot.submission import Submission
+from answerback.runtime.config import Discord, Inquiry
+from answerback.service.routing import ToolRule
+from answerback.service.submission import Submission
+from answerback_discord import calls
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import served
@@ -53,7 +53,7 @@ async def test_a_click_is_answered_while_discord_and_the_inquiry_backend_hang(
                     await asked.acquire()
             discord.faults.hang("GET /channels/*", times=MANY)
             for _ in range(MANY):
-                ann.types(discord.add_channel(guild), "of something else")
+                ann.types(discord.add_channel(guild), f"<@{discord.bot.id}> something else")
             await ann.until(lambda: discord.faults.count("GET /channels/*") >= MANY)
             assert (await ann.click("Yes", channel=channel)).answered
             stored = await asks.get(ask.id)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Reason
+from answerback.core.ask import Reason
 from tests.unit.bot.agent_parts import Json, Served, served
 
 QUESTIONS: list[Json] = [

@@ -14,11 +14,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from pydantic import JsonValue
 
-from bot.client import AsyncClient
-from bot.config import Inquiry
-from bot.errors import InquiryError
-from bot.inquiry import MAX_BODY, HttpInquiry
-from bot.routing import ToolRule
+from answerback.core.errors import InquiryError
+from answerback.runtime.config import Inquiry
+from answerback.service.routing import ToolRule
+from answerback.workers.inquiry import MAX_BODY, HttpInquiry
+from answerback_client.client import AsyncClient
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.agent_parts import served
 from tests.unit.bot.conftest import Parts

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from bot import lanes
-from bot.errors import StoreError
-from bot.lanes import Again, Lanes
+from answerback.core.errors import StoreError
+from answerback.workers import lanes
+from answerback.workers.lanes import Again, Lanes
 from tests.service_parts import WAIT
 
 

@@ -6,8 +6,8 @@ import errno
 
 import pytest
 
-from bot.errors import ConfigError
-from bot.listening import _sentence, address_of, bind
+from answerback.core.errors import ConfigError
+from answerback.runtime.sockets import _sentence, address_of, bind
 
 
 async def test_port_0_takes_a_free_port() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot import logs
+from answerback.runtime import logs
 
 
 @pytest.fixture(autouse=True)

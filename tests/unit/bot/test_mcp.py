@@ -16,8 +16,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from bot.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
-from bot.routing import ToolRule
+from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
+from answerback.service.routing import ToolRule
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 

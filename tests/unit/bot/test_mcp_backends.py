@@ -13,14 +13,14 @@ from aiohttp.test_utils import TestServer
 from mcp import Client
 from mcp_types import CallToolResult
 
-from bot.callers import Callers, finish
-from bot.cli.mcp import ClientBackend
-from bot.client import AsyncClient
-from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
-from bot.mcp.backend import Asking, Backend, ServiceBackend
-from bot.mcp.http import McpEndpoint
-from bot.mcp.server import mcp_server
-from bot.routing import ToolRule
+from answerback.cli.mcp import ClientBackend
+from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.mcp.backend import Asking, Backend, ServiceBackend
+from answerback.mcp.http import McpEndpoint
+from answerback.mcp.server import mcp_server
+from answerback.service.callers import Callers, finish
+from answerback.service.routing import ToolRule
+from answerback_client.client import AsyncClient
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 

@@ -18,9 +18,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from typer.testing import CliRunner
 
-from bot.cli import main
-from bot.mcp.tools import asking_tools
-from bot.routing import ToolRule
+from answerback.cli import main
+from answerback.mcp.tools import asking_tools
+from answerback.service.routing import ToolRule
+from tests.meta.project import PYTHONPATH
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.dialect_parts import CALLS
@@ -146,10 +147,10 @@ async def test_the_bridge_offers_the_tools_that_it_is_told_to(tmp_path: Path) ->
         bridge = StdioServerParameters(
             command=sys.executable,
             args=[
-                *("-m", "bot.cli.main", "mcp", "--url", service.url),
+                *("-m", "answerback.cli.main", "mcp", "--url", service.url),
                 *("--tools", "question,tool_question"),
             ],
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+            env={**os.environ, "PYTHONPATH": PYTHONPATH},
         )
         async with Client(stdio_client(bridge)) as mcp:
             names = [tool.name for tool in (await mcp.list_tools()).tools]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.api.metrics import Metrics
-from bot.ask import Ask, Thread
-from bot.ports import Shown
-from bot.service import Service
-from bot.walker import Action, Answer
+from answerback.api.metrics import Metrics
+from answerback.core.ask import Ask, Thread
+from answerback.core.walker import Action, Answer
+from answerback.ports.surface import Shown
+from answerback.service.service import Service
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

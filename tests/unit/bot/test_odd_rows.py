@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Ask, Status
-from bot.errors import StoreError
-from bot.service import Service
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import StoreError
+from answerback.service.service import Service
 from tests.service_parts import WAIT
 from tests.unit.bot.background_parts import ended, reopened, running, submit
 from tests.unit.bot.conftest import Parts

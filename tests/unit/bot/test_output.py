@@ -14,7 +14,7 @@ import pytest
 from prompt_toolkit.application import create_app_session
 from typer.testing import CliRunner
 
-from bot.cli import main
+from answerback.cli import main
 
 EVIL = "a\x1b[2J\x1b]0;owned\x07b\u202ec\x85d\x9b31me\u2066f\r\n/: forged: line"
 COMMANDS = ("\x1b", "\x07", "\x85", "\x9b", "\u202e", "\u2066", "\r")
@@ -58,7 +58,7 @@ def test_a_mistake_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
 def shown(text: str, *, terminal: bool) -> str:
     """What `result` writes to a terminal, or to a pipe."""
     master, slave = pty.openpty()
-    script = "import sys; from bot.cli.output import result; result(sys.argv[1])"
+    script = "import sys; from answerback.cli.output import result; result(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", script, text],
         stdout=slave if terminal else subprocess.PIPE,

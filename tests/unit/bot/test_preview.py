@@ -10,7 +10,7 @@ import pytest
 from markupsafe import Markup
 from typer.testing import CliRunner
 
-from bot.cli import looks, main
+from answerback.cli import looks, main
 
 QUESTIONS: list[dict[str, Any]] = [
     {

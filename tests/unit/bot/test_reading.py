@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from bot.dialects.reading import Node, Problems
+from answerback.dialects.reading import Node, Problems
 
 
 def node(value: JsonValue) -> Node:

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from bot import delivery as delivery_module
-from bot.ask import Ask
-from bot.callbacks import AddressRules, GuardedResolver, OwnThreadResolver
-from bot.delivery import PAUSES
-from bot.sending import Sender, retry_after
-from bot.stored import DeliveryState
-from bot.submission import Agent
-from bot.walker import Answer
+from answerback.core.ask import Ask
+from answerback.core.walker import Answer
+from answerback.ports.records import DeliveryState
+from answerback.service.submission import Agent
+from answerback.webhooks import outbox as delivery_module
+from answerback.webhooks.address_policy import AddressRules, GuardedResolver, OwnThreadResolver
+from answerback.webhooks.outbox import PAUSES
+from answerback.webhooks.sender import Sender, retry_after
 from tests.fakes.receiver import Receiver, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user
 from tests.unit.bot.outbox_parts import SECRET, Outbox, outbox

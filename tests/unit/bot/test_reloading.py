@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bot.api.auth import hash_of
-from bot.config import Settings
-from bot.configured import callbacks_of, tokens_of
-from bot.errors import ConfigError
-from bot.reloading import Reloading
-from bot.submission import Agent
+from answerback.api.auth import hash_of
+from answerback.core.errors import ConfigError
+from answerback.runtime.config import Settings
+from answerback.runtime.configured import callbacks_of, tokens_of
+from answerback.runtime.reloading import Reloading
+from answerback.service.submission import Agent
 
 SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
 

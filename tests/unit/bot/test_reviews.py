@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask, Status
-from bot.dialects import registry
-from bot.ports import Acted
-from bot.presenting import ask_json
-from bot.service import Service
-from bot.submission import read_submission
-from bot.view import view_of
-from bot.walker import Action, Answer, Back, Edit, Other, Reply, Source
+from answerback.core.ask import Ask, Status
+from answerback.core.view import view_of
+from answerback.core.walker import Action, Answer, Back, Edit, Other, Reply, Source
+from answerback.dialects import registry
+from answerback.ports.surface import Acted
+from answerback.service.serialize import ask_json
+from answerback.service.service import Service
+from answerback.service.submission import read_submission
 from tests.service_parts import actor
 
 OPTIONS = [{"value": "1", "label": "One"}, {"value": "2", "label": "Two"}]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bot import ask as asks
-from bot.ask import Change, Reason, Status
-from bot.errors import InvalidCallError
-from bot.routing import Rules, final
-from bot.walker import Answer, Source
+from answerback.core import ask as asks
+from answerback.core.ask import Change, Reason, Status
+from answerback.core.errors import InvalidCallError
+from answerback.core.walker import Answer, Source
+from answerback.service.routing import Rules, final
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import inquired
 from tests.unit.bot.conftest import Parts

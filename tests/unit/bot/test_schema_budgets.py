@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from bot import metaschemas, schemas, validators
-from bot.dialects import registry
-from bot.errors import InvalidCallError
-from bot.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
+from answerback.core.errors import InvalidCallError
+from answerback.core.json_schema import metaschemas, schemas, validators
+from answerback.core.json_schema.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
+from answerback.dialects import registry
 
 BLOCKED = 0.05
 """Seconds for which one piece of work may hold the interpreter."""

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask, Reason, Status
-from bot.dialects import registry
-from bot.errors import InvalidCallError, ProblemError, UnavailableError
-from bot.ports import Acted, Rejected, Why
-from bot.routing import Rules
-from bot.service import Service
-from bot.submission import Agent, Route, Routes
-from bot.walker import Answer, Back, EndTurn, Reply, Source
+from answerback.core.ask import Ask, Reason, Status
+from answerback.core.errors import InvalidCallError, ProblemError, UnavailableError
+from answerback.core.walker import Answer, Back, EndTurn, Reply, Source
+from answerback.dialects import registry
+from answerback.ports.surface import Acted, Rejected, Why
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.service.submission import Agent, Route, Routes
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

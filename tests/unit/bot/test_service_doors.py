@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Status
-from bot.errors import InvalidCallError, ProblemError
-from bot.ports import Acted, Rejected, Why
-from bot.routing import Rules
-from bot.service import Service
-from bot.signals import Signals
-from bot.submission import Route, Routes
-from bot.walker import Answer, Source, Submit
+from answerback.core.ask import Status
+from answerback.core.errors import InvalidCallError, ProblemError
+from answerback.core.walker import Answer, Source, Submit
+from answerback.ports.surface import Acted, Rejected, Why
+from answerback.service.notify import Signals
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.service.submission import Route, Routes
 from tests.contract.store_examples import new_ask
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts

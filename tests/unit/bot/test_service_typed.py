@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bot.ask import Ask, Opened, Thread
-from bot.ports import Acted, Rejected, Shown, Why
-from bot.routing import Rules
-from bot.service import Service
-from bot.walker import Answer, Back, Person
+from answerback.core.ask import Ask, Opened, Thread
+from answerback.core.walker import Answer, Back, Person
+from answerback.ports.surface import Acted, Rejected, Shown, Why
+from answerback.service.routing import Rules
+from answerback.service.service import Service
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

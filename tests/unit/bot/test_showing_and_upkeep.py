@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from bot.ask import Reason, Status
-from bot.errors import (
+from answerback.core.ask import Reason, Status
+from answerback.core.errors import (
     ForbiddenError,
     GoneError,
     RateLimitedError,
@@ -15,9 +15,9 @@ from bot.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from bot.ports import Acted
-from bot.submission import Route, Routes
-from bot.walker import Answer
+from answerback.core.walker import Answer
+from answerback.ports.surface import Acted
+from answerback.service.submission import Route, Routes
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import (
     ScriptedInquiry,

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from bot.ask import Ask, Change, Destination
-from bot.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
-from bot.showing import Shower
-from bot.walker import Answer
+from answerback.core.ask import Ask, Change, Destination
+from answerback.core.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
+from answerback.core.walker import Answer
+from answerback.workers.message_sync import Shower
 from tests.service_parts import WAIT, actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
 from tests.unit.bot.conftest import Parts

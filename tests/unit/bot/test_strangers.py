@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from adapters.bodies import Bodies
-from bot.api.problems import unmet
-from bot.listening import bind, listen_to_strangers
-from bot.receiving import BodyError, Pool, receive
-from bot.strangers import MOST, Strangers, known, share
+from answerback.api.problems import unmet
+from answerback.http.bodies import BodyError, Pool, receive
+from answerback.http.strangers import MOST, Strangers, known, share
+from answerback.runtime.sockets import bind, listen_to_strangers
+from answerback_chat.bodies import Bodies
 
 Connect = Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 SIGNED = b"POST /signed HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"

@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bot.ask import Destination
-from bot.errors import ConfigError, InvalidCallError
-from bot.submission import Agent, Plan, Route, Routes, To, destination_of, plan, read_submission
+from answerback.core.ask import Destination
+from answerback.core.errors import ConfigError, InvalidCallError
+from answerback.service.submission import (
+    Agent,
+    Plan,
+    Route,
+    Routes,
+    To,
+    destination_of,
+    plan,
+    read_submission,
+)
 
 SURFACES = frozenset({"chat", "web"})
 CALL: dict[str, Any] = {"name": "ask_user", "arguments": {}}

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from bot import supervision
-from bot.supervision import supervised
+from answerback.runtime import supervision
+from answerback.runtime.supervision import supervised
 
 
 async def test_a_loop_that_crashes_is_logged_and_started_again(
@@ -26,7 +26,7 @@ async def test_a_loop_that_crashes_is_logged_and_started_again(
             again.set()
             await asyncio.Event().wait()
 
-    with caplog.at_level(logging.ERROR, "bot.supervision"):
+    with caplog.at_level(logging.ERROR, "answerback.runtime.supervision"):
         task = asyncio.create_task(supervised("upkeep", loop, first_pause=0.001))
         async with asyncio.timeout(5):
             await again.wait()

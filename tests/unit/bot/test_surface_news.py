@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from bot.ask import Ask, Status
-from bot.errors import StoreError, UnauthorizedError, UnavailableError, UnreadableError
-from bot.walker import Answer
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import StoreError, UnauthorizedError, UnavailableError, UnreadableError
+from answerback.core.walker import Answer
 from tests.service_parts import actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
 from tests.unit.bot.conftest import Parts
@@ -62,7 +62,7 @@ async def test_an_older_copy_is_a_reason_to_show_again_unless_the_change_is_rece
 async def test_who_uses_an_older_copy_ends_the_pause_that_showing_is_in(
     parts: Parts, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.showing._LONGEST_PAUSE", 3_600.0)
+    monkeypatch.setattr("answerback.workers.message_sync._LONGEST_PAUSE", 3_600.0)
     async with running(parts) as (service, shower):
         shower._first_pause = 3_600.0
         ask = await submit(service, boolean("a"), boolean("b"))
@@ -99,7 +99,7 @@ async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts)
 async def test_all_open_asks_are_gone_through_a_page_at_a_time(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.service._PAGE", 2)
+    monkeypatch.setattr("answerback.service.service._PAGE", 2)
     async with running(parts) as (service, shower):
         asks = [await submit(service) for _ in range(5)]
         await submit(service, to="chat:C9")
@@ -159,7 +159,7 @@ async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
 async def test_asks_that_wait_for_the_operator_are_left_alone_up_to_a_number(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.showing.MOST", 1)
+    monkeypatch.setattr("answerback.workers.message_sync.MOST", 1)
     async with running(parts) as (service, shower):
         asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(2)]
         await shower.idle()

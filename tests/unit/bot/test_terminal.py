@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bot.cli.answer import _picked
-from bot.cli.prompting import Prompting
-from bot.labels import Labels
+from answerback.cli.answer import _picked
+from answerback.cli.prompting import Prompting
+from answerback.core.labels import Labels
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import (
     CTRL_C,

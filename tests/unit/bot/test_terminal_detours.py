@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.prompting import Prompting
-from bot.labels import Labels
-from bot.routing import ToolRule
+from answerback.cli.prompting import Prompting
+from answerback.core.labels import Labels
+from answerback.service.routing import ToolRule
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import (
     CTRL_C,

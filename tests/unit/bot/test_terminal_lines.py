@@ -13,12 +13,12 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.layout.processors import TransformationInput
 
-from bot.cli.answer import Walk
-from bot.cli.choices import moves
-from bot.cli.lines import PipedLines, Pressed, _Visible
-from bot.cli.prompting import Prompting
-from bot.client import Ask
-from bot.labels import Labels
+from answerback.cli.answer import Walk
+from answerback.cli.choices import moves
+from answerback.cli.lines import PipedLines, Pressed, _Visible
+from answerback.cli.prompting import Prompting
+from answerback.core.labels import Labels
+from answerback_client.client import Ask
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import CTRL_C, ESC, MANY, SELECT, Terminal, question, terminal_in
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot import schemas
-from bot.dialects import registry, strictness, tools
+from answerback.core.json_schema import schemas
+from answerback.dialects import registry, strictness, tools
 from tests.unit.bot.dialect_parts import CALLS
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask, Status
-from bot.errors import InvalidCallError
-from bot.routing import Rules
-from bot.service import Service
-from bot.submission import read_submission
-from bot.view import view_of
-from bot.walker import Source
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import InvalidCallError
+from answerback.core.view import view_of
+from answerback.core.walker import Source
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.service.submission import read_submission
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.dialect_parts import CALLS
 

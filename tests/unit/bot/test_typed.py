@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask, Destination, Opened, Request
-from bot.dialects import registry
-from bot.labels import Labels
-from bot.typed import Unclear, action_of, takes_own_words, too_early
-from bot.walker import Action, Answer, Other, Person, Reply, Walk, start, step
+from answerback.core.ask import Ask, Destination, Opened, Request
+from answerback.core.labels import Labels
+from answerback.core.typed_words import Unclear, action_of, takes_own_words, too_early
+from answerback.core.walker import Action, Answer, Other, Person, Reply, Walk, start, step
+from answerback.dialects import registry
 
 
 def asked(name: str, arguments: dict[str, Any]) -> Ask:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from bot.api.wire import ActionBody, action_of
-from bot.errors import InvalidCallError
-from bot.ports import Acted, Why
-from bot.presenting import ask_json, entry_json
-from bot.submission import read_submission
-from bot.walker import Action
+from answerback.api.wire import ActionBody, action_of
+from answerback.core.errors import InvalidCallError
+from answerback.core.walker import Action
+from answerback.ports.surface import Acted, Why
+from answerback.service.serialize import ask_json, entry_json
+from answerback.service.submission import read_submission
 from tests.service_parts import actor
 from tests.unit.bot.conftest import Parts
 

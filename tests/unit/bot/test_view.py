@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from bot.ask import Ask, Change, Reason, Status, acted, ended
-from bot.form import AnswerType, Option, Question
-from bot.labels import Labels
-from bot.presenting import ask_json, prompt_json
-from bot.view import Control, texts_of, view_of
-from bot.walker import Answer, Back, Edit, EndTurn, Given, Other, Source
+from answerback.core.ask import Ask, Change, Reason, Status, acted, ended
+from answerback.core.form import AnswerType, Option, Question
+from answerback.core.labels import Labels
+from answerback.core.view import Control, texts_of, view_of
+from answerback.core.walker import Answer, Back, Edit, EndTurn, Given, Other, Source
+from answerback.service.serialize import ask_json, prompt_json
 from tests.unit.bot.dialect_parts import after, asked
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot import walker
-from bot.form import AnswerType, Form, Option, Persistence, Question, When
-from bot.walker import (
+from answerback.core import walker
+from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
+from answerback.core.walker import (
     Answer,
     Back,
     Edit,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import JsonValue, TypeAdapter
 
-from bot import walker
-from bot.answers import json_equal
-from bot.form import Form
-from bot.walker import Refused, Walk
+from answerback.core import walker
+from answerback.core.answers import json_equal
+from answerback.core.form import Form
+from answerback.core.walker import Refused, Walk
 from tests.naive_walk import NaiveWalk
 from tests.strategies import forms, texts, values
 

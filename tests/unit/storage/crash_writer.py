@@ -11,10 +11,10 @@ import os
 import sys
 from dataclasses import replace
 
-from bot.ask import Ask, Entry
-from bot.ports import Decision, Write
-from bot.stored import Idempotency
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Entry
+from answerback.ports.records import Idempotency
+from answerback.ports.store import Decision, Write
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import new_ask
 
 CLIENTS = 8

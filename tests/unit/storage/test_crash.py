@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from storage.sqlite import SqliteStore
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import looking
 from tests.unit.storage.crash_writer import CLIENTS
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Ask
-from bot.errors import OutcomeUnknownError, StoreError
-from bot.ports import Decision, Write
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask
+from answerback.core.errors import OutcomeUnknownError, StoreError
+from answerback.ports.store import Decision, Write
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import answering, new_ask, new_delivery
 
 
@@ -147,10 +147,10 @@ async def test_a_doubled_delivery_id_fails_its_own_change_only(store: SqliteStor
 
 IO_ERROR = """
 import asyncio, json, os, resource, sys
-from bot.ask import Ask
-from bot.errors import OutcomeUnknownError
-from bot.ports import Write
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask
+from answerback.core.errors import OutcomeUnknownError
+from answerback.ports.store import Write
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import answering, looking, new_ask
 
 async def main(path):

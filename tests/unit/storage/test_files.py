@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Status
-from bot.errors import DatabaseTooNewError, StoreError
-from bot.ports import Write
-from storage.migrations import APPLICATION_ID
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Status
+from answerback.core.errors import DatabaseTooNewError, StoreError
+from answerback.ports.store import Write
+from answerback_storage.migrations import APPLICATION_ID
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import answering, new_ask
 
 NOBODY = 65534

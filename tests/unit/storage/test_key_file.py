@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import StoreError
-from storage.key_file import KeyFile
+from answerback.core.errors import StoreError
+from answerback_storage.key_file import KeyFile
 
 
 def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import StoreError
-from bot.form import AnswerType, Form, Question
-from bot.ports import Write
-from storage.connections import _use_wal
-from storage.sqlite import SqliteStore
+from answerback.core.errors import StoreError
+from answerback.core.form import AnswerType, Form, Question
+from answerback.ports.store import Write
+from answerback_storage.sqlite.connections import _use_wal
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import answering, new_ask, new_delivery
 
 

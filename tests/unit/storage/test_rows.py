@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.rows import RequestCache
+from answerback_storage.rows import RequestCache
 from tests.contract.store_examples import new_ask
 
 

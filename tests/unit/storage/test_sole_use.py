@@ -17,17 +17,17 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import StoreError
-from bot.ports import Write
-from storage.sole_use import sole_use
-from storage.sqlite import SqliteStore
+from answerback.core.errors import StoreError
+from answerback.ports.store import Write
+from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import new_ask
 
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from storage.sole_use import sole_use
-from storage.sqlite import SqliteStore
+from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.store import SqliteStore
 
 async def main(path):
     async with sole_use(path):
@@ -42,8 +42,8 @@ asyncio.run(main(Path(sys.argv[1])))
 TRY = """
 import asyncio, sys
 from pathlib import Path
-from bot.errors import StoreError
-from storage.sole_use import sole_use
+from answerback.core.errors import StoreError
+from answerback_storage.sqlite.sole_use import sole_use
 
 async def main(path):
     try:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Ask, Entry, Status
-from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
-from bot.form import AnswerType, Form, Question
-from bot.ports import Write
-from bot.stored import Idempotency, Memory
-from storage import rows
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Entry, Status
+from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.form import AnswerType, Form, Question
+from answerback.ports.records import Idempotency, Memory
+from answerback.ports.store import Write
+from answerback_storage import rows
+from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import answering, ending, looking, new_ask, new_delivery
 
 SPOILT = {

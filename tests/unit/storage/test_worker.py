@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot.errors import StoreError
-from storage.worker import Job, Worker
+from answerback.core.errors import StoreError
+from answerback_storage.sqlite.worker import Job, Worker
 
 
 class Batches:

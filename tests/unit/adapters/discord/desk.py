@@ -7,12 +7,12 @@ import re
 
 from pydantic import JsonValue
 
-from adapters.discord.text import fit
-from bot.ask import Ask, Destination
-from bot.fields import fields_of
-from bot.form import AnswerType, Form, Question
-from bot.labels import Labels
-from bot.ports import Write
+from answerback.core.ask import Ask, Destination
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import fields_of
+from answerback.ports.store import Write
+from answerback_discord.text import fit
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.sight import Control, Sight
 from tests.fakes.discord.world import Message

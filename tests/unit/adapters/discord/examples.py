@@ -7,10 +7,21 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot import ask as asks
-from bot.ask import Ask, Change, Destination, Reason, Request, Status
-from bot.form import AnswerType, Form, Option, Question
-from bot.walker import Action, Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit, start
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.walker import (
+    Action,
+    Answer,
+    Back,
+    Edit,
+    EndTurn,
+    Other,
+    Person,
+    Reply,
+    Submit,
+    start,
+)
 from tests.strategies import forms, texts, values
 
 ANN = Person(surface="discord", user_id="80351110224678912", name="Ann")

@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from adapters.discord.adapter import DiscordSurface
-from bot.app import chat_session
-from bot.ask import Ask
-from bot.clock import SystemClock
-from bot.labels import Labels
-from bot.ports import Surface
-from bot.service import Service
-from bot.showing import Shower
-from bot.submission import Submission
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.ports.surface import Surface
+from answerback.runtime.app import chat_session
+from answerback.runtime.clock import SystemClock
+from answerback.service.service import Service
+from answerback.service.submission import Submission
+from answerback.workers.message_sync import Shower
+from answerback_discord.adapter import DiscordSurface
+from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild

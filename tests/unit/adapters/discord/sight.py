@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from adapters.discord import blocks as c
-from adapters.discord.blocks import Json
-from adapters.plain import visible
+from answerback_chat.sanitize import visible
+from answerback_discord import blocks as c
+from answerback_discord.blocks import Json
 
 ESCAPE = re.compile(r"\\([^0-9A-Za-z\s])")
 OURS = re.compile(r"^(?:-# |>>> )|\*\*(?=\S)|(?<=\S)\*\*|__|^```\n?|\n?```$", re.MULTILINE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.discord import channels
-from adapters.discord.calls import Calls
-from bot.app import chat_session
+from answerback.runtime.app import chat_session
+from answerback_discord import channels
+from answerback_discord.calls import Calls
 from tests.fakes.discord.server import FakeDiscord
 
 

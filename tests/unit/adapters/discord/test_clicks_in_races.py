@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask
-from bot.labels import Labels
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
 QUESTIONS: list[dict[str, Any]] = [

@@ -10,9 +10,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from adapters.checkup import Finding
-from adapters.discord import doctor, manifest
-from adapters.discord.doctor import Setup
+from answerback_chat.diagnostics import Finding
+from answerback_discord import doctor, manifest
+from answerback_discord.doctor import Setup
 from tests.acceptance.process import command
 from tests.fakes.discord.core import Application
 from tests.fakes.discord.server import FakeDiscord

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from adapters.discord.errors import translate
-from bot.errors import PlatformError, RefusedError, UnauthorizedError, UnavailableError
+from answerback.core.errors import PlatformError, RefusedError, UnauthorizedError, UnavailableError
+from answerback_discord.errors import translate
 from tests.fakes.discord.problems import RefusalError
 
 POST = "POST /channels/1/messages"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adapters import insisting
-from bot.ask import Ask
-from bot.errors import StoreError
-from bot.ports import Actor
-from bot.walker import Answer, Person
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.walker import Answer, Person
+from answerback.ports.surface import Actor
+from answerback_chat import retry
 from tests.fakes.discord.world import Can, Channel, Message
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -267,7 +267,7 @@ async def test_an_event_that_cannot_be_taken_in_is_logged_and_the_next_is_taken(
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as for_now:
-        for_now.setattr(insisting, "_PAUSES", (0.01,))
+        for_now.setattr(retry, "_PAUSES", (0.01,))
         for_now.setattr(up.store, "shown_at", broken)
         up.discord.delete(up.ann.types(up.channel, "oops"))
         await quiet(up)

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from adapters.discord import parse
-from bot.errors import OutcomeUnknownError, StoreError, UnreadableError
-from bot.labels import Labels
-from bot.service import Service
+from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.labels import Labels
+from answerback.service.service import Service
+from answerback_discord import parse
 from tests.unit.adapters.discord.rig import Rig, rig
 
 LABELS = Labels()

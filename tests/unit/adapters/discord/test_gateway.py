@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import sockets
-from adapters.outages import Outage
-from bot.ask import Ask
+from answerback.core.ask import Ask
+from answerback_chat.outages import Outage
+from answerback_discord import sockets
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig, rig, surface_in_front_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import groups
-from bot.ask import Ask
-from bot.labels import Labels
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback_discord import groups
 from tests.fakes.discord.person import Person
 from tests.unit.adapters.discord.rig import Rig, rig
 

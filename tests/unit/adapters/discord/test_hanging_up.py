@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from adapters.controls import Control, Verb
-from adapters.discord.front import PATH
-from bot.ask import Ask, Status
-from bot.listening import address_of, bind, listen
-from bot.ports import Acted, Actor, Rejected
-from bot.walker import Action
+from answerback.core.ask import Ask, Status
+from answerback.core.walker import Action
+from answerback.ports.surface import Acted, Actor, Rejected
+from answerback.runtime.sockets import address_of, bind, listen
+from answerback_chat.controls import Control, Verb
+from answerback_discord.front import PATH
 from tests.unit.adapters.discord.rig import Rig, rig
 
 ONE = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]

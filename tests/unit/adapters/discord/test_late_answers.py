@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import answers as answers_module
-from adapters.discord.answers import Answers
-from bot.ask import Ask
-from bot.ports import Actor
-from bot.walker import Answer, Person
+from answerback.core.ask import Ask
+from answerback.core.walker import Answer, Person
+from answerback.ports.surface import Actor
+from answerback_discord import answers as answers_module
+from answerback_discord.answers import Answers
 from tests.contract.store_examples import FORM
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import limits
-from bot.ask import Ask
-from bot.labels import Labels
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask
-from bot.dialects import registry
-from bot.labels import Labels
-from bot.submission import Submission
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.dialects import registry
+from answerback.service.submission import Submission
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
 LABELS = Labels()

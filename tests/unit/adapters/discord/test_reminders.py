@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Ask, Change, Status
-from bot.labels import Labels
+from answerback.core.ask import Ask, Change, Status
+from answerback.core.labels import Labels
 from tests.unit.adapters.discord.rig import Rig, rig
 
 YES_NO = [{"id": "go", "text": "Apply it?", "answer_type": "boolean"}]

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.controls import Verb, decode
-from adapters.discord import forms, modals, reading, render
-from adapters.discord.blocks import Json
-from adapters.discord.choices import Look
-from bot.ask import Ask
-from bot.form import AnswerType, Form
-from bot.labels import Labels
-from bot.view import View, texts_of, view_of
-from bot.walker import Answer
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form
+from answerback.core.labels import Labels
+from answerback.core.view import View, texts_of, view_of
+from answerback.core.walker import Answer
+from answerback_chat.controls import Verb, decode
+from answerback_discord import forms, modals, reading, render
+from answerback_discord.blocks import Json
+from answerback_discord.choices import Look
 from tests import strategies
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.strategies import UNSEEN

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import calls
-from bot.ask import Ask, Destination
-from bot.errors import GoneError, UnavailableError
-from bot.ports import Actor
-from bot.walker import Answer, Person
+from answerback.core.ask import Ask, Destination
+from answerback.core.errors import GoneError, UnavailableError
+from answerback.core.walker import Answer, Person
+from answerback.ports.surface import Actor
+from answerback_discord import calls
 from tests.fakes.discord.world import Can, Channel
 from tests.unit.adapters.discord.rig import Rig, rig
 

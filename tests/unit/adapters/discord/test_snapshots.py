@@ -10,14 +10,14 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
-from adapters.controls import Verb
-from adapters.discord import forms, modals, reading, render
-from adapters.discord.choices import Look
-from bot.ask import Ask, Status
-from bot.form import AnswerType, Form, Question
-from bot.labels import Labels
-from bot.view import view_of
-from bot.walker import Action, Answer, Back, EndTurn, Other, Reply
+from answerback.core.ask import Ask, Status
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Reply
+from answerback_chat.controls import Verb
+from answerback_discord import forms, modals, reading, render
+from answerback_discord.choices import Look
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
 

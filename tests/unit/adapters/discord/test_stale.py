@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask, Destination
-from bot.labels import Labels
-from bot.ports import Actor, Decision, Write
-from bot.walker import Answer, Person
+from answerback.core.ask import Ask, Destination
+from answerback.core.labels import Labels
+from answerback.core.walker import Answer, Person
+from answerback.ports.store import Decision, Write
+from answerback.ports.surface import Actor
 from tests.fakes.discord.world import Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord import adapter, sockets
-from bot.errors import RefusedError, UnauthorizedError
+from answerback.core.errors import RefusedError, UnauthorizedError
+from answerback_discord import adapter, sockets
 from tests.fakes.discord.server import FakeDiscord
 from tests.unit.adapters.discord.rig import surface_in_front_of
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bot.ask import Ask
-from bot.ports import Actor
-from bot.walker import Answer, Person
+from answerback.core.ask import Ask
+from answerback.core.walker import Answer, Person
+from answerback.ports.surface import Actor
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TWO: list[dict[str, Any]] = [

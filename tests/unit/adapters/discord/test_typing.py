@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from adapters import insisting
-from adapters.discord.text import inert
-from bot.ask import Ask
-from bot.errors import StoreError
-from bot.labels import Labels
-from bot.service import Service
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
+from answerback.service.service import Service
+from answerback_chat import retry
+from answerback_discord.text import inert
 from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -29,7 +29,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(insisting, "_PAUSES", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(retry, "_PAUSES", (0.01, 0.01, 0.01))
 
 
 async def asked(up: Rig, *, directly: bool = False) -> Ask:

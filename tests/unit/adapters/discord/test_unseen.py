@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.labels import Labels
+from answerback.core.labels import Labels
 from tests.unit.adapters.discord.rig import Rig, rig
 
 LABELS = Labels()

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot import ask as asks
-from bot import walker
-from bot.ask import Ask, Change, Destination, Reason, Request, Status
-from bot.form import AnswerType, Form, Option, Persistence, Question
-from bot.walker import Action, Answer, Back, EndTurn, Other, Person, Reply, Submit
+from answerback.core import ask as asks
+from answerback.core import walker
+from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
+from answerback.core.form import AnswerType, Form, Option, Persistence, Question
+from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Person, Reply, Submit
 from tests import strategies
 
 ASK_ID = "ask_0123456789abcdef01234567"

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from adapters.controls import Verb
-from bot.ask import Ask
-from bot.form import AnswerType, Form, Question
-from bot.ports import Write
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form, Question
+from answerback.ports.store import Write
+from answerback_chat.controls import Verb
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.sight import Control, Sight
 from tests.fakes.slack.state import initial

@@ -15,16 +15,16 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
-from adapters.controls import Control, Verb
-from adapters.slack import modals, notes
-from adapters.slack.render import render
-from bot import ask as asks
-from bot.ask import Ask, Reason, Status
-from bot.form import AnswerType, Form, Option, Persistence, Question
-from bot.labels import Labels
-from bot.ports import Rejected, Why
-from bot.view import view_of
-from bot.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Reason, Status
+from answerback.core.form import AnswerType, Form, Option, Persistence, Question
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
+from answerback.ports.surface import Rejected, Why
+from answerback_chat.controls import Control, Verb
+from answerback_slack import modals, notes
+from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, one
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from adapters.slack import calls
-from bot import lanes
-from bot.ask import Ask, Status
-from bot.submission import Submission
+from answerback.core.ask import Ask, Status
+from answerback.service.submission import Submission
+from answerback.workers import lanes
+from answerback_slack import calls
 from tests.fakes.slack.faults import Buckets
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from adapters.checkup import Finding
-from adapters.slack import doctor
-from adapters.slack.doctor import Setup
+from answerback_chat.diagnostics import Finding
+from answerback_slack import doctor
+from answerback_slack.doctor import Setup
 from tests.acceptance.process import command
 from tests.fakes.slack.server import FakeSlack
 

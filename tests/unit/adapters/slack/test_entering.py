@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from adapters.slack import forms, modals
-from bot.ask import Destination
-from bot.entries import value_of
-from bot.errors import Problem
-from bot.fields import fields_of
-from bot.labels import Labels
+from answerback.core.ask import Destination
+from answerback.core.errors import Problem
+from answerback.core.labels import Labels
+from answerback.core.schema_entries import value_of
+from answerback.core.schema_fields import fields_of
+from answerback_slack import forms, modals
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.sight import controls_of
 from tests.fakes.slack.state import initial

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.manifest import EVENTS
-from bot.ask import Ask, Status
+from answerback.core.ask import Ask, Status
+from answerback_slack.manifest import EVENTS
 from tests.fakes.slack import admin
 from tests.fakes.slack.workspace import BOT_USER
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig

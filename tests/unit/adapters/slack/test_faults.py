@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
-from adapters.slack import calls, errors, history, sockets
-from bot.ask import Ask, Destination, Status
-from bot.errors import (
+from answerback.core.ask import Ask, Destination, Status
+from answerback.core.errors import (
     GoneError,
     NotDoneError,
     PlatformError,
@@ -23,6 +22,7 @@ from bot.errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from answerback_slack import calls, errors, history, sockets
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import (

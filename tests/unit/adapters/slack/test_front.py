@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 
-from adapters.slack.front import MAX_BODY, Front, decoded
-from adapters.slack.parse import parse
+from answerback_slack.front import MAX_BODY, Front, decoded
+from answerback_slack.parse import parse
 from tests.fakes.slack.delivery import SentRequest, sign
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-import adapters.slack
-from adapters.slack import manifest as manifests
-from adapters.slack.manifest import EVENTS, SCOPES, Mode, as_yaml, manifest
+import answerback_slack
+from answerback_slack import manifest as manifests
+from answerback_slack.manifest import EVENTS, SCOPES, Mode, as_yaml, manifest
 from tests.acceptance.process import command
 from tests.fakes.slack.methods import Methods, no_scope
 from tests.fakes.slack.server import BOT_SCOPES, FakeSlack
@@ -95,7 +95,7 @@ def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: Mode) 
 
 
 def test_the_scopes_asked_for_are_the_scopes_used() -> None:
-    folder = Path(adapters.slack.__file__).parent
+    folder = Path(answerback_slack.__file__).parent
     sources = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
     called = set(re.findall(r'\.do\(\s*"([a-z]+\.[A-Za-z.]+)"', sources))
     assert {"chat.postMessage", "chat.update", "views.open", "conversations.history"} <= called

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from adapters import missed
-from adapters.slack import missed as on_slack
-from adapters.slack.calls import Calls
-from bot.ask import Ask, Status
-from bot.errors import StoreError
-from storage.sqlite import SqliteStore
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import StoreError
+from answerback_chat import missed
+from answerback_slack import missed as on_slack
+from answerback_slack.calls import Calls
+from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters.controls import Verb
-from bot.dialects import registry
+from answerback.dialects import registry
+from answerback_chat.controls import Verb
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
 OPTIONS = [{"label": label, "description": f"about {label}"} for label in ("A", "B", "C")]

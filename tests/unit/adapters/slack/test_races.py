@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import groups, modals
-from bot.ask import Status
-from bot.errors import UnavailableError
-from bot.walker import Person
+from answerback.core.ask import Status
+from answerback.core.errors import UnavailableError
+from answerback.core.walker import Person
+from answerback_slack import groups, modals
 from tests.fakes.slack.checks import check_view
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Ask, Change, Status
-from bot.errors import UnavailableError
+from answerback.core.ask import Ask, Change, Status
+from answerback.core.errors import UnavailableError
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}

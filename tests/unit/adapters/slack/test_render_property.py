@@ -6,14 +6,14 @@ import json
 
 from hypothesis import given, settings
 
-from adapters.controls import Control, Verb, decode
-from adapters.plain import visible
-from adapters.slack import modals, reading
-from adapters.slack.blocks import Block, sections
-from adapters.slack.render import render
-from bot.ask import Ask
-from bot.labels import Labels
-from bot.view import View, view_of
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.core.view import View, view_of
+from answerback_chat.controls import Control, Verb, decode
+from answerback_chat.sanitize import visible
+from answerback_slack import modals, reading
+from answerback_slack.blocks import Block, sections
+from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import Problem
 from tests.fakes.slack.sight import look

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import calls, inbound
-from bot.ask import Ask, Change, Status
-from bot.ports import Decision, Write
+from answerback.core.ask import Ask, Change, Status
+from answerback.ports.store import Decision, Write
+from answerback_slack import calls, inbound
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}

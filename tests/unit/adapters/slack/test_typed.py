@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.slack import typed
+from answerback_slack import typed_words
 
 
 @pytest.mark.parametrize(
@@ -30,17 +30,17 @@ from adapters.slack import typed
     ],
 )
 def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
-    assert typed.decoded(sent) == meant
+    assert typed_words.decoded(sent) == meant
 
 
 def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
-    assert typed.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
-    assert typed.without_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
-    assert typed.without_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
-    assert typed.without_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
-    assert typed.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
+    assert typed_words.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
+    assert typed_words.without_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
+    assert typed_words.without_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
+    assert typed_words.without_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
+    assert typed_words.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
     inside = "Tell <@U0BOT> to stop.\n<@U0BOT> may go on"
-    assert typed.without_mention(inside, "U0BOT") == inside
-    assert typed.without_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
-    assert typed.mentions("hey <@U0BOT|answerback>", "U0BOT")
-    assert not typed.mentions("hey <@U0BOTTLE>", "U0BOT")
+    assert typed_words.without_mention(inside, "U0BOT") == inside
+    assert typed_words.without_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
+    assert typed_words.mentions("hey <@U0BOT|answerback>", "U0BOT")
+    assert not typed_words.mentions("hey <@U0BOTTLE>", "U0BOT")

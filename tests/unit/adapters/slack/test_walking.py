@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Status
+from answerback.core.ask import Status
 from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.ask import Status
+from answerback.core.ask import Status
 from tests.fakes.slack import methods_chat
 from tests.fakes.slack.workspace import BOT_USER, Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.ask import Ask
+from answerback.core.ask import Ask
 from tests.browser.site import answering_path
 
 TEXT = {"id": "t", "text": "Say something", "answer_type": "text"}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from aiohttp import hdrs
 
-from bot.ask import Destination
-from bot.labels import Labels
-from bot.person_key import OPERATOR, Holder
-from bot.walker import Answer, EndTurn, Person
+from answerback.core.ask import Destination
+from answerback.core.labels import Labels
+from answerback.core.walker import Answer, EndTurn, Person
+from answerback.ports.person_key import OPERATOR, Holder
 from tests.browser.site import INBOX, KEY, Site, site
 from tests.unit.adapters.web.examples import (
     MANY,

@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from adapters.plain import visible
-from adapters.web import limits, pages, parse, render
-from adapters.web.access import Access, is_own_page
-from adapters.web.parse import Confirm, Post, Stay, Wrong
-from bot import ask as asks
-from bot.ask import Ask, Destination, Outcome, Request, Status
-from bot.entries import entries_of
-from bot.errors import Problem
-from bot.fields import fields_of
-from bot.form import AnswerType, Form, Option, Question
-from bot.labels import Labels
-from bot.person_key import OPERATOR, Holder
-from bot.view import as_json, view_of
-from bot.walker import Answer, Other, Person, start
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Destination, Outcome, Request, Status
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_entries import entries_of
+from answerback.core.schema_fields import fields_of
+from answerback.core.view import as_json, view_of
+from answerback.core.walker import Answer, Other, Person, start
+from answerback.ports.person_key import OPERATOR, Holder
+from answerback_chat.sanitize import visible
+from answerback_web import limits, pages, parse, render
+from answerback_web.access import Access, is_own_page
+from answerback_web.parse import Confirm, Post, Stay, Wrong
 from tests import strategies
 from tests.unit.adapters.web.reader import Document
 

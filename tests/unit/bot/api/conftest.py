@@ -12,9 +12,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot import app
-from bot.api.auth import hash_of, new_token
-from bot.config import Agent, Server, Settings, Storage
+from answerback.api.auth import hash_of, new_token
+from answerback.runtime import app
+from answerback.runtime.config import Agent, Server, Settings, Storage
 from tests.keys import bearer
 
 Json = dict[str, Any]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from bot.api.wire import AskBody, RecordPage
-from bot.routing import ToolRule
-from bot.submission import Route
+from answerback.api.wire import AskBody, RecordPage
+from answerback.service.routing import ToolRule
+from answerback.service.submission import Route
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 
 CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.api.bodies import MAX_DEPTH, dump_json, parse_json
-from bot.errors import ProblemError
+from answerback.api.bodies import MAX_DEPTH, dump_json, parse_json
+from answerback.core.errors import ProblemError
 
 
 def refused(body: bytes) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from bot.api.wire import DeliveryPage
-from bot.config import Callbacks
+from answerback.api.wire import DeliveryPage
+from answerback.runtime.config import Callbacks
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 
 SECRET = Callbacks(secret=(SecretStr("whsec_" + "QUJD" * 8),))

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from bot.api import events
-from bot.ask import Change, Entry
-from bot.ports import Acted
+from answerback.api import events
+from answerback.core.ask import Change, Entry
+from answerback.ports.surface import Acted
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 Event = tuple[str, str, Json]

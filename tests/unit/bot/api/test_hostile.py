@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.callers import MAX_BODY
+from answerback.service.callers import MAX_BODY
 from tests.unit.bot.api.conftest import FORM, Json, Served
 
 COUNT = int(os.environ.get("HOSTILE_BODIES", "600"))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bot.config import Public
+from answerback.runtime.config import Public
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
 CALL = {"name": "ask_user", "arguments": FORM, "to": "web"}

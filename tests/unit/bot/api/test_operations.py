@@ -12,12 +12,12 @@ from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import JsonValue
 
-from bot.api import openapi, operations
-from bot.api.calls import Operation, Reply
-from bot.api.metrics import Metrics
-from bot.api.wire import AskBody
-from bot.ports import Surface
-from bot.routing import ToolRule
+from answerback.api import openapi, operations
+from answerback.api.calls import Operation, Reply
+from answerback.api.metrics import Metrics
+from answerback.api.wire import AskBody
+from answerback.ports.surface import Surface
+from answerback.service.routing import ToolRule
 from tests.unit.bot.api.conftest import Serve, Served
 
 

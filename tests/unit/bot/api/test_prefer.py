@@ -4,7 +4,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
-from bot.api.prefer import MAX_WAIT, wait_of
+from answerback.api.prefer import MAX_WAIT, wait_of
 
 
 @pytest.mark.parametrize(

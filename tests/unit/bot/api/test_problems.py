@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.api.problems import problems
-from bot.errors import OutcomeUnknownError, StoreError
+from answerback.api.problems import problems
+from answerback.core.errors import OutcomeUnknownError, StoreError
 from tests.unit.bot.api.conftest import Serve, Served
 
 
@@ -35,7 +35,7 @@ async def test_a_defect_is_told_without_its_inside_and_logged_with_the_asks_id(
         raise error
 
     monkeypatch.setattr(api.running.service.store, "get", fails)
-    with caplog.at_level(logging.ERROR, "bot.api"):
+    with caplog.at_level(logging.ERROR, "answerback.api"):
         async with api.http.get(f"/v1/asks/{ask['id']}") as response:
             told = await response.text()
     assert response.status == status

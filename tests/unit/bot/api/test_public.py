@@ -5,7 +5,7 @@ from __future__ import annotations
 import aiohttp
 from pydantic import SecretStr
 
-from bot.config import Discord, Public
+from answerback.runtime.config import Discord, Public
 from tests.unit.bot.api.conftest import Serve
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.api.auth import hash_of, new_token
+from answerback.api.auth import hash_of, new_token
 from tests.unit.adapters.web.reader import reader
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 

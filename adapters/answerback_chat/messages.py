@@ -1,0 +1,135 @@
+"""The sentences that every surface says alike: private notes to a person, and how an ask ended."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from answerback.core.ask import ANYONE, Ask, Status
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.core.walker import Person, Source
+from answerback.ports.surface import Rejected, Why
+
+_RACE_SECONDS: Final = 10.0
+"""How long after a change somebody may have pressed what was there before it; later, their copy was out of date."""
+
+
+class Copy(NamedTuple):
+    """What a person acted on: a message that showed this revision, and when they did (seconds since the epoch)."""
+
+    revision: int
+    at: float
+
+
+def asks_line(view: View, labels: Labels) -> str:
+    """Who asks, and how far they are: ``Assistant asks [2/3]``."""
+    line = who_asks(view, labels)
+    progress = view.prompt.progress if view.prompt else None
+    return f"{line} {progress}" if progress else line
+
+
+def who_asks(view: View, labels: Labels) -> str:
+    """Who asks, and whether they still wait."""
+    if view.outcome is not None:
+        return labels.asked.format(label=view.label)
+    words = labels.asked_unattended if view.unattended else labels.asks
+    return words.format(label=view.label)
+
+
+def ending(view: View, labels: Labels) -> str:
+    """How an ask ended, without who ended it; empty while it is open."""
+    if view.outcome is None:
+        return ""
+    match view.outcome.status:
+        case Status.ANSWERED:
+            return labels.answered
+        case Status.CANCELLED:
+            if view.reply:
+                return labels.cancelled
+            answered = any(line.given for line in view.lines)
+            return labels.cancelled_early if answered else labels.cancelled_without_words
+        case Status.TURN_ENDED:
+            return labels.turn_ended
+        case Status.EXPIRED:
+            return labels.expired
+        case Status.WITHDRAWN:
+            return labels.withdrawn.format(label=view.label)
+        case Status.FAILED:
+            return labels.failed
+        case Status.OPEN:
+            raise AssertionError("an outcome is never open")
+
+
+SO_FAR_LINES: Final = 5
+"""How many answers an open question is shown below: on a phone, more of them push it off the screen."""
+
+
+def name_of(person: Person) -> str:
+    """A person as others are told of them."""
+    return person.name or person.user_id
+
+
+def source_note(source: Source, labels: Labels) -> str | None:
+    """What marks an answer that no person gave; None for a person's own."""
+    return {
+        Source.DEFAULT: labels.source_default,
+        Source.CONFIG: labels.source_config,
+        Source.REMEMBERED: labels.source_remembered,
+        Source.INQUIRY: labels.source_inquiry,
+    }.get(source)
+
+
+def note(
+    rejected: Rejected,
+    view: View | None,
+    labels: Labels,
+    who: str,
+    reader: str | None = None,
+    copy: Copy | None = None,
+) -> str:
+    """What a person is privately told whose action changed nothing.
+
+    Args:
+        view: the view of ``rejected.ask``; None when there is none.
+        who: the responders, as this surface names them.
+        reader: the id of the person who reads it: nobody is faster than themselves.
+        copy: what they acted on; None where it is always up to date.
+    """
+    match rejected.why:
+        case Why.NOT_FOUND:
+            return labels.not_found
+        case Why.NOT_ALLOWED:
+            return labels.not_allowed.format(who=who)
+        case Why.UNCHECKED:
+            return labels.unchecked
+        case Why.ENDED:
+            how = ending(view, labels) if view else ""
+            by = view.outcome.ended_by if view and view.outcome else None
+            return labels.has_ended.format(
+                how=f"{how} {labels.by.format(name=name_of(by))}" if by else how
+            )
+        case Why.STALE if rejected.problems:
+            return "\n".join(problem.message for problem in rejected.problems)
+        case Why.STALE:
+            return _stale(rejected.ask, labels, reader, copy)
+        case Why.INVALID:
+            return "\n".join(problem.message for problem in rejected.problems)
+
+
+def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: Copy | None) -> str:
+    """Why an action did not fit the question as it stands: somebody was faster, or the copy was out of date."""
+    by = ask.acted_by if ask else None
+    if ask is not None and copy is not None:
+        if copy.at - ask.updated_at > _RACE_SECONDS:
+            return labels.out_of_date
+        if ask.acted_revision <= copy.revision:
+            by = None  # nobody was faster: the clock moved it
+    if by is None:
+        return labels.too_late_unknown
+    own = by.user_id == reader
+    return labels.too_late_own if own else labels.too_late.format(name=name_of(by))
+
+
+def open_to_all(ask: Ask) -> bool:
+    """Whether everybody who sees the prompt may act on it."""
+    return ANYONE in ask.responders

@@ -1,0 +1,323 @@
+"""Discord as a surface: the parts put together, and the two ways in which interactions come.
+
+Owns the wiring and the tasks under way. What a click does is decided in `inbound`, what is sent in `posting`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.errors import PlatformError, StoreError
+from answerback.core.labels import Labels
+from answerback.core.walker import Person
+from answerback.ports.surface import Asks, Later, Shown
+from answerback_chat.missed import Missed
+from answerback_chat.outages import Outage
+from answerback_discord import notes
+from answerback_discord.answers import Answers
+from answerback_discord.blocks import Json
+from answerback_discord.calls import Calls
+from answerback_discord.channels import Channels
+from answerback_discord.choices import Look
+from answerback_discord.errors import TOKEN_REFUSED
+from answerback_discord.events import EVENTS, Events
+from answerback_discord.front import PATH, Front
+from answerback_discord.groups import Groups
+from answerback_discord.inbound import Inbound
+from answerback_discord.missed import Place, missed
+from answerback_discord.parse import SURFACE, moment
+from answerback_discord.posting import Posting, Save
+from answerback_discord.replies import Reply, private
+from answerback_discord.sockets import Gateway, Shards
+from answerback_discord.typed_words import Listener
+
+logger = logging.getLogger(__name__)
+
+_STOP_WITHIN: Final = 5.0
+_FIRST_PAUSE: Final = 2.0
+_LONGEST_PAUSE: Final = 60.0
+
+
+class DiscordSurface:
+    """Asks in Discord's channels, threads, forums and direct messages.
+
+    Args:
+        public_key: the application's, in hex: clicks come as signed POSTs to `public_routes`.
+        responders: who may act where nobody else is named: user ids, ``@`` and a role's id, or "anyone".
+        api_url: the base of the API for a proxy or a test server; the gateway's address comes from there.
+        gateway: whether to connect to the gateway; typed answers come by it alone.
+        content: whether to ask for the privileged intent by which all typed messages can be read.
+        shards: how many gateway connections share the servers; "auto" as Discord advises.
+        confirm_after: seconds after which a message that the answer to a signed POST has brought up
+            to date is edited all the same. Nobody tells whether Discord took that answer; it takes
+            one for 3 s, and one that comes late would undo an edit made before.
+    """
+
+    name = SURFACE
+    live = True
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        http: aiohttp.ClientSession,
+        labels: Labels,
+        public_key: str | None = None,
+        responders: tuple[str, ...] = (),
+        api_url: str | None = None,
+        gateway: bool = True,
+        content: bool = True,
+        shards: Shards = 1,
+        confirm_after: float = 3.5,
+    ) -> None:
+        self.calls = Calls(http, bot_token, api_url, self._token_refused)
+        self._labels = labels
+        self._responders = responders
+        self._channels = Channels(self.calls)
+        self._groups = Groups(self.calls)
+        self._answers = Answers(confirm_after)
+        self._outage = Outage(logger, "Discord")
+        self._posting = Posting(self.calls, self._channels, labels, self._look, self._answers)
+        self._front = Front(public_key, self._answer_http) if public_key else None
+        self._gateway: Gateway | None = None
+        if gateway:
+            self._gateway = Gateway(
+                self.calls,
+                bot_token,
+                content=content,
+                shards=shards,
+                outage=self._outage,
+                handlers={
+                    "INTERACTION_CREATE": lambda body: self._spawn(self._answer_gateway(body)),
+                    "MESSAGE_CREATE": lambda body: self._spawn(self._heard(body)),
+                    **{name: partial(self._told, name) for name in EVENTS},
+                },
+                lost=lambda: self._missed.lost() if self._missed else None,
+                back=self._back,
+            )
+        self._asks: Asks | None = None
+        self._inbound: Inbound | None = None
+        self._listener: Listener | None = None
+        self._missed: Missed[Place] | None = None
+        self._connected = False
+        self._events: Events | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._introducing: asyncio.Task[None] | None = None
+        self._refused: str | None = None
+
+    async def start(self, asks: Asks) -> None:
+        """See `answerback.ports.surface.Surface.start`."""
+        self._asks = asks
+        self._inbound = Inbound(asks, self._labels)
+        self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
+        self._listener = Listener(asks, self.calls, self._channels, self._labels)
+        self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
+        first = asyncio.Event()
+        self._introducing = asyncio.create_task(self._introduce(first), name="discord identity")
+        await first.wait()
+        if self._gateway is not None and self._refused is None:
+            await self._gateway.start()
+
+    async def stop(self) -> None:
+        """See `answerback.ports.surface.Surface.stop`."""
+        if self._introducing is not None:
+            self._introducing.cancel()
+            await asyncio.gather(self._introducing, return_exceptions=True)
+        if self._gateway is not None:
+            await self._gateway.stop()
+        if self._missed is not None:
+            await self._missed.stop()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_STOP_WITHIN)
+        for task in self._tasks:
+            task.cancel()
+        await self._groups.stop()
+
+    def ready(self) -> str | None:
+        """See `answerback.ports.surface.Surface.ready`."""
+        if self._refused is not None:
+            return self._refused
+        if self._inbound is None:
+            return "Discord has not been started."
+        if self._front is not None or self._gateway is None:
+            return None  # clicks come by HTTP; without the gateway only typed words go unheard
+        return self._gateway.trouble()
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """What the public listener serves for Discord."""
+        return [web.post(PATH, self._front.handle)] if self._front else []
+
+    async def show(self, ask: Ask, save: Save) -> Shown | Later:
+        """See `answerback.ports.surface.Surface.show`."""
+        shown = await self._posting.show(ask, save)
+        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
+            # It may have been posted before we knew: words under it were not looked for.
+            await save(shown)
+            self._catch_up()
+        return shown
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `answerback.ports.surface.Surface.remind`."""
+        await self._posting.remind(ask, number)
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `answerback.ports.surface.Surface.moved`."""
+        await self._posting.moved(left, to)
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """See `answerback.ports.surface.Surface.groups_of`."""
+        return await self._groups.of(person.user_id, groups)
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """See `answerback.ports.surface.Surface.default_responders`."""
+        return (destination.user,) if destination.user else self._responders
+
+    def check(self, destination: Destination) -> str | None:
+        """See `answerback.ports.surface.Surface.check`."""
+        named = {
+            "user": destination.user,
+            "channel": destination.channel,
+            "thread": destination.thread,
+        }
+        for what, value in named.items():
+            if value is not None and not (value.isascii() and value.isdigit() and len(value) <= 20):
+                return (
+                    f'"{value[:40]}" is no {what} of Discord: it is named by its id, a number of 17 to 20 digits '
+                    "(right-click it with Developer Mode on, Copy ID)."
+                )
+        if not any(named.values()):
+            return "Name a channel, a thread or a user of Discord by its id."
+        return None
+
+    # --- what comes in ---------------------------------------------------------------------------
+
+    async def _answer_http(self, body: Json) -> Json:
+        if self._inbound is None:
+            return self._not_started().callback
+        reply = await self._inbound.answer(body)
+        if reply.shown is not None:
+            self._answers.answered(reply.shown)
+        if reply.note is not None or reply.again is not None:
+            self._spawn(self._follow_up(body, reply))
+        return reply.callback
+
+    async def _answer_gateway(self, body: Json) -> None:
+        reply = await self._inbound.answer(body) if self._inbound else self._not_started()
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        if reply.shown is not None:
+            # Registered before anything is awaited: the show that the commit has set off finds it.
+            self._answers.answering(reply.shown, taken)
+        done: bool | None = None
+        try:
+            done = await self.calls.answer(
+                str(body.get("id")), str(body.get("token")), reply.callback
+            )
+        finally:
+            if done is None and reply.shown is not None:
+                self._answers.answered(reply.shown)  # it may still be taken
+            taken.set_result(bool(done))
+        if not done and (ask := reply.shown) and ask.shown_revision >= ask.revision:
+            # Ticks and pages move no ask: nothing else would bring the message to what is stored.
+            await self._show_again(ask, lost=True)
+        await self._follow_up(body, reply if done else reply._replace(note=None))
+
+    async def _follow_up(self, body: Json, reply: Reply) -> None:
+        """What an interaction leads to behind its answer."""
+        if reply.again is not None:
+            await self._show_again(reply.again)
+        if reply.note is not None:
+            await self.calls.follow_up(body, reply.note)
+
+    async def _show_again(self, ask: Ask, *, lost: bool = False) -> None:
+        if self._asks is None:
+            raise AssertionError("nobody can use a message before the surface is started")
+        try:
+            await self._asks.show_again(ask.id, deleted=lost)
+        except StoreError as error:
+            extra = {"action": "show_again_failed", "ask_id": ask.id}
+            logger.warning("A message stays as it is for now: %s", error, extra=extra)
+
+    def _not_started(self) -> Reply:
+        return private(notes.retry(self._labels.try_again, "", self._labels))
+
+    async def _heard(self, body: Json) -> None:
+        if self._listener is None or self._posting.bot_id is None:
+            return
+        try:
+            await self._listener.heard(body, self._posting.bot_id)
+            if self._missed is not None:
+                await self._missed.heard(moment(str(body.get("id"))))
+        except Exception:
+            logger.exception("A typed message failed", extra={"action": "message_failed"})
+
+    def _back(self, anew: bool) -> None:
+        self._connected = True
+        if anew:
+            self._catch_up()
+        elif self._missed is not None:
+            self._missed.resumed()
+
+    def _catch_up(self) -> None:
+        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
+        if self._missed is not None and self._connected and self._posting.bot_id is not None:
+            self._missed.back()
+
+    def _told(self, name: str, data: Json) -> None:
+        if self._events is not None:
+            self._spawn(self._events.heard(name, data))
+
+    async def _look(self, ask: Ask) -> Look | None:
+        return await self._inbound.look(ask) if self._inbound else None
+
+    async def _introduce(self, first: asyncio.Event) -> None:
+        """Learns who we are, by which the token is tried as well; ``first`` is set after the first attempt."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                me = await self.calls.get("/users/@me")
+            except PlatformError as error:
+                if error.code == TOKEN_REFUSED:
+                    break
+                self._outage.failed("api", error)
+                first.set()
+                await asyncio.sleep(max(pause, getattr(error, "retry_after", 0.0)))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            else:
+                self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+                self._catch_up()
+                break
+        self._outage.reached("api")
+        first.set()
+
+    def _token_refused(self, error: PlatformError) -> None:
+        """Nobody can be reached; a token that was good before is tried until it is good again."""
+        if self._refused is None:
+            extra = {"action": "token_refused"}
+            logger.warning("Discord refuses the token: %s", error, extra=extra)
+            if self._posting.bot_id is not None:
+                self._introducing = asyncio.create_task(self._prove(), name="discord token")
+        self._refused = str(error)
+
+    async def _prove(self) -> None:
+        pause = _FIRST_PAUSE
+        while self._refused is not None:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            with contextlib.suppress(PlatformError):
+                await self.calls.get("/users/@me")
+                self._refused = None
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

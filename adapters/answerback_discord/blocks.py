@@ -1,0 +1,125 @@
+"""Discord's components as JSON, in Discord's own words and nothing decided here.
+
+https://docs.discord.com/developers/components/reference
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+from pydantic import JsonValue
+
+from answerback_discord import limits
+
+Json: TypeAlias = dict[str, JsonValue]
+
+ACTION_ROW: Final = 1
+BUTTON: Final = 2
+STRING_SELECT: Final = 3
+TEXT_INPUT: Final = 4
+SECTION: Final = 9
+TEXT_DISPLAY: Final = 10
+SEPARATOR: Final = 14
+CONTAINER: Final = 17
+LABEL: Final = 18
+RADIO_GROUP: Final = 21
+CHECKBOX_GROUP: Final = 22
+
+NOBODY: Final[Json] = {"parse": []}
+"""`allowed_mentions` that notify nobody; without it an edit notifies everybody who is mentioned."""
+
+
+class Style(IntEnum):
+    """How a button looks."""
+
+    PRIMARY = 1
+    SECONDARY = 2
+    SUCCESS = 3
+    DANGER = 4
+
+
+def text(content: str) -> Json:
+    """Markdown."""
+    return {"type": TEXT_DISPLAY, "content": content}
+
+
+def separator() -> Json:
+    """A thin line."""
+    return {"type": SEPARATOR, "divider": True, "spacing": 1}
+
+
+def button(label: str, custom_id: str, style: Style = Style.SECONDARY) -> Json:
+    """A button that hands in its custom_id."""
+    return {"type": BUTTON, "style": int(style), "label": label, "custom_id": custom_id}
+
+
+def rows(buttons: Sequence[Json]) -> list[Json]:
+    """Buttons in as few rows as they need."""
+    size = limits.BUTTONS_PER_ROW
+    if 0 < len(buttons) <= size:
+        return [{"type": ACTION_ROW, "components": [*buttons]}]
+    chunks = [buttons[i : i + size] for i in range(0, len(buttons), size)]
+    return [{"type": ACTION_ROW, "components": [*chunk]} for chunk in chunks]
+
+
+def option(label: str, value: str, description: str = "", default: bool = False) -> Json:
+    """One choice of a select, radio group or checkbox group."""
+    made: Json = {"label": label, "value": value}
+    if description:
+        made["description"] = description
+    if default:
+        made["default"] = True
+    return made
+
+
+def select(
+    custom_id: str,
+    options: Sequence[Json],
+    *,
+    least: int = 1,
+    most: int = 1,
+    placeholder: str = "",
+    required: bool | None = None,
+) -> Json:
+    """A menu of 1 to 25 options; ``required`` in modals only."""
+    made: Json = {
+        "type": STRING_SELECT,
+        "custom_id": custom_id,
+        "options": [*options],
+        "min_values": least,
+        "max_values": most,
+    }
+    if placeholder:
+        made["placeholder"] = placeholder
+    if required is not None:
+        made["required"] = required
+    return made
+
+
+def section(content: str, accessory: Json) -> Json:
+    """Markdown with a button beside it."""
+    return {"type": SECTION, "components": [text(content)], "accessory": accessory}
+
+
+def container(parts: Sequence[Json], color: int) -> Json:
+    """A box with a coloured edge."""
+    return {"type": CONTAINER, "accent_color": color, "components": [*parts]}
+
+
+def message(parts: Sequence[Json], *, private: bool = False) -> Json:
+    """The fields of a Components V2 message, for a post, an edit or an answer to an interaction."""
+    flags = limits.COMPONENTS_V2 | (limits.EPHEMERAL if private else 0)
+    return {"flags": flags, "components": [*parts], "allowed_mentions": {"parse": []}}
+
+
+def walk(components: JsonValue) -> Iterator[Json]:
+    """Every component in a message or modal as received, outer ones first; what is malformed is passed over."""
+    if not isinstance(components, list):
+        return
+    for component in components:
+        if isinstance(component, dict):
+            yield component
+            yield from walk(component.get("components"))
+            yield from walk([component.get("component"), component.get("accessory")])

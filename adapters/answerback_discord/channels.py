@@ -1,0 +1,114 @@
+"""Discord's channels and threads: what kind a place is, its parent and its server; threads opened again.
+
+https://docs.discord.com/developers/resources/channel
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from answerback.core.ask import Destination
+from answerback.core.errors import UnavailableError
+from answerback_discord.blocks import Json
+from answerback_discord.calls import Calls
+
+THREADS: Final = frozenset({10, 11, 12})
+FORUMS: Final = frozenset({15, 16})
+DIRECT: Final = 1
+_REMEMBERED: Final = 2_000
+
+
+class Kind(StrEnum):
+    """How an ask is put somewhere."""
+
+    CHANNEL = "channel"
+    """A message, and a thread made from it."""
+    THREAD = "thread"
+    FORUM = "forum"
+    """A post, which is a thread with its first message."""
+    DIRECT = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where messages go: ``parent`` is a thread's channel, ``guild`` the server (None: a direct message)."""
+
+    id: str
+    kind: Kind
+    parent: str | None = None
+    guild: str | None = None
+
+
+class Channels:
+    """Looks places up, and remembers some thousand of them: what is remembered of a place never changes."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._known: OrderedDict[str, Place] = OrderedDict()
+
+    async def place(self, channel_id: str) -> Place:
+        """What a channel is.
+
+        Raises:
+            PlatformError: it cannot be found out.
+        """
+        known = self._known.get(channel_id)
+        if known is not None:
+            self._known.move_to_end(channel_id)
+        else:
+            found = await self._calls.get(f"/channels/{channel_id}")
+            known = self.learn(found) if isinstance(found, dict) else None
+        if known is None:
+            raise UnavailableError(f"Discord told nothing of channel {channel_id}.")
+        return known
+
+    async def destination(self, to: Destination) -> Place:
+        """The place that a destination names.
+
+        Raises:
+            PlatformError: it cannot be found out, or the person takes no direct messages.
+        """
+        if to.user is not None:
+            body: Json = {"recipient_id": to.user}
+            opened = await self._calls.request("POST", "/users/@me/channels", body)
+            found = self.learn(opened) if isinstance(opened, dict) else None
+            if found is None:
+                raise UnavailableError(f"Discord opened no direct messages with {to.user}.")
+            return found
+        return await self.place(to.thread or to.channel or "")
+
+    def learn(self, channel: Json) -> Place | None:
+        """Notes a channel as Discord describes it."""
+        channel_id, number = channel.get("id"), channel.get("type")
+        if not isinstance(channel_id, str) or not isinstance(number, int):
+            return None
+        kind = Kind.CHANNEL
+        if number in THREADS:
+            kind = Kind.THREAD
+        elif number in FORUMS:
+            kind = Kind.FORUM
+        elif number == DIRECT:
+            kind = Kind.DIRECT
+        parent, guild = channel.get("parent_id"), channel.get("guild_id")
+        place = Place(
+            channel_id,
+            kind,
+            parent if isinstance(parent, str) and kind is Kind.THREAD else None,
+            guild if isinstance(guild, str) else None,
+        )
+        self._known[channel_id] = place
+        self._known.move_to_end(channel_id)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)  # the one that nobody has asked for the longest
+        return place
+
+    async def unarchive(self, thread_id: str) -> None:
+        """Opens an archived thread again: https://docs.discord.com/developers/topics/threads.
+
+        Raises:
+            PlatformError: it is locked, or we may not.
+        """
+        await self._calls.request("PATCH", f"/channels/{thread_id}", {"archived": False})

@@ -1,0 +1,242 @@
+"""The options of a question as buttons and menus: paged, searched, numbered; nothing dropped. Pure.
+
+What a person did to a list without answering yet (a page, a search, ticks in a menu) is a `Look`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from answerback.core.form import AnswerType, Option, Question
+from answerback.core.labels import Labels
+from answerback.core.view import Prompt, View
+from answerback_chat import controls
+from answerback_chat.controls import Verb
+from answerback_discord import blocks as c
+from answerback_discord import limits
+from answerback_discord.blocks import Json, Style
+from answerback_discord.text import fit, fit_button, fits
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a person has turned the live message without moving the ask."""
+
+    page: int = 0
+    chosen: tuple[int, ...] | None = None
+    """Multi-select: the indexes ticked so far; None: as the question's prefill has it."""
+    found: tuple[int, ...] | None = None
+    """The indexes that a search found; None: all options are listed."""
+    words: str = ""
+    """What was searched for."""
+
+
+_UNTURNED: Final = Look()
+
+
+def control(view: View, verb: Verb, argument: str | int = "") -> str:
+    """The custom_id of one control of a view."""
+    return controls.encode(view.ask_id, view.revision, verb, str(argument))
+
+
+def button(
+    view: View, label: str, verb: Verb, argument: str | int = "", style: Style = Style.SECONDARY
+) -> Json:
+    """A button of a view, with as much of its label as it holds."""
+    custom_id = controls.encode(view.ask_id, view.revision, verb, str(argument))
+    return c.button(fit_button(label), custom_id, style)
+
+
+Plan: TypeAlias = tuple[tuple[str, str, Style], ...]
+"""Buttons of any ask's message: label, what stands behind the stem of its controls, look."""
+
+
+def planned(label: str, verb: Verb, argument: str = "", style: Style = Style.SECONDARY) -> Plan:
+    """A plan of one button."""
+    return ((fit_button(label), controls.tail(verb, argument), style),)
+
+
+def laid_out(view: View, plan: Plan) -> list[Json]:
+    """The buttons of a plan, on the message of a view."""
+    stem = controls.stem(view.ask_id, view.revision)
+    return [c.button(label, stem + tail, style) for label, tail, style in plan]
+
+
+def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
+    """The indexes that are chosen in a multi-select now."""
+    if look.chosen is not None:
+        return look.chosen
+    chosen = set(map(str, prompt.chosen)) if isinstance(prompt.chosen, list) else set()
+    return tuple(i for i, option in enumerate(prompt.question.options) if option.value in chosen)
+
+
+def digest(chosen: Sequence[int]) -> str:
+    """What Submit carries of the ticks that the person saw, so that it never hands in others."""
+    text = ",".join(map(str, chosen))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def matching(question: Question, words: str) -> tuple[int, ...]:
+    """The indexes of the options that hold every word of a search, in any case."""
+    wanted = words.casefold().split()
+    return tuple(
+        i
+        for i, option in enumerate(question.options)
+        if all(w in f"{option.label}\n{option.description or ''}".casefold() for w in wanted)
+    )
+
+
+def listed(question: Question, look: Look) -> tuple[int, ...]:
+    """The indexes on the page that is shown."""
+    everything = tuple(range(len(question.options)))
+    if look.found is not None:
+        return tuple(i for i in look.found if i < len(everything))[: limits.SELECT_OPTIONS]
+    if not 0 <= look.page < pages(question):
+        return everything[: limits.SELECT_OPTIONS]
+    start = look.page * limits.SELECT_OPTIONS
+    return everything[start : start + limits.SELECT_OPTIONS]
+
+
+def opened(prompt: Prompt) -> Look:
+    """How the live message looks before anybody has turned it."""
+    return Look(page=page_of(prompt)) if prompt.question.options else _UNTURNED
+
+
+def page_of(prompt: Prompt) -> int:
+    """The page on which a list opens: the one with the option that is pre-populated."""
+    question = prompt.question
+    first = next((i for i, o in enumerate(question.options) if _is_prefill(prompt, o)), 0)
+    return first // limits.SELECT_OPTIONS
+
+
+def pages(question: Question) -> int:
+    """How many pages a question's options take in a menu."""
+    return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
+
+
+def as_buttons(question: Question) -> bool:
+    """Whether the options are few and short enough to be buttons."""
+    few = len(question.options) <= limits.BUTTONS_PER_ROW
+    short = all(fits(o.label, limits.BUTTON_LABEL_EASY) for o in question.options)
+    return question.answer_type is AnswerType.SELECT and few and short
+
+
+def is_spelt_out(question: Question) -> bool:
+    """Whether the options have to be listed as text, numbered, because no widget shows all of them."""
+    if as_buttons(question):
+        return any(o.description for o in question.options)
+    short = all(
+        fits(o.label, limits.OPTION_LABEL) and fits(o.description or "", limits.OPTION_DESCRIPTION)
+        for o in question.options
+    )
+    labels = {fit(o.label, limits.OPTION_LABEL) for o in question.options}
+    return not short or len(labels) < len(question.options)
+
+
+def named(question: Question, index: int) -> str:
+    """An option's label, with its number where the options are spelt out as text."""
+    label = question.options[index].label
+    return f"{index + 1}. {label}" if is_spelt_out(question) else label
+
+
+def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+    """The rows by which an option is chosen, without Back, Reply and End Turn."""
+    question = prompt.question
+    other = _other(view, prompt, labels)
+    if as_buttons(question):
+        buttons = [
+            button(
+                view,
+                named(question, i),
+                Verb.ANSWER,
+                i,
+                Style.PRIMARY if _is_prefill(prompt, option) else Style.SECONDARY,
+            )
+            for i, option in enumerate(question.options)
+        ]
+        return c.rows([*buttons, *other])
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    shown = listed(question, look)
+    answers = _submit(view, prompt, labels, look) if several else _take_prefill(view, prompt)
+    return [
+        *([_menu(view, prompt, labels, look, shown)] if shown else []),
+        *c.rows([*answers, *other]),
+        *c.rows(_paging(view, question, labels, look)),
+    ]
+
+
+def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequence[int]) -> Json:
+    question = prompt.question
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    chosen = set(ticked(prompt, look)) if several else set()
+    place = labels.choose
+    if pages(question) > 1 and look.found is None:
+        page = labels.page_of.format(page=look.page + 1, pages=pages(question))
+        place = f"{place} {page}"
+    menu = c.select(
+        control(view, Verb.CHOOSE, "found" if look.found is not None else look.page),
+        [
+            c.option(
+                fit(named(question, i), limits.OPTION_LABEL),
+                str(i),
+                fit(question.options[i].description or "", limits.OPTION_DESCRIPTION),
+                i in chosen,
+            )
+            for i in shown
+        ],
+        least=0 if several else 1,
+        most=len(shown) if several else 1,
+        placeholder=fit(place, limits.PLACEHOLDER),
+    )
+    return {"type": c.ACTION_ROW, "components": [menu]}
+
+
+def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
+    # Picking what a menu already shows as picked sends nothing
+    # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
+    question = prompt.question
+    return [
+        button(view, named(question, i), Verb.ANSWER, i, Style.PRIMARY)
+        for i, option in enumerate(question.options)
+        if _is_prefill(prompt, option)
+    ][:1]
+
+
+def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+    seen = digest(ticked(prompt, look))
+    return [button(view, labels.submit, Verb.TAKE, seen, Style.PRIMARY)]
+
+
+def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
+    if not prompt.question.other:
+        return []
+    style = Style.SECONDARY if prompt.words is None else Style.PRIMARY
+    return [button(view, labels.other, Verb.OTHER, style=style)]
+
+
+def _paging(view: View, question: Question, labels: Labels, look: Look) -> list[Json]:
+    total = pages(question)
+    if total == 1:
+        return []
+    search = button(view, labels.search, Verb.SEARCH)
+    if look.found is not None:
+        return [button(view, labels.close, Verb.PAGE, 0), search]
+    return [*turning(view, Verb.PAGE, look.page, total, labels), search]
+
+
+def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> list[Json]:
+    """Previous and Next, each only where there is such a page."""
+    buttons = []
+    if page > 0:
+        buttons.append(button(view, labels.previous, verb, page - 1))
+    if page < total - 1:
+        buttons.append(button(view, labels.next, verb, page + 1))
+    return buttons
+
+
+def _is_prefill(prompt: Prompt, option: Option) -> bool:
+    chosen = prompt.chosen
+    return option.value in chosen if isinstance(chosen, list) else option.value == chosen

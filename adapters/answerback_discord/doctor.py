@@ -1,0 +1,215 @@
+"""Is Discord set up as Answerback needs it? Each thing with the sentence that mends it. Posts nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+import aiohttp
+from pydantic import JsonValue
+
+from answerback.core.errors import PlatformError, RefusedError
+from answerback_chat.diagnostics import Finding
+from answerback_discord import limits, manifest
+from answerback_discord.blocks import Json
+from answerback_discord.calls import Calls
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is configured. ``channels`` are the places that routes name, ``roles`` the responders' roles."""
+
+    bot_token: str
+    public_key: str | None
+    public_url: str | None
+    api_url: str | None
+    content: bool = True
+    gateway: bool = True
+    channels: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    mend: bool = False
+    """Whether to set in the application what can be set there."""
+
+
+async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+    """Looks at everything, one after the other."""
+    calls = Calls(http, setup.bot_token, setup.api_url)
+    try:
+        application = _object(await calls.get("/applications/@me"))
+        if setup.mend:
+            application = await _mended(setup, calls, application)
+        bot = str(_object(await calls.get("/users/@me")).get("id"))
+        guilds = _objects(await calls.get("/users/@me/guilds"))
+    except PlatformError as error:
+        yield _failed("Discord: bot token", error)
+        return
+    yield Finding(f"Discord: bot token, of {application.get('name')}")
+    yield _content(setup, application)
+    yield _way_in(setup, application)
+    yield _installed(guilds, str(application.get("id")))
+    for channel in dict.fromkeys(setup.channels):
+        yield await _channel(channel, bot, calls)
+    if setup.roles:
+        yield await _roles(setup.roles, guilds, calls)
+
+
+async def _mended(setup: Setup, calls: Calls, application: Json) -> Json:
+    """Sets in the application what is not as it should be; the endpoint last, since Discord tries it at once."""
+    wanted = manifest.settings(setup.public_url if setup.public_key else None)
+    endpoint = wanted.pop("interactions_endpoint_url", None)
+    flags = _flags(application)
+    if not setup.content or flags & limits.FLAG_MESSAGE_CONTENT:
+        del wanted["flags"]
+    else:
+        kept = flags & limits.SETTABLE_FLAGS
+        wanted["flags"] = kept | limits.FLAG_MESSAGE_CONTENT_LIMITED
+    application = _object(await calls.request("PATCH", "/applications/@me", wanted))
+    if endpoint is None or application.get("interactions_endpoint_url") == endpoint:
+        return application
+    with contextlib.suppress(RefusedError):  # what is wrong with it is found below
+        body: Json = {"interactions_endpoint_url": endpoint}
+        application = _object(await calls.request("PATCH", "/applications/@me", body))
+    return application
+
+
+def _flags(application: Json) -> int:
+    flags = application.get("flags")
+    return flags if isinstance(flags, int) else 0
+
+
+def _content(setup: Setup, application: Json) -> Finding:
+    if not setup.gateway:
+        what = "typed answers are not read, and what is deleted or locked is noticed when somebody acts"
+        return Finding(f"Discord: no gateway, as set: {what}")
+    if not setup.content:
+        return Finding("Discord: typed answers by mention, reply and direct message only, as set")
+    if _flags(application) & limits.FLAG_MESSAGE_CONTENT:
+        return Finding("Discord: Message Content intent")
+    return Finding(
+        "Discord: Message Content intent",
+        "it is off, so words typed in a thread cannot be read without a mention",
+        "Run `answerback doctor --fix`, switch it on under Bot in the Developer Portal, or set "
+        "discord.message_content = false.",
+    )
+
+
+def _way_in(setup: Setup, application: Json) -> Finding:
+    """Clicks come by one way only: to the endpoint where one is set, else by the gateway."""
+    what, address = "Discord: interactions", application.get("interactions_endpoint_url")
+    if setup.public_key is None:
+        if not address:
+            return Finding(f"{what}, by the gateway")
+        return Finding(
+            what,
+            f"Discord posts clicks to {address}, and none comes by the gateway",
+            "Set discord.public_key to take them by HTTP, or clear the Interactions Endpoint URL in the portal.",
+        )
+    if setup.public_key.lower() != str(application.get("verify_key")).lower():
+        return Finding(
+            what,
+            "discord.public_key is not this application's",
+            "Copy the Public Key from General Information in the Developer Portal.",
+        )
+    if setup.public_url is None:
+        return Finding(
+            what,
+            "public.url is not set, so nobody can say which address Discord has to call",
+            "Set public.url to the https address of the public listener.",
+        )
+    wanted = manifest.endpoint(setup.public_url)
+    if address == wanted:
+        return Finding(f"{what}, by {wanted}")
+    return Finding(
+        what,
+        f"the Interactions Endpoint URL is {address or 'not set'}",
+        f"Start the service and run `answerback doctor --fix`, or set it to {wanted} in the portal.",
+    )
+
+
+def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
+    if guilds:
+        names = ", ".join(str(guild.get("name")) for guild in guilds[:5])
+        return Finding(f"Discord: installed in {names}")
+    return Finding(
+        "Discord: servers",
+        "the app is in none",
+        f"Open {manifest.install_link(application_id)} and choose one.",
+    )
+
+
+async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
+    what = f"Discord: channel {channel_id}"
+    try:
+        channel = _object(await calls.get(f"/channels/{channel_id}"))
+        parent = channel.get("parent_id") if channel.get("type") in {10, 11, 12} else None
+        place = _object(await calls.get(f"/channels/{parent}")) if parent else channel
+        guild = str(channel.get("guild_id"))
+        roles = _objects(await calls.get(f"/guilds/{guild}/roles"))
+        member = _object(await calls.get(f"/guilds/{guild}/members/{bot}"))
+    except PlatformError as error:
+        return _failed(what, error)
+    has = permissions(guild, roles, member, place.get("permission_overwrites"), bot)
+    missing = [name for name, bit in limits.PERMISSIONS.items() if not has & bit]
+    if not missing:
+        return Finding(what)
+    return Finding(
+        what,
+        f"the app lacks {', '.join(missing)} there",
+        "Give them to the app's role in the server or in the channel's settings.",
+    )
+
+
+def permissions(
+    guild: str, roles: Sequence[Json], member: Json, overwrites: JsonValue, bot: str
+) -> int:
+    """What the bot may do in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites."""
+    mine = {guild, *(str(role) for role in _list(member.get("roles")))}
+    bits = 0
+    for role in roles:
+        bits |= int(str(role.get("permissions") or 0)) if role.get("id") in mine else 0
+    if bits & limits.ADMINISTRATOR:
+        return -1
+    found = {str(each.get("id")): each for each in _objects(overwrites)}
+    for level in ({guild}, mine - {guild}, {bot}):
+        allow = deny = 0
+        for holder in level & found.keys():
+            allow |= int(str(found[holder].get("allow") or 0))
+            deny |= int(str(found[holder].get("deny") or 0))
+        bits = (bits & ~deny) | allow
+    return bits
+
+
+async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: Calls) -> Finding:
+    known: set[str] = set()
+    try:
+        for guild in guilds:
+            listed = _objects(await calls.get(f"/guilds/{guild.get('id')}/roles"))
+            known |= {str(role.get("id")) for role in listed}
+    except PlatformError as error:
+        return _failed("Discord: roles", error)
+    missing = [role for role in dict.fromkeys(wanted) if role not in known]
+    if not missing:
+        return Finding("Discord: responders' roles")
+    return Finding(
+        "Discord: responders' roles",
+        f"no server has the role {', '.join(missing)}",
+        "Copy the role's id with Developer Mode on: right-click it in the server's settings.",
+    )
+
+
+def _failed(what: str, error: PlatformError) -> Finding:
+    wrong, _, mend = str(error).partition(": ")
+    return Finding(what, wrong, mend[:1].upper() + mend[1:] if mend else "Try again in a minute.")
+
+
+def _object(value: JsonValue) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: JsonValue) -> list[Json]:
+    return [each for each in _list(value) if isinstance(each, dict)]

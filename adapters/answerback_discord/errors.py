@@ -1,0 +1,170 @@
+"""What Discord refuses, as the errors that the rest of Answerback knows: one table, with words that say how to mend it.
+
+Codes: https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.errors import (
+    ForbiddenError,
+    GoneError,
+    PlatformError,
+    RateLimitedError,
+    RefusedError,
+    UnauthorizedError,
+    UnavailableError,
+)
+
+
+class Code(IntEnum):
+    """Discord's error codes that are told apart."""
+
+    UNKNOWN_CHANNEL = 10003
+    UNKNOWN_MEMBER = 10007
+    UNKNOWN_MESSAGE = 10008
+    UNKNOWN_USER = 10013
+    UNKNOWN_WEBHOOK = 10015
+    UNKNOWN_INTERACTION = 10062
+    SLOW_MODE = 20016
+    CHANNEL_WRITE_LIMIT = 20028
+    GUILD_WRITE_LIMIT = 20029
+    OLD_EDITS_LIMIT = 30046
+    BODY_TOO_LARGE = 40005
+    ALREADY_ACKNOWLEDGED = 40060
+    TAG_REQUIRED = 40067
+    BAD_USER_AGENT = 40333
+    NO_ACCESS = 50001
+    NO_DIRECT_MESSAGES = 50007
+    NOT_A_TEXT_CHANNEL = 50008
+    NO_PERMISSION = 50013
+    INVALID_FORM = 50035
+    THREAD_ARCHIVED = 50083
+    OVERLOADED = 130000
+    THREAD_EXISTS = 160004
+    THREAD_LOCKED = 160005
+    TOO_MANY_THREADS = 160006
+    AUTO_MODERATED = 200000
+    LINK_FILTERED = 240000
+
+
+TOKEN_REFUSED: Final = "401"
+"""The code of an error that says that the bot token is not valid."""
+LIMIT_PAUSE: Final = 5.0
+"""Seconds to wait where Discord limits us and does not say for how long."""
+_LIMITS: Final = frozenset(
+    {
+        Code.SLOW_MODE,
+        Code.CHANNEL_WRITE_LIMIT,
+        Code.GUILD_WRITE_LIMIT,
+        Code.OLD_EDITS_LIMIT,
+    }
+)
+_ADVICE: Final[dict[int, tuple[type[PlatformError], str]]] = {
+    Code.UNKNOWN_CHANNEL: (GoneError, "the channel or thread does not exist, or not any more"),
+    Code.UNKNOWN_MESSAGE: (GoneError, "the message was deleted"),
+    Code.UNKNOWN_USER: (GoneError, "there is no such user"),
+    Code.NO_DIRECT_MESSAGES: (GoneError, "this person takes no direct messages from the app"),
+    Code.NOT_A_TEXT_CHANNEL: (GoneError, "nobody can write in this kind of channel"),
+    Code.NO_ACCESS: (
+        ForbiddenError,
+        "the app cannot see this channel: give its role the permission View Channel there",
+    ),
+    Code.NO_PERMISSION: (
+        ForbiddenError,
+        "the app lacks a permission there: `answerback doctor` says which",
+    ),
+    Code.THREAD_LOCKED: (
+        UnauthorizedError,
+        "the thread is locked: a moderator has to unlock it",
+    ),
+    Code.TAG_REQUIRED: (
+        UnauthorizedError,
+        "the forum wants a tag on every post: switch that off, or choose another channel",
+    ),
+    Code.AUTO_MODERATED: (
+        RefusedError,
+        "the server's AutoMod blocked the text: let the app's role pass its rules",
+    ),
+    Code.LINK_FILTERED: (
+        RefusedError,
+        "Discord's filter of harmful links blocked the text: ask again without its links",
+    ),
+    Code.THREAD_ARCHIVED: (
+        RefusedError,
+        "the thread is archived, and opening it did not last: open it in Discord, or ask elsewhere",
+    ),
+    Code.TOO_MANY_THREADS: (
+        RefusedError,
+        "the server has as many active threads as it may: close some, or ask in a channel that is no forum",
+    ),
+    Code.BAD_USER_AGENT: (UnauthorizedError, "Discord does not take our User-Agent"),
+}
+
+
+def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: str) -> PlatformError:
+    """The error that a refused request stands for.
+
+    Args:
+        what: the request, in the operator's words: ``POST /channels/…/messages``.
+    """
+    answer = body if isinstance(body, dict) else {}
+    code = answer.get("code")
+    number = code if isinstance(code, int) and not isinstance(code, bool) else 0
+    name = str(number or status)
+    said = str(answer.get("message") or f"HTTP {status}")[:300]
+    if status == 429 or number in _LIMITS:
+        pause = _number(answer.get("retry_after")) or _number(headers.get("Retry-After"))
+        return RateLimitedError(
+            f"Discord limits {what}", retry_after=pause or LIMIT_PAUSE, code=name
+        )
+    if number in _ADVICE:
+        kind, advice = _ADVICE[number]
+        return kind(f"Discord refused {what}: {advice} ({said}).", code=name)
+    if number == Code.INVALID_FORM:
+        where = "; ".join(_paths(answer.get("errors"), ())) or said
+        return RefusedError(f"Discord refused {what} as malformed: {where}.", code=name)
+    if (
+        status == 401 and not number
+    ):  # a number says that something else is refused, such as a webhook's token
+        words = (
+            "the bot token is not valid: set discord.bot_token to the one of the portal's Bot page"
+        )
+        return UnauthorizedError(f"Discord refused {what}: {words}.", code=TOKEN_REFUSED)
+    if status == 403 and not answer:
+        words = "something on the way there, such as a proxy or Cloudflare, refused it"
+        return UnavailableError(f"Discord did not answer {what}: {words}.", code=name)
+    if status >= 500 or number == Code.OVERLOADED:
+        return UnavailableError(f"Discord is out of order: {what} got {said}.", code=name)
+    kinds: dict[int, type[PlatformError]] = {403: UnauthorizedError, 404: GoneError}
+    return kinds.get(status, RefusedError)(f"Discord refused {what}: {said}.", code=name)
+
+
+def has_code(error: PlatformError, *codes: Code) -> bool:
+    """Whether an error is one of these."""
+    return error.code in {str(int(code)) for code in codes}
+
+
+def _paths(node: JsonValue, path: tuple[str, ...]) -> Iterator[str]:
+    """The leaves of Discord's tree of errors, each with where it is."""
+    if not isinstance(node, dict):
+        return
+    found = node.get("_errors")
+    for each in found if isinstance(found, list) else []:
+        words = each.get("message") if isinstance(each, dict) else each
+        yield f"{'.'.join(path) or 'the whole'}: {words}"
+    for key, child in node.items():
+        if key != "_errors":
+            yield from _paths(child, (*path, key))
+
+
+def _number(value: JsonValue) -> float | None:
+    try:
+        return float(value) if isinstance(value, (int, float, str)) else None
+    except ValueError:
+        return None

@@ -1,0 +1,111 @@
+"""Which roles a person has, in whatever server: looked up where somebody acts outside of one, in direct messages.
+
+Wherever they act in a server, Discord tells their roles itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback_discord.calls import Calls
+from answerback_discord.errors import Code, has_code
+
+_WITHIN: Final = 2.0
+"""Seconds that a click waits for its person's roles: Discord waits 3 for the answer."""
+_AT_ONCE: Final = 10
+_LONGEST: Final = 30.0
+_KEPT: Final = 30.0
+"""Seconds for which roles are remembered, so that who was told to try again finds them known."""
+
+
+class Groups:
+    """Looks roles up, a person's all together and one time only for all who wait."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._asking: dict[str, asyncio.Task[tuple[frozenset[str], PlatformError | None]]] = {}
+
+    async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+        """Which of these roles the person has; a server's own id is its role @everyone.
+
+        Raises:
+            PlatformError: it cannot be found out in time; looking goes on, for when they try again.
+        """
+        try:
+            async with asyncio.timeout(_WITHIN):
+                found, error = await asyncio.shield(self._ask(user_id))
+        except TimeoutError as late:
+            raise UnavailableError(f"Discord did not tell in time who {user_id} is.") from late
+        if error is not None and not groups & found:
+            raise error
+        return groups & found
+
+    async def stop(self) -> None:
+        """Gives up what is being looked up."""
+        tasks = [*self._asking.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ask(self, user_id: str) -> asyncio.Task[tuple[frozenset[str], PlatformError | None]]:
+        task = self._asking.get(user_id)
+        if task is None:
+            task = asyncio.create_task(self._look(user_id), name=f"discord roles of {user_id}")
+            self._asking[user_id] = task
+            task.add_done_callback(lambda done: self._looked(user_id, done))
+        return task
+
+    def _looked(
+        self, user_id: str, done: asyncio.Task[tuple[frozenset[str], PlatformError | None]]
+    ) -> None:
+        failed = done.cancelled() or done.result()[1] is not None
+        if failed:
+            self._asking.pop(user_id, None)
+        else:
+            done.get_loop().call_later(_KEPT, self._asking.pop, user_id, None)
+
+    async def _look(self, user_id: str) -> tuple[frozenset[str], PlatformError | None]:
+        """What is found, and what kept it from being all."""
+        found: set[str] = set()
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def look_in(guild: str) -> None:
+            async with few:
+                found.update(await self._roles_in(guild, user_id))
+
+        try:
+            async with asyncio.timeout(_LONGEST):
+                guilds = await self._get("/users/@me/guilds")
+                listed = guilds if isinstance(guilds, list) else []
+                looks = [look_in(str(each.get("id"))) for each in listed if isinstance(each, dict)]
+                ended = await asyncio.gather(*looks, return_exceptions=True)
+        except TimeoutError:
+            late = UnavailableError(f"Discord did not tell in {_LONGEST:.0f} s who {user_id} is.")
+            return frozenset(found), late
+        except PlatformError as error:
+            return frozenset(), error
+        for failure in ended:
+            if isinstance(failure, BaseException) and not isinstance(failure, PlatformError):
+                raise failure
+        errors = (failure for failure in ended if isinstance(failure, PlatformError))
+        return frozenset(found), next(errors, None)
+
+    async def _roles_in(self, guild: str, user_id: str) -> frozenset[str]:
+        try:
+            member = await self._get(f"/guilds/{guild}/members/{user_id}")
+        except PlatformError as error:
+            if has_code(error, Code.UNKNOWN_MEMBER, Code.UNKNOWN_USER):
+                return frozenset()
+            raise
+        roles = member.get("roles") if isinstance(member, dict) else None
+        listed = roles if isinstance(roles, list) else []
+        return frozenset({guild, *map(str, listed)})
+
+    async def _get(self, path: str) -> object:
+        while True:
+            try:
+                return await self._calls.get(path)
+            except RateLimitedError as error:
+                await asyncio.sleep(error.retry_after)

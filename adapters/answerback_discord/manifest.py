@@ -1,0 +1,48 @@
+"""What the Discord application is to be set to, and the link that installs it: one place for doctor, docs and tests.
+
+Discord has no manifest file; these are the fields of
+https://docs.discord.com/developers/resources/application#edit-current-application that matter here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+
+from pydantic import JsonValue
+
+from answerback_discord.blocks import Json
+from answerback_discord.front import PATH
+from answerback_discord.limits import FLAG_MESSAGE_CONTENT_LIMITED, PERMISSIONS
+
+PERMISSION_BITS: Final = sum(PERMISSIONS.values())
+EXAMPLE_URL: Final = "https://answerback.example.com"
+_DESCRIPTION: Final = "An AI agent's questions, asked and answered where you already are."
+
+
+def settings(public_url: str | None) -> Json:
+    """The fields to set; with ``public_url`` clicks come to the endpoint there."""
+    install: dict[str, JsonValue] = {"scopes": ["bot"], "permissions": PERMISSION_BITS}
+    made: Json = {
+        "description": _DESCRIPTION,
+        "tags": ["agents", "questions"],
+        "install_params": install,
+        "integration_types_config": {"0": {"oauth2_install_params": install}},
+        "flags": FLAG_MESSAGE_CONTENT_LIMITED,
+    }
+    if public_url is not None:
+        made["interactions_endpoint_url"] = endpoint(public_url)
+    return made
+
+
+def endpoint(public_url: str) -> str:
+    """The address that Discord is to post interactions to."""
+    return public_url.rstrip("/") + PATH
+
+
+def install_link(application_id: str) -> str:
+    """The address by which a server's admin adds the app, with the least permissions."""
+    query = urlencode(
+        {"client_id": application_id, "scope": "bot", "permissions": str(PERMISSION_BITS)}
+    )
+    return f"https://discord.com/oauth2/authorize?{query}"

@@ -1,0 +1,109 @@
+"""A page of a sheet as Discord's modal. Pure.
+
+https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback_chat.controls import Control, Verb
+from answerback_chat.texts import units
+from answerback_discord import blocks as c
+from answerback_discord import limits
+from answerback_discord.blocks import Json
+from answerback_discord.forms import Look, Sheet, Slot, Values
+from answerback_discord.text import code_block, fit, shorten
+
+SHORT, PARAGRAPH = 1, 2
+INTRO_ROOM: Final = 2_000
+
+
+def modal(
+    view: View, sheet: Sheet, verb: Verb, page: int, values: Values, nonce: str, labels: Labels
+) -> Json:
+    """The `data` of a callback that opens one page.
+
+    Args:
+        values: what was entered before, by slot; a slot not among them starts as the sheet says.
+        nonce: fresh for every opening, because clients remember what they showed under an id
+            (https://github.com/discord/discord-api-docs/issues/7554).
+    """
+    pages = sheet.pages()
+    where = labels.page_of.format(page=page + 1, pages=len(pages)) if len(pages) > 1 else ""
+    room = limits.MODAL_TITLE - (len(where) + 3 if where else 0)
+    title = f"{fit(sheet.title, room)} · {where}" if where else fit(sheet.title, room)
+    parts: list[Json] = []
+    if sheet.intro:
+        intro, _ = (code_block if sheet.code else shorten)(sheet.intro, INTRO_ROOM)
+        parts.append(c.text(intro))
+    parts += [_labelled(slot, values.get(slot.name, slot.start)) for slot in pages[page]]
+    custom_id = Control(view.ask_id, view.revision, verb, f"{page}.{nonce}").encode()
+    return {"custom_id": custom_id, "title": fit(title, limits.MODAL_TITLE), "components": [*parts]}
+
+
+def _labelled(slot: Slot, value: JsonValue) -> Json:
+    made: Json = {
+        "type": c.LABEL,
+        "label": fit(slot.label, limits.LABEL_TEXT),
+        "component": _input(slot, value),
+    }
+    if slot.description.strip():
+        made["description"] = fit(slot.description, limits.LABEL_DESCRIPTION)
+    return made
+
+
+def _lengths(slot: Slot, text: str) -> Json:
+    """The bounds of a text input, but for one that its own text would break: Discord refuses the modal for it.
+
+    The least is left out where nothing has to be entered: a client might want that much all the same.
+    """
+    least, most = slot.lengths
+    bound = most if most is not None and max(units(text), 1) <= most else limits.INPUT_VALUE
+    bound = min(bound, limits.INPUT_VALUE)
+    if least and slot.required and least <= bound and not 0 < len(text) < least:
+        return {"min_length": least, "max_length": bound}
+    return {"max_length": bound}
+
+
+def _input(slot: Slot, value: JsonValue) -> Json:
+    if slot.look in {Look.LINE, Look.LINES}:
+        text = value if isinstance(value, str) else ""
+        made: Json = {
+            "type": c.TEXT_INPUT,
+            "custom_id": slot.name,
+            "style": SHORT if slot.look is Look.LINE else PARAGRAPH,
+            "required": slot.required,
+            **_lengths(slot, text),
+        }
+        if slot.placeholder:
+            made["placeholder"] = fit(slot.placeholder, limits.INPUT_PLACEHOLDER)
+        return made | {"value": text} if text else made
+    chosen = set(map(str, value)) if isinstance(value, list) else set()
+    options = [
+        c.option(label, str(i), description, str(i) in chosen)
+        for i, (label, description) in enumerate(slot.options)
+    ]
+    if slot.look is Look.RADIO:
+        return {
+            "type": c.RADIO_GROUP,
+            "custom_id": slot.name,
+            "required": slot.required,
+            "options": [*options],
+        }
+    least = max(slot.least, 1 if slot.required else 0)
+    most = len(options) if slot.several else 1
+    if slot.look is Look.MENU:
+        return c.select(slot.name, options, least=least, most=most, required=slot.required)
+    return {
+        "type": c.CHECKBOX_GROUP,
+        "custom_id": slot.name,
+        "required": slot.required,
+        "min_values": least,
+        "max_values": most,
+        "options": [*options],
+    }

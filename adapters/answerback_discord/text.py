@@ -1,0 +1,153 @@
+"""Texts within Discord's limits, and markdown that is none. Pure.
+
+Discord reads markdown in Text Displays only; labels, options and placeholders show it as it is
+(https://docs.discord.com/developers/components/reference#text-display). A backslash takes the
+meaning from any ASCII mark that follows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from answerback_chat import texts
+from answerback_chat.sanitize import one_line, visible
+from answerback_discord import limits
+
+# `:` begins a scheme or an emoji's name only before a slash or a word; `@` and `<` begin every mention.
+_MARKS: Final = re.compile(r"[\\*_~|`<@\[\]]|:(?=[/\w+-])")
+_TWO_BACKTICKS: Final = re.compile("`(?=`)")
+_LINE_STARTS: Final = re.compile(r"^([ \t]*(?:\d+(?=[.)]))?)([#>+.)-])", re.MULTILINE)
+_SHORT: Final = 200
+"""Characters up to which a text's rendering is remembered: about a megabyte of them at the most."""
+_PIECE: Final = 900
+"""Units of a text that are kept together on a page; escaping at most doubles them."""
+
+
+def fit(text: str, most: int) -> str:
+    """A text on one line in at most ``most`` units, for where markdown is not read."""
+    return _fit_short(text, most) if len(text) <= _SHORT else texts.shorten(one_line(text), most)
+
+
+@lru_cache(maxsize=2_048)
+def _fit_short(text: str, most: int) -> str:
+    # The same few labels stand on every message.
+    return texts.shorten(one_line(text), most)
+
+
+@lru_cache(maxsize=2_048)
+def fit_button(label: str) -> str:
+    """What a button holds of a label, which no form lets be longer than a thousand characters."""
+    return texts.shorten(one_line(label), limits.BUTTON_LABEL)
+
+
+def fits(text: str, most: int) -> bool:
+    """Whether `fit` would shorten nothing and move no line end."""
+    return "\n" not in text.strip() and texts.units(one_line(text)) <= most
+
+
+def inert(text: str) -> str:
+    """A text as markdown that shows every character as it is: no mention, link, list, heading or code."""
+    return _inert_short(text) if len(text) <= _SHORT else _escape(visible(text))
+
+
+@lru_cache(maxsize=2_048)
+def _inert_short(text: str) -> str:
+    return _escape(visible(text))
+
+
+def _escaped(shown: str) -> str:
+    """`inert`, of a text that is visible already: what was cut from one may show nothing, and is to stay short."""
+    return _escaped_short(shown) if len(shown) <= _SHORT else _escape(shown)
+
+
+@lru_cache(maxsize=2_048)
+def _escaped_short(shown: str) -> str:
+    return _escape(shown)
+
+
+def _escape(shown: str) -> str:
+    escaped = _MARKS.sub(r"\\\g<0>", shown)
+    return _LINE_STARTS.sub(_escape_start, escaped)
+
+
+def _escape_start(found: re.Match[str]) -> str:
+    # A dot or bracket matters behind a number only: "1." begins a list, "." does not.
+    if found[2] in ".)" and not found[1].strip():
+        return found[0]
+    return f"{found[1]}\\{found[2]}"
+
+
+def whole(text: str) -> str:
+    """A text as `inert` markdown in full, without the blanks around it."""
+    return _whole_short(text) if len(text) <= _SHORT else _escape(visible(text).strip())
+
+
+@lru_cache(maxsize=2_048)
+def _whole_short(text: str) -> str:
+    return _escape(visible(text).strip())
+
+
+def in_a_line(text: str, most: int) -> tuple[str, bool]:
+    """`shorten`, of a text on one line."""
+    return _in_a_line_short(text, most) if len(text) <= _SHORT else shorten(one_line(text), most)
+
+
+@lru_cache(maxsize=2_048)
+def _in_a_line_short(text: str, most: int) -> tuple[str, bool]:
+    return shorten(one_line(text), most)
+
+
+def shorten(text: str, most: int) -> tuple[str, bool]:
+    """A text as `inert` markdown in at most ``most`` units, and whether something was left out."""
+    stripped = visible(text).strip()
+    kept = texts.shorten(stripped, most)
+    escaped = _escaped(kept)
+    if texts.units(escaped) <= most:
+        return escaped, kept != stripped
+    before = texts.shorten(escaped, most).removesuffix(texts.ELLIPSIS)
+    if (len(before) - len(before.rstrip("\\"))) % 2:  # the cut went through an escape
+        before = before[:-1]
+    return before + texts.ELLIPSIS, True
+
+
+def code_block(text: str, most: int) -> tuple[str, bool]:
+    """A text as a block of code in at most ``most`` units, and whether something was left out."""
+    fence = "```"
+    body = _TWO_BACKTICKS.sub("`\u200b", visible(text))  # so that no run of them ends the block
+    kept = texts.shorten(body, most - 2 * len(fence) - 2)
+    return f"{fence}\n{kept}\n{fence}", kept != body
+
+
+def pieces(text: str) -> list[str]:
+    """A text of any length as `inert` pieces that a page each holds; nothing but blanks at the cuts is lost."""
+    parts = texts.chunks(visible(text), _PIECE)
+    return [_escape(part.strip()) for part in parts if part.strip()]
+
+
+def paged(text: str, most: int) -> list[str]:
+    """A text of any length as `inert` pages of at most ``most`` units; nothing but blanks at the cuts is lost."""
+    found, rest = [], visible(text).strip()
+    while rest:
+        room = most
+        while True:
+            piece = texts.chunks(rest[: most + 1], room)[0]
+            page = inert(piece.strip())
+            if (over := texts.units(page) - most) <= 0:
+                break
+            room -= max(over // 2, 1)
+        found.append(page)
+        rest = rest[len(piece) :].lstrip()
+    return found
+
+
+def share(wanted: Sequence[int], total: int) -> list[int]:
+    """Divides ``total`` among texts of the lengths ``wanted``: short ones get all, long ones equal parts."""
+    given = [0] * len(wanted)
+    left, waiting = total, sorted(range(len(wanted)), key=wanted.__getitem__)
+    for place, i in enumerate(waiting):
+        given[i] = min(wanted[i], left // (len(waiting) - place))
+        left -= given[i]
+    return given

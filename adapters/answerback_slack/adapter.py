@@ -1,0 +1,243 @@
+"""Slack as a surface: wires the parts together, and tells whether people can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from pydantic import JsonValue
+
+from answerback.core.ask import ANYONE, Ask, Destination
+from answerback.core.errors import PlatformError, RateLimitedError, UnauthorizedError
+from answerback.core.labels import Labels
+from answerback.core.walker import Person
+from answerback.ports.surface import Asks, Shown
+from answerback_chat import responders
+from answerback_chat.missed import Missed
+from answerback_slack.calls import Calls, client_of
+from answerback_slack.events import Events
+from answerback_slack.front import Front
+from answerback_slack.groups import Groups
+from answerback_slack.inbound import Inbound
+from answerback_slack.listeners import Listeners
+from answerback_slack.missed import Place, missed
+from answerback_slack.notes import Later, Notes
+from answerback_slack.parse import Identity
+from answerback_slack.posting import Posting
+from answerback_slack.sockets import Sockets
+from answerback_slack.typed_words import Listener
+
+logger = logging.getLogger(__name__)
+
+PATH: Final = "/slack/events"
+_FINISH_SECONDS: Final = 5.0
+_LONGEST_PAUSE: Final = 60.0
+_CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")
+_THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
+_USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
+
+
+class SlackSurface:
+    """Shows asks in Slack and hands in what people do there.
+
+    Args:
+        bot_token: ``xoxb-…``: posts, edits, looks up.
+        app_token: ``xapp-…``: payloads come over Socket Mode; None: over HTTP, on `public_routes`.
+        signing_secret: proves HTTP requests to be Slack's.
+        responders: who may act where neither the ask nor its route says so.
+        api_url: another base than Slack's for the Web API, for tests and proxies.
+        http: the session that every call shares.
+    """
+
+    name = "slack"
+    live = True
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        app_token: str | None,
+        signing_secret: str | None,
+        responders: tuple[str, ...],
+        api_url: str | None,
+        labels: Labels,
+        http: aiohttp.ClientSession,
+    ) -> None:
+        self._responders = responders
+        self._app_token = app_token
+        self._signing_secret = signing_secret
+        self._labels = labels
+        self._calls = Calls(client_of(bot_token, api_url, http), self._refused)
+        self._posting = Posting(self._calls, labels)
+        self._groups = Groups(self._calls)
+        self._notes = Notes(self._calls, http)
+        self._later = Later()
+        self._identity = Identity()
+        self._inbound: Inbound | None = None
+        self._events: Events | None = None
+        self._sockets: Sockets | None = None
+        self._missed: Missed[Place] | None = None
+        self._hearing = app_token is None
+        self._identifying: asyncio.Task[None] | None = None
+        self._trouble: str | None = "Slack is not connected yet."
+        self._listeners = Listeners(bot_token, self._identity, self._receive)
+        self._front = (
+            None if signing_secret is None else Front(signing_secret, self._listeners.by_http)
+        )
+
+    async def start(self, asks: Asks) -> None:
+        """See `answerback.ports.surface.Surface.start`."""
+        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity, self)
+        listener = Listener(*parts)
+        self._missed = missed(asks, self._calls, listener)
+        self._inbound = Inbound(*parts, listener, self._missed)
+        self._events = Events(asks, self._groups, self._identity, self._recheck)
+        await self._recheck(self._trouble).wait()
+        if self._app_token is not None:
+            web_client = self._calls.client
+            self._sockets = Sockets(
+                self._app_token,
+                web_client,
+                self._listeners.by_socket,
+                lost=self._lost,
+                back=self._back,
+            )
+            await self._sockets.start()
+
+    async def stop(self) -> None:
+        """See `answerback.ports.surface.Surface.stop`."""
+        if self._identifying is not None:
+            self._identifying.cancel()
+            await asyncio.gather(self._identifying, return_exceptions=True)
+        if self._missed is not None:
+            await self._missed.stop()
+        await self._later.stop(_FINISH_SECONDS)
+        if self._sockets is not None:
+            await self._sockets.stop()
+        await self._groups.stop()
+
+    def ready(self) -> str | None:
+        """See `answerback.ports.surface.Surface.ready`."""
+        if self._trouble is None and self._sockets is not None:
+            lost = self._sockets.trouble()
+            return (
+                None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
+            )
+        return self._trouble
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """The routes of HTTP mode for the public listener; none over Socket Mode."""
+        if self._front is None or self._app_token is not None:
+            return []
+        return [web.post(PATH, self._front.handle)]
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        """See `answerback.ports.surface.Surface.show`."""
+        for group in responders.groups_asked(ask):
+            self._groups.refresh(group)  # known by the time somebody clicks
+        if ask.open and ask.message is None:
+            await self._groups.demand_somebody(ask.responders)
+        shown = await self._posting.show(ask, save)
+        if ask.message is not None and not ask.seen:
+            # It may have been posted before we knew: words under it were not looked for.
+            await save(shown)
+            self._catch_up()
+        return shown
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `answerback.ports.surface.Surface.remind`."""
+        await self._posting.remind(ask, number)
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `answerback.ports.surface.Surface.moved`."""
+        await self._posting.moved(left, to)
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """See `answerback.ports.surface.Surface.groups_of`."""
+        return await self._groups.of(person.user_id, groups)
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """See `answerback.ports.surface.Surface.default_responders`: a direct message is its person's."""
+        if destination.user is not None:
+            return (destination.user,)
+        if (destination.channel or "").startswith("D"):
+            return (ANYONE,)
+        return self._responders
+
+    def check(self, destination: Destination) -> str | None:
+        """See `answerback.ports.surface.Surface.check`."""
+        if destination.user is not None:
+            if _USER.fullmatch(destination.user):
+                return None
+            return f"{destination.user!r} is no Slack member id: it begins with U or W, as in slack:@U012ABC."
+        if not _CHANNEL.fullmatch(destination.channel or ""):
+            return (
+                f"{destination.channel!r} is no Slack channel id: give the id that begins with C, G or D "
+                "(at the end of the channel's details), not its name, as in slack:C012ABC."
+            )
+        if destination.thread is not None and not _THREAD.fullmatch(destination.thread):
+            return (
+                f"{destination.thread!r} is no Slack thread: give the ts of its first message, "
+                "as in slack:C012ABC/1716400000.000100."
+            )
+        return None
+
+    async def _receive(self, kind: str, payload: object) -> object:
+        if self._inbound is None or self._events is None:
+            raise AssertionError("nothing is received before the surface is started")
+        if kind == "events_api" and await self._events.take(payload):
+            return None
+        return await self._inbound.receive(kind, payload)
+
+    def _refused(self, error: UnauthorizedError) -> None:
+        self._recheck(str(error))
+
+    def _recheck(self, trouble: str | None) -> asyncio.Event:
+        """Nobody can be reached, for this reason, until Slack says who we are; set after the first attempt."""
+        self._trouble = trouble
+        tried = asyncio.Event()
+        if self._identifying is None or self._identifying.done():
+            self._identifying = asyncio.create_task(self._identify(tried), name="slack identity")
+        return tried
+
+    def _lost(self) -> None:
+        self._hearing = False
+        if self._missed is not None:
+            self._missed.lost()
+
+    def _back(self) -> None:
+        self._hearing = True
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
+        if self._missed is not None and self._hearing and self._identity.bot_user is not None:
+            self._missed.back()
+
+    async def _identify(self, first: asyncio.Event) -> None:
+        """Asks Slack who we are until it says so; ``first`` is set after the first attempt."""
+        pause = 1.0
+        while True:
+            try:
+                told = await self._calls.do("auth.test", self._calls.client.auth_test)
+            except PlatformError as error:
+                self._trouble = str(error)
+                wait = error.retry_after if isinstance(error, RateLimitedError) else pause
+                extra = {"action": "not_identified", "code": error.code}
+                logger.warning("Slack does not know us: %s", error, extra=extra)
+                first.set()
+                await asyncio.sleep(wait)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            self._identity.team = str(told.get("team_id") or "") or None
+            self._identity.bot_user = str(told.get("user_id") or "") or None
+            self._identity.bot = str(told.get("bot_id") or "") or None
+            self._trouble = None
+            first.set()
+            self._catch_up()
+            return

@@ -1,0 +1,139 @@
+"""Block Kit in small words: the few blocks and elements that Answerback uses, each within Slack's lengths.
+
+Texts of agents and people go into ``plain_text`` with ``emoji`` off: Slack parses no mention, link, style or
+``:shortcode:`` there, so nothing of them can be live (https://docs.slack.dev/messaging/formatting-message-text).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from answerback_chat import texts
+from answerback_chat.sanitize import visible
+from answerback_slack import limits
+
+Block = dict[str, object]
+"""A block, an element or an object of one: what json.dumps turns into Slack's JSON."""
+
+
+def plain(text: str, limit: int = limits.SECTION_TEXT) -> Block:
+    """A text object that shows exactly these characters, shortened to the limit; never empty, as Slack refuses that."""
+    return _plain(visible(text), limit)
+
+
+def _plain(shown: str, limit: int = limits.SECTION_TEXT) -> Block:
+    kept = texts.shorten(shown, limit)
+    return {"type": "plain_text", "text": kept if kept.strip() else "–", "emoji": False}
+
+
+def mrkdwn(text: str) -> Block:
+    """A text object of our own making: whatever was put into it must have been through `escape`."""
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def escape(text: str) -> str:
+    """A text as it has to stand in mrkdwn and in a message's ``text``: no mention, link or date can be made of it."""
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def section(text: str, accessory: Block | None = None) -> Block:
+    """A paragraph."""
+    block = paragraph(visible(text))
+    return block if accessory is None else block | {"accessory": accessory}
+
+
+def sections(text: str) -> list[Block]:
+    """A text of any length, in as many paragraphs as it takes."""
+    pieces = texts.chunks(visible(text), limits.SECTION_TEXT)
+    return [paragraph(piece) for piece in pieces if piece.strip()]
+
+
+def paragraph(shown: str) -> Block:
+    """A piece of a text that is visible already: by itself it may show nothing, and is not to grow for that."""
+    return {"type": "section", "text": _plain(shown), "expand": True}
+
+
+def headline(text: str) -> list[Block]:
+    """A text as a heading where it is one short line, else as paragraphs."""
+    if "\n" not in visible(text) and texts.units(visible(text)) <= limits.HEADER_TEXT:
+        return [{"type": "header", "text": plain(text, limits.HEADER_TEXT)}]
+    return sections(text)
+
+
+def small(text: str) -> Block:
+    """A small grey line or lines."""
+    return {"type": "context", "elements": [plain(text)]}
+
+
+def button(text: str, action_id: str, value: str, *, primary: bool = False) -> Block:
+    """A button; ``value`` is the control it carries."""
+    block: Block = {
+        "type": "button",
+        "text": plain(text, limits.BUTTON_TEXT),
+        "action_id": action_id,
+        "value": value,
+    }
+    return block | {"style": "primary"} if primary else block
+
+
+def actions(block_id: str, elements: Sequence[Block]) -> Block:
+    """A row of controls."""
+    return {"type": "actions", "block_id": block_id, "elements": list(elements)}
+
+
+def option(text: str, value: str, description: str | None = None) -> Block:
+    """A choice of a menu or of boxes; ``value`` is an index, never the text."""
+    made: Block = {"text": plain(text, limits.OPTION_TEXT), "value": value}
+    if description and description.strip():
+        made["description"] = plain(description, limits.OPTION_DESCRIPTION)
+    return made
+
+
+def entry(
+    label: str, block_id: str, element: Block, *, optional: bool = False, hint: str | None = None
+) -> Block:
+    """An input block: silent until something else is pressed."""
+    block: Block = {
+        "type": "input",
+        "block_id": block_id,
+        "label": plain(label, limits.INPUT_LABEL),
+        "element": element,
+        "optional": optional,
+    }
+    return block | {"hint": plain(hint, limits.INPUT_HINT)} if hint else block
+
+
+def weight(value: object) -> int:
+    """How many characters of text there are in blocks, as `limits.BLOCKS_TEXT` counts them."""
+    if isinstance(value, dict):
+        own = value.get("text")
+        inner = sum(weight(item) for item in value.values())
+        return inner + (texts.units(own) if isinstance(own, str) else 0)
+    return sum(weight(item) for item in value) if isinstance(value, list) else 0
+
+
+def size(value: object) -> int:
+    """How many bytes of JSON this is when everything outside of ASCII is escaped."""
+    return len(json.dumps(value))
+
+
+def modal(
+    title: str,
+    callback_id: str,
+    metadata: str,
+    blocks: Iterable[Block],
+    *,
+    submit: str | None = None,
+    close: str,
+) -> Block:
+    """A modal view."""
+    view: Block = {
+        "type": "modal",
+        "title": plain(title, limits.MODAL_TITLE),
+        "callback_id": callback_id,
+        "private_metadata": metadata,
+        "close": plain(close, limits.MODAL_TITLE),
+        "blocks": list(blocks),
+    }
+    return view | {"submit": plain(submit, limits.MODAL_TITLE)} if submit else view

@@ -1,0 +1,199 @@
+"""Selects and multi-selects: which control shows the options, so that each can be read in full and none is dropped.
+
+Owns the choice between buttons, boxes, a menu in the message and menus in a modal. Option values are indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from answerback.core.form import AnswerType, Option, Question
+from answerback.core.view import Prompt
+from answerback_chat import texts
+from answerback_chat.controls import Verb
+from answerback_chat.sanitize import one_line, visible
+from answerback_slack import limits
+from answerback_slack.blocks import Block, entry, option, plain, size, weight
+from answerback_slack.sheet import Sheet
+
+_LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
+"""How long a menu's labels may be, tried in this order until a modal of them fits."""
+_PREVIEW_BUTTONS: Final = 10
+
+
+def chosen_indexes(prompt: Prompt) -> list[int]:
+    """The options that the prefill has chosen already."""
+    chosen = prompt.chosen
+    values = {
+        str(each) for each in (chosen if isinstance(chosen, list) else [chosen]) if each is not None
+    }
+    return [i for i, each in enumerate(prompt.question.options) if each.value in values]
+
+
+def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
+    """The controls of the open question. ``room``: how many characters a menu in the message may take."""
+    question = prompt.question
+    if as_buttons(question):
+        return [sheet.row("answer", _buttons(sheet, prompt))]
+    in_message = inputs(question, chosen_indexes(prompt), sheet.control, sheet.labels.choose)
+    if len(question.options) > limits.BOXES and weight(in_message) > room:
+        sheet.shortened = True
+        pressed = [sheet.press(sheet.labels.choose, Verb.CHOOSE, primary=True)]
+        return [sheet.row("answer", pressed + _other(sheet, prompt))]
+    submit = sheet.press(sheet.labels.submit, Verb.TAKE, primary=True)
+    return [*in_message, sheet.row("answer", [submit, *_other(sheet, prompt)])]
+
+
+def previews(sheet: Sheet, question: Question) -> list[Block]:
+    """A button for each option that has a preview; past a handful they stand in "Show in full"."""
+    shown = [i for i, each in enumerate(question.options) if each.preview]
+    if len(shown) > _PREVIEW_BUTTONS:
+        sheet.shortened = True
+        return []
+    labels = [f"{sheet.labels.preview}: {one_line(question.options[i].label)}" for i in shown]
+    elements = [sheet.press(labels[n], Verb.PREVIEW, i) for n, i in enumerate(shown)]
+    return [sheet.row("preview", elements)] if elements else []
+
+
+def needs_list(question: Question) -> bool:
+    """Whether the options have to stand in the message as text, because their control cannot hold all of them."""
+    if as_buttons(question):
+        return False
+    return any(_cut_by_control(each) for each in question.options)
+
+
+def listed(question: Question) -> list[str]:
+    """The options as numbered texts in full."""
+    return [
+        f"{number}. {visible(each.label)}"
+        + (f"\n{visible(each.description)}" if each.description else "")
+        for number, each in enumerate(question.options, 1)
+    ]
+
+
+def as_buttons(question: Question) -> bool:
+    """Whether there are so few and short options that each is a button."""
+    if question.answer_type is not AnswerType.SELECT:
+        return False
+    options = question.options
+    return len(options) <= limits.FEW_OPTIONS and all(_short(each) for each in options)
+
+
+def inputs(
+    question: Question,
+    chosen: Sequence[int],
+    control: Callable[[Verb, int], str],
+    placeholder: str,
+    label_length: int = limits.OPTION_TEXT,
+) -> list[Block]:
+    """Boxes or menus of all options, silent until something is pressed; ``chosen`` are ticked from the start."""
+    multi = question.answer_type is AnswerType.MULTI_SELECT
+    made = _options(question, label_length)
+    if len(made) <= limits.BOXES:
+        kind = "checkboxes" if multi else "radio_buttons"
+        return [_input(kind, made, chosen, control, 0, placeholder)]
+    if not multi or len(made) <= limits.MENU_OPTIONS:
+        kind = "multi_static_select" if multi else "static_select"
+        return [_input(kind, made, chosen, control, 0, placeholder)]
+    starts = range(0, len(made), limits.MENU_OPTIONS)
+    return [
+        _input("multi_static_select", made, chosen, control, part, placeholder, _span(made, start))
+        for part, start in enumerate(starts)
+    ]
+
+
+def modal_inputs(
+    question: Question, chosen: Sequence[int], control: Callable[[Verb, int], str], placeholder: str
+) -> list[Block]:
+    """`inputs` for a modal: labels as long as all of them fit."""
+    made: list[Block] = []
+    for length in _LABEL_LENGTHS:
+        made = inputs(question, chosen, control, placeholder, length)
+        if size(made) <= limits.MODAL_BYTES * 3 // 4:
+            break
+    return made
+
+
+def _span(made: Sequence[Block], start: int) -> tuple[int, int]:
+    return start, min(start + limits.MENU_OPTIONS, len(made))
+
+
+def _input(
+    kind: str,
+    made: Sequence[Block],
+    chosen: Sequence[int],
+    control: Callable[[Verb, int], str],
+    part: int,
+    placeholder: str,
+    span: tuple[int, int] | None = None,
+) -> Block:
+    first, last = span or (0, len(made))
+    element: Block = {"type": kind, "action_id": str(Verb.CHOOSE)}
+    if len(made) > limits.MENU_OPTIONS and span is None:
+        starts = range(0, len(made), limits.MENU_OPTIONS)
+        element["option_groups"] = [_group(made, start) for start in starts]
+    else:
+        element["options"] = list(made[first:last])
+    initial = [made[i] for i in chosen if first <= i < last]
+    if kind in {"checkboxes", "multi_static_select"} and initial:
+        element["initial_options"] = initial
+    elif initial:
+        element["initial_option"] = initial[0]
+    label = placeholder
+    if "select" in kind:
+        element["placeholder"] = plain(placeholder, limits.PLACEHOLDER)
+        label = f"{placeholder} {first + 1}–{last}" if span else placeholder
+    several = kind in {"checkboxes", "multi_static_select"}
+    return entry(label, control(Verb.CHOOSE, part), element, optional=several)
+
+
+def _group(made: Sequence[Block], start: int) -> Block:
+    _, last = _span(made, start)
+    return {
+        "label": plain(f"{start + 1}–{last}", limits.OPTION_TEXT),
+        "options": list(made[start:last]),
+    }
+
+
+def _options(question: Question, length: int) -> list[Block]:
+    numbered = length < limits.OPTION_TEXT or needs_list(question)
+    made = []
+    for index, each in enumerate(question.options):
+        label = one_line(visible(each.label))
+        label = texts.shorten(f"{index + 1}. {label}" if numbered else label, length)
+        fits = length == limits.OPTION_TEXT and _fits(each.description or "")
+        made.append(option(label, str(index), each.description if fits else None))
+    return made
+
+
+def _buttons(sheet: Sheet, prompt: Prompt) -> list[Block]:
+    chosen = chosen_indexes(prompt)
+    return [
+        sheet.press(each.label, Verb.ANSWER, i, primary=i in chosen)
+        for i, each in enumerate(prompt.question.options)
+    ] + _other(sheet, prompt)
+
+
+def _other(sheet: Sheet, prompt: Prompt) -> list[Block]:
+    if not prompt.question.other:
+        return []
+    return [sheet.press(sheet.labels.other, Verb.OTHER, primary=prompt.words is not None)]
+
+
+def _short(each: Option) -> bool:
+    label = visible(each.label)
+    return (
+        texts.units(label) <= limits.SHORT_LABEL
+        and "\n" not in label
+        and not (each.description or "").strip()
+    )
+
+
+def _fits(text: str) -> bool:
+    shown = visible(text)
+    return texts.units(shown) <= limits.OPTION_DESCRIPTION and "\n" not in shown
+
+
+def _cut_by_control(each: Option) -> bool:
+    return not _fits(each.label) or not _fits(each.description or "")

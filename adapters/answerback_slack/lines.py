@@ -1,0 +1,53 @@
+"""Answers, people and endings as people on Slack read them. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.ask import Status
+from answerback.core.labels import Labels
+from answerback.core.view import Line, View, texts_of
+from answerback.core.walker import Person
+from answerback_chat import messages, texts
+from answerback_chat.sanitize import visible
+from answerback_slack.blocks import escape
+
+NAME_ROOM: Final = 160
+_MARKS: Final = {
+    Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
+    Status.WITHDRAWN: "↩", Status.FAILED: "⚠",
+}  # fmt: skip
+
+
+def ending(view: View, labels: Labels) -> str:
+    """How it ended and by whom, as mrkdwn."""
+    if view.outcome is None:
+        raise AssertionError("only an ended ask has an ending")
+    text = f"{_MARKS[view.outcome.status]} {escape(messages.ending(view, labels))}"
+    by = view.outcome.ended_by
+    if by is not None:
+        text += " " + escape(labels.by).format(name=who(by))
+    source = view.outcome.source
+    note = messages.source_note(source, labels) if source else None
+    return f"{text} ({escape(note)})" if note else text
+
+
+def who(person: Person) -> str:
+    """A person as mrkdwn: the name they are known by, or for somebody on Slack their live name."""
+    if person.name is None and person.surface == "slack":
+        return f"<@{person.user_id}>"
+    return escape(texts.shorten(messages.name_of(person), NAME_ROOM))
+
+
+def answered(line: Line, labels: Labels) -> str:
+    """A question that was walked and, below it, what was answered; still to be escaped."""
+    return f"{visible(line.question.text)}\n➜ {given(line, labels)}"
+
+
+def given(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
+    """An answer as people read it, marked where no person gave it."""
+    if line.given is None:
+        return labels.not_answered
+    text = between.join(map(visible, texts_of(line.question, line.given, labels)))
+    note = messages.source_note(line.given.source, labels)
+    return f"{text} ({note})" if note else text

@@ -1,0 +1,317 @@
+"""Modals: what a click opens to be filled in, and what a submitted one says. Pure.
+
+Every modal's ``callback_id`` is the control that opened it, its ``private_metadata`` the message it belongs to: a
+submission is resolved from these after any restart. Long texts start in several inputs, so that nothing is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_entries import text_value, value_of
+from answerback.core.schema_fields import Field
+from answerback.core.view import Prompt, View
+from answerback.core.walker import Action, Answer, Other, Reply
+from answerback_chat import texts
+from answerback_chat.controls import Control, Verb
+from answerback_chat.sanitize import as_json
+from answerback_slack import choices, forms, limits, reading
+from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
+from answerback_slack.parse import Submission, Values, chosen
+from answerback_slack.render import fits_modal
+
+_TEXT: Final = "text"
+_JOINED: Final = "n"
+"""Ends a block_id where a line end was taken out between this input and the next."""
+_NOTICE_FRAME: Final = 1_000
+"""Bytes of a notice around its paragraphs."""
+_BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
+
+
+def opened(
+    view: View, control: Control, labels: Labels, metadata: str, ticked: list[int] | None = None
+) -> Block | None:
+    """The modal that a control opens on this view; None where it opens none (any more).
+
+    Args:
+        ticked: the options that are ticked in the message; None where it has nothing to tick.
+    """
+    prompt = view.prompt
+    match control.verb:
+        case Verb.FULL:
+            return reading.full(view, labels, 0, metadata)
+        case Verb.PREVIEW:
+            return reading.preview(view, labels, _number(control), metadata)
+        case Verb.REPLY:
+            return _reply(view, control, labels, metadata)
+        case _ if prompt is None:
+            return None
+        case Verb.WRITE:
+            start = _start(prompt, control)
+            inputs = forms.spelled_out(text_inputs(labels.other_label, start), labels)
+            return _ask(prompt, control, labels, metadata, labels.answer, inputs)
+        case Verb.OTHER if prompt.question.other:
+            inputs = _own_words(prompt, control, labels, ticked)
+            return _ask(prompt, control, labels, metadata, labels.other, inputs)
+        case Verb.CHOOSE if prompt.question.options:
+            return _choose(prompt, control, labels, metadata)
+        case Verb.FILL if prompt.question.answer_type is AnswerType.SCHEMA:
+            return _fill(prompt, control, labels, metadata)
+        case _:
+            return None
+
+
+def notice(text: str, typed: str, labels: Labels) -> Block:
+    """What a modal turns into when its submission counts no more: why, and what was typed, so that it can be copied.
+
+    ``text`` is mrkdwn, so that people stand there by their names. It holds all that a modal's
+    inputs can; only what Slack takes in no view is cut.
+    """
+    why = mrkdwn(texts.shorten(text, limits.SECTION_TEXT))
+    blocks: list[Block] = [{"type": "section", "text": why, "expand": True}]
+    room = limits.MODAL_BYTES - _NOTICE_FRAME - size(blocks)
+    for block in sections(typed):
+        room -= size(block) + len(", ")
+        if room < 0 or len(blocks) == limits.BLOCKS_PER_MODAL - 1:
+            blocks.append(small(texts.ELLIPSIS))
+            break
+        blocks.append(block)
+    return modal(labels.answer, "ab1:notice", "", blocks, close=labels.close)
+
+
+def text_inputs(label: str, start: str, *, optional: bool = True) -> list[Block]:
+    """Inputs that start from a text: one, or for a long text as many as it takes."""
+    made: list[Block] = []
+    for index, (piece, joined) in enumerate(_pieces(start)):
+        element: Block = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True}
+        if piece:
+            element["initial_value"] = piece
+        name = f"{label} ({index + 1})" if index or joined or len(piece) < len(start) else label
+        block_id = _text_block(index, joined)
+        made.append(entry(name, block_id, element, optional=optional or index > 0))
+    return made
+
+
+def typed_text(values: Values) -> str:
+    """The text in the inputs of `text_inputs`."""
+    found = [(match, values[match[0]]) for each in values if (match := _BLOCK.fullmatch(each))]
+    found.sort(key=lambda part: int(part[0][1]))
+    return "".join(
+        (value if isinstance(value, str) else "") + ("\n" if match[2] else "")
+        for match, value in found
+    )
+
+
+def everything_typed(submission: Submission) -> str:
+    """All that was entered in a modal, for `notice`: a text as it is, a form's fields with their labels."""
+    ticks = chosen(submission.control, submission.values)
+    return (None if ticks else typed_text(submission.values)) or "\n".join(submission.lines)
+
+
+def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:
+    """The action that a submitted modal stands for, or what is wrong by block_id."""
+    values, control = submission.values, submission.control
+    match control.verb:
+        case Verb.REPLY:
+            return Reply(text=typed_text(values) or None)
+        case Verb.OTHER:
+            ticks = taken(view.prompt.question, chosen(control, values)) if view.prompt else None
+            return Other(text=typed_text(values), value=ticks.value if ticks else None)
+        case Verb.FILL if view.prompt is not None:
+            return _filled(view.prompt, values)
+        case Verb.CHOOSE if view.prompt is not None:
+            found = taken(view.prompt.question, chosen(control, values))
+            first = Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
+            missing = labels.choose_first.format(submit=labels.submit)
+            return {first: missing} if found is None else found
+        case _:
+            return Answer(value=typed_text(values))
+
+
+def taken(question: Question, indexes: Sequence[int] | None) -> Answer | None:
+    """What is chosen in menus or boxes, as an answer; None where a single choice is missing."""
+    values = [question.options[i].value for i in indexes or () if i < len(question.options)]
+    if question.answer_type is AnswerType.MULTI_SELECT:
+        return None if indexes is None else Answer(value=list(values))
+    return Answer(value=values[0]) if len(values) == 1 else None
+
+
+def refused(control: Control, view: View, problems: Sequence[Problem]) -> dict[str, str]:
+    """What the service found wrong, by the block_id it is shown at."""
+    prompt = view.prompt
+    if control.verb is Verb.FILL and prompt is not None:
+        fields = _native(prompt)
+        if fields is not None:
+            return forms.errors(fields, problems, "/value")
+    if control.verb is Verb.CHOOSE:
+        first = Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
+        return {first: _sentences(problems)}
+    return {_first_text(view, control): _sentences(problems)}
+
+
+# --- kinds of modals -----------------------------------------------------------------------------
+
+
+def _ask(
+    prompt: Prompt,
+    control: Control,
+    labels: Labels,
+    metadata: str,
+    title: str,
+    inputs: list[Block],
+) -> Block:
+    """A modal with the question above its inputs."""
+    asked = section(prompt.question.text)
+    return modal(
+        title,
+        control.encode(),
+        metadata,
+        [asked, *inputs],
+        submit=labels.submit,
+        close=labels.cancel,
+    )
+
+
+def _reply(view: View, control: Control, labels: Labels, metadata: str) -> Block | None:
+    if view.outcome is not None:
+        return None
+    [made] = text_inputs(
+        labels.reply_label.format(label=view.label), "", optional=not view.reply_needs_text
+    )
+    hinted = made | {
+        "hint": section(labels.reply_hint.format(label=view.label))["text"],
+    }
+    return modal(
+        labels.reply_title,
+        control.encode(),
+        metadata,
+        [hinted],
+        submit=labels.submit,
+        close=labels.cancel,
+    )
+
+
+def _choose(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
+    inputs = _menus(prompt, control, labels, choices.chosen_indexes(prompt))
+    return _ask(prompt, control, labels, metadata, labels.choose, inputs)
+
+
+def _menus(prompt: Prompt, control: Control, labels: Labels, ticked: Sequence[int]) -> list[Block]:
+    def carry(verb: Verb, part: int) -> str:
+        return Control(control.ask_id, control.revision, verb, str(part)).encode()
+
+    return choices.modal_inputs(prompt.question, ticked, carry, labels.choose)
+
+
+def _own_words(
+    prompt: Prompt, control: Control, labels: Labels, ticked: list[int] | None
+) -> list[Block]:
+    """The inputs of "Something else…": below the options as they are ticked, where the words stand beside them."""
+    question, start = prompt.question, _start(prompt, control)
+    words = forms.spelled_out(text_inputs(labels.other_label, start, optional=False), labels)
+    if question.answer_type is not AnswerType.MULTI_SELECT:
+        return words
+    if not question.other_beside:
+        return [small(labels.other_replaces), *words]
+    menus = _menus(
+        prompt, control, labels, choices.chosen_indexes(prompt) if ticked is None else ticked
+    )
+    if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
+        words = text_inputs(labels.other_label, "", optional=False)
+    return [*menus, *words]
+
+
+def _fill(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
+    fields = _native(prompt)
+    inputs = (
+        _json_inputs(prompt, control, labels)
+        if fields is None
+        else forms.inputs(fields, prompt.prefill, labels)
+    )
+    return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
+
+
+def _json_inputs(prompt: Prompt, control: Control, labels: Labels) -> list[Block]:
+    """The JSON editor: the schema to read, and an input that starts from the prefill."""
+    schema = section(as_json(prompt.question.json_schema))
+    return [schema, *text_inputs(labels.json_label, _start(prompt, control), optional=False)]
+
+
+def _start(prompt: Prompt, control: Control) -> str:
+    """The text that the inputs of a text modal start from; none where it is too long for them."""
+    prefill = prompt.prefill
+    if prefill is None or not fits_modal(prompt):
+        return ""
+    if control.verb is Verb.FILL:
+        return as_json(prefill)
+    if control.verb is Verb.OTHER:
+        return prompt.words or ""
+    return prefill if control.verb is Verb.WRITE and isinstance(prefill, str) else ""
+
+
+def shows_schema_in_full(prompt: Prompt) -> bool:
+    """Whether the modal of a schema question shows everything its schema says."""
+    fields = _native(prompt)
+    if fields is not None:
+        return forms.fully_shown(fields)
+    return texts.units(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
+
+
+def _native(prompt: Prompt) -> tuple[Field, ...] | None:
+    return forms.native_fields(prompt.question.json_schema, prompt.prefill)
+
+
+def _filled(prompt: Prompt, values: Values) -> Action | dict[str, str]:
+    fields = _native(prompt)
+    if fields is not None:
+        found = value_of(fields, forms.entered(fields, prompt.prefill, values))
+        if isinstance(found, tuple):
+            return forms.errors(fields, found)
+        return Answer(value=found)
+    value: JsonValue | Problem = text_value(typed_text(values))
+    if isinstance(value, Problem):
+        first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
+        return {first: value.message}
+    return Answer(value=value)
+
+
+def _first_text(view: View, control: Control) -> str:
+    """The first input of a text modal as it was opened on this view."""
+    prompt = view.prompt
+    start = "" if prompt is None or control.verb is Verb.REPLY else _start(prompt, control)
+    _, joined = _pieces(start)[0]
+    return _text_block(0, joined)
+
+
+def _text_block(index: int, joined: bool) -> str:
+    return f"{_TEXT}.{index}" + (f".{_JOINED}" if joined else "")
+
+
+def _pieces(text: str) -> list[tuple[str, bool]]:
+    """A text in pieces an input can hold, each with whether the line end behind it was taken out."""
+    pieces: list[tuple[str, bool]] = []
+    while texts.units(text) > limits.INPUT_TEXT:
+        head = texts.chunks(text, limits.INPUT_TEXT)[0]
+        at = head.rfind("\n")
+        if at > 0:
+            pieces.append((text[:at], True))
+            text = text[at + 1 :]
+        else:
+            pieces.append((head, False))
+            text = text[len(head) :]
+    return [*pieces, (text, False)]
+
+
+def _sentences(problems: Sequence[Problem]) -> str:
+    return "\n".join(problem.message for problem in problems)
+
+
+def _number(control: Control) -> int:
+    return int(control.argument) if control.argument.isascii() and control.argument.isdigit() else 0

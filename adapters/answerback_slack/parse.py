@@ -1,0 +1,325 @@
+"""What Slack sends, as plain values: a click, a submitted modal, a message. Pure, and never raises on any payload.
+
+Owns the shapes of https://docs.slack.dev/reference/interaction-payloads and of the event ``message``; what is none of
+ours parses to None.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from answerback.core.schema_entries import Entry
+from answerback.core.walker import Person
+from answerback_chat.controls import Control, Verb, decode
+
+Values: TypeAlias = Mapping[str, Entry]
+"""What stands in the inputs of a message or modal, by block_id: text, or the indexes of what is chosen."""
+
+_ANSWERING: Final = frozenset({None, "thread_broadcast", "file_share"})
+"""Subtypes of messages that a person typed just now: https://docs.slack.dev/reference/events/message"""
+_MAX_INDEX_DIGITS: Final = 6
+_WORDS: Final = "words:"
+_TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
+_FAR: Final = 10_000_000_000
+"""Seconds that a datetimepicker can hold: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
+
+
+@dataclass(slots=True)
+class Identity:
+    """Who we are in the workspace, once Slack has told."""
+
+    team: str | None = None
+    bot_user: str | None = None
+    bot: str | None = None
+    """The id that stands with messages of the bot's, which is not its user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A message: ``thread`` is the parent's ts where it stands in a thread."""
+
+    channel: str
+    ts: str
+    thread: str | None = None
+
+    def encode(self) -> str:
+        """For a modal's ``private_metadata``: a submission names no channel by itself."""
+        return json.dumps([self.channel, self.ts, self.thread])
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """A button pressed or a menu used. ``index`` is what was chosen in a menu that acts at once."""
+
+    control: Control
+    person: Person
+    trigger_id: str
+    response_url: str | None
+    where: Where | None
+    view_id: str | None
+    view_hash: str | None
+    index: int | None = None
+    values: Values = field(default_factory=dict)
+    at: float | None = None
+    """When, by Slack's clock."""
+    words: str | None = None
+    """What a person typed, where the control carries that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A modal handed in."""
+
+    control: Control
+    person: Person
+    trigger_id: str
+    where: Where | None
+    values: Values
+    lines: tuple[str, ...] = ()
+    """What stands in its inputs as the person reads it: a line an input, with its label; choices by theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A message that a person typed. ``text`` is as Slack sends it."""
+
+    where: Where
+    person: Person
+    text: str
+    direct: bool
+
+    @property
+    def at(self) -> float | None:
+        """When it was typed, by Slack's clock."""
+        return seconds(self.where.ts)
+
+    @property
+    def delivery(self) -> str:
+        """The id under which it counts once, however it came."""
+        return f"slack:{self.where.channel}:{self.where.ts}"
+
+
+Inbound: TypeAlias = Click | Submission | Words
+
+
+def parse(kind: str, payload: object, team: str | None = None) -> Inbound | None:
+    """What a payload says, or None where it is nothing for us.
+
+    Args:
+        kind: ``interactive`` or ``events_api``, Socket Mode's words for the two.
+        team: our own workspace's id; people of another one are named with theirs.
+    """
+    body = _dict(payload)
+    if kind == "events_api":
+        return _words(_dict(body.get("event")))
+    match body.get("type"):
+        case "block_actions":
+            return _click(body, team)
+        case "view_submission":
+            return _submission(body, team)
+        case _:
+            return None
+
+
+def seconds(ts: object) -> float | None:
+    """The moment that a ts stands for, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
+    return float(ts) if isinstance(ts, str) and _TS.fullmatch(ts) else None
+
+
+def edited_by(message: Mapping[str, object]) -> float | None:
+    """A moment by which a message had been edited as it is, by Slack's clock.
+
+    Slack tells it in whole seconds: https://docs.slack.dev/reference/events/message/message_changed
+    """
+    at = seconds(_dict(message.get("edited")).get("ts"))
+    return at + 1 if at is not None and at.is_integer() else at
+
+
+def as_words(value: str) -> str:
+    """What a person typed, as the value of a control, which no control is mistaken for."""
+    return f"{_WORDS}{value}"
+
+
+def words_of(message: Mapping[str, object], channel: str, *, direct: bool) -> Words | None:
+    """What a message says, as it stands in a conversation's history or in an event; None where no person typed it."""
+    if message.get("type") != "message" or message.get("subtype") not in _ANSWERING:
+        return None
+    user, text = _str(message.get("user")), _str(message.get("text"))
+    where = Where(channel, _str(message.get("ts")), _str(message.get("thread_ts")) or None)
+    if message.get("bot_id") or not (user and text and channel and where.ts):
+        return None
+    if where.thread == where.ts:
+        where = Where(channel, where.ts)  # the first message of a thread stands in the channel
+    return Words(where, Person(surface="slack", user_id=user), text, direct)
+
+
+def chosen(control: Control, values: Values) -> list[int] | None:
+    """The options chosen in the menus or boxes that belong to a control's view; None when there are none of them."""
+    found: list[int] = []
+    seen = False
+    for block_id, entry in values.items():
+        menu = decode(block_id)
+        if menu is None or menu.verb is not Verb.CHOOSE:
+            continue
+        if (menu.ask_id, menu.revision) == (control.ask_id, control.revision):
+            seen = True
+            found += entry if isinstance(entry, list) else []
+    return sorted(found) if seen else None
+
+
+def _click(body: Mapping[str, object], team: str | None) -> Click | None:
+    action = _dict(next(iter(_list(body.get("actions"))), None))
+    control = decode(action.get("value")) or decode(action.get("block_id"))
+    person = _person(body, team)
+    if control is None or person is None:
+        return None
+    view = _dict(body.get("view"))
+    state = _dict(view.get("state") if view else body.get("state"))
+    index = _entry(action) if "selected_option" in action else None
+    return Click(
+        control=control,
+        person=person,
+        trigger_id=_str(body.get("trigger_id")),
+        response_url=_str(body.get("response_url")) or None,
+        where=_where(body) if not view else _metadata(view),
+        view_id=_str(view.get("id")) or None,
+        view_hash=_str(view.get("hash")) or None,
+        index=index[0] if isinstance(index, list) and index else None,
+        values=_values(state),
+        at=seconds(action.get("action_ts")),
+        words=_carried(action.get("value")),
+    )
+
+
+def _carried(value: object) -> str | None:
+    found = _str(value)
+    return found.removeprefix(_WORDS) if found.startswith(_WORDS) else None
+
+
+def _submission(body: Mapping[str, object], team: str | None) -> Submission | None:
+    view = _dict(body.get("view"))
+    control, person = decode(view.get("callback_id")), _person(body, team)
+    if control is None or person is None:
+        return None
+    return Submission(
+        control=control,
+        person=person,
+        trigger_id=_str(body.get("trigger_id")) or _str(view.get("id")),
+        where=_metadata(view),
+        values=_values(_dict(view.get("state"))),
+        lines=tuple(_lines(view)),
+    )
+
+
+def _lines(view: Mapping[str, object]) -> Iterator[str]:
+    values = _dict(_dict(view.get("state")).get("values"))
+    for block in map(_dict, _list(view.get("blocks"))):
+        for _, element in _items(values.get(_str(block.get("block_id")))):
+            text = _as_read(_dict(element))
+            if text:
+                yield f"{_text_of(block.get('label'))}: {text}"
+
+
+def _as_read(element: Mapping[str, object]) -> str:
+    """What a person reads in one input."""
+    options = _list(element.get("selected_options")) or [element.get("selected_option")]
+    chosen = [_text_of(_dict(option).get("text")) for option in options]
+    moment = element.get("selected_date_time")
+    if isinstance(moment, int) and 0 <= moment < _FAR:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    entry = _entry(element)
+    return entry if isinstance(entry, str) else ", ".join(text for text in chosen if text)
+
+
+def _text_of(value: object) -> str:
+    return _str(_dict(value).get("text"))
+
+
+def _words(event: Mapping[str, object]) -> Words | None:
+    direct = event.get("channel_type") == "im"
+    return words_of(event, _str(event.get("channel")), direct=direct)
+
+
+def _person(body: Mapping[str, object], team: str | None) -> Person | None:
+    user = _dict(body.get("user"))
+    user_id = _str(user.get("id"))
+    if not user_id:
+        return None
+    name = _str(user.get("name")) or _str(user.get("username")) or None
+    home = _str(user.get("team_id"))
+    if name and team and home and home != team:
+        name = f"{name} ({home})"
+    return Person(surface="slack", user_id=user_id, name=name)
+
+
+def _where(body: Mapping[str, object]) -> Where | None:
+    container = _dict(body.get("container"))
+    channel = _str(container.get("channel_id")) or _str(_dict(body.get("channel")).get("id"))
+    ts = _str(container.get("message_ts"))
+    if not channel or not ts:
+        return None
+    return Where(channel, ts, _str(container.get("thread_ts")) or None)
+
+
+def _metadata(view: Mapping[str, object]) -> Where | None:
+    try:
+        kept = json.loads(_str(view.get("private_metadata")))
+    except (ValueError, RecursionError):
+        return None
+    match kept:
+        case [str(channel), str(ts), str() | None as thread]:
+            return Where(channel, ts, thread)
+        case _:
+            return None
+
+
+def _values(state: Mapping[str, object]) -> dict[str, Entry]:
+    return {
+        block_id: _entry(element)
+        for block_id, block in _items(state.get("values"))
+        for _, element in _items(block)
+    }
+
+
+def _entry(element: object) -> Entry:
+    """The content of one input: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload"""
+    each = _dict(element)
+    if "selected_options" in each:
+        return [i for o in _list(each["selected_options"]) if (i := _index(o)) is not None]
+    if "selected_option" in each:
+        index = _index(each["selected_option"])
+        return None if index is None else [index]
+    for key in ("value", "selected_date", "selected_time"):
+        if isinstance(each.get(key), str):
+            return _str(each[key])
+    moment = each.get("selected_date_time")
+    return str(moment) if isinstance(moment, int) and not isinstance(moment, bool) else None
+
+
+def _index(option: object) -> int | None:
+    value = _str(_dict(option).get("value"))
+    if value.isascii() and value.isdigit() and len(value) <= _MAX_INDEX_DIGITS:
+        return int(value)
+    return None
+
+
+def _items(value: object) -> Iterator[tuple[str, object]]:
+    for key, item in _dict(value).items():
+        yield str(key), item
+
+
+def _dict(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _str(value: object) -> str:
+    return value if isinstance(value, str) else ""

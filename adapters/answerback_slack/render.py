@@ -1,0 +1,250 @@
+"""A view as Slack's message: prompt, review or record. Pure: the same view, the same message.
+
+Owns what stands where and how the room of a message is shared out. What had to be shortened is one
+click away ("Show in full"); everything an agent sent stands in plain text, where nothing is live.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from answerback.core.form import AnswerType
+from answerback.core.labels import Labels
+from answerback.core.view import Control, Prompt, View
+from answerback_chat import messages, texts
+from answerback_chat.controls import Verb
+from answerback_chat.sanitize import as_json, one_line, visible
+from answerback_slack import choices, fallback_text, limits, lines
+from answerback_slack.blocks import Block, mrkdwn, plain, weight
+from answerback_slack.sheet import Sheet
+
+QUESTION_ROOM: Final = 4_500
+CONTEXT_ROOM: Final = 2_500
+SO_FAR_ROOM: Final = 800
+SO_FAR_ITEM: Final = 160
+PREFILL_ROOM: Final = 300
+REPLY_ROOM: Final = 3_000
+TITLE_ROOM: Final = 200
+SPARE: Final = 700
+"""Characters kept free for the row of Back, Reply and End Turn with its dialog."""
+LEAST_LIST: Final = 500
+EDIT_BUTTONS: Final = 15
+"""Past so many answers the review has one menu to edit them, not a button each: a message has 50 blocks."""
+PREFILL_PARTS: Final = 10
+"""How many inputs of `limits.INPUT_TEXT` a modal is made of at the most to start from a long text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What chat.postMessage and chat.update take. ``text`` is for notifications and screen readers."""
+
+    text: str
+    blocks: list[Block]
+
+
+def render(view: View, labels: Labels) -> Message:
+    """The live message of a view."""
+    sheet = Sheet(view, labels)
+    if view.prompt is not None:
+        _prompt(sheet, view.prompt)
+    elif view.is_review:
+        _review(sheet)
+    else:
+        _record(sheet)
+    return Message(fallback_text.spoken(view, labels), sheet.blocks)
+
+
+# --- an open question ----------------------------------------------------------------------------
+
+
+def _prompt(sheet: Sheet, prompt: Prompt) -> None:
+    question = prompt.question
+    title = messages.asks_line(sheet.view, sheet.labels)
+    sheet.small(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
+    _so_far(sheet)
+    if (question.context or "").strip():
+        sheet.paragraphs(question.context or "", CONTEXT_ROOM)
+    sheet.headline(question.text, QUESTION_ROOM)
+    room = sheet.left - SPARE - LEAST_LIST
+    answer = _answer(sheet, prompt, room)
+    if choices.needs_list(question) and question.options:
+        sheet.items(choices.listed(question), sheet.left - weight(answer) - SPARE)
+    sheet.blocks += answer
+    sheet.blocks.append(_navigation(sheet))
+
+
+def _so_far(sheet: Sheet) -> None:
+    every = [
+        f"{one_line(line.question.text)} ➜ {lines.given(line, sheet.labels, ', ')}"
+        for line in sheet.view.lines
+    ]
+    if not every:
+        return
+    kept: list[str] = []
+    room = SO_FAR_ROOM
+    for text in reversed(every[-messages.SO_FAR_LINES :]):
+        item = texts.shorten(visible(one_line(text)), SO_FAR_ITEM)
+        room -= texts.units(item) + 1
+        if room < 0:
+            break
+        kept.insert(0, item)
+    sheet.shortened |= kept != every
+    if earlier := len(every) - len(kept):
+        kept.insert(0, sheet.labels.answered_earlier.format(count=earlier))
+    sheet.small("\n".join([f"{sheet.labels.answered_so_far}:", *kept]), SO_FAR_ROOM * 2)
+
+
+def _answer(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
+    question = prompt.question
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return [sheet.row("answer", _yes_no(sheet, prompt))]
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return [
+                *_prefilled(sheet, prompt),
+                *choices.controls(sheet, prompt, room),
+                *choices.previews(sheet, question),
+            ]
+        case AnswerType.TEXT:
+            pressed = [sheet.press(sheet.labels.answer, Verb.WRITE, primary=True)]
+            return [
+                *_prefilled(sheet, prompt),
+                sheet.row("answer", pressed + _as_is(sheet, prompt)),
+            ]
+        case AnswerType.SCHEMA:
+            pressed = [sheet.press(sheet.labels.fill_in, Verb.FILL, primary=True)]
+            return [
+                *_prefilled(sheet, prompt),
+                sheet.row("answer", pressed + _as_is(sheet, prompt)),
+            ]
+        case _:
+            assert_never(question.answer_type)
+
+
+def _yes_no(sheet: Sheet, prompt: Prompt) -> list[Block]:
+    labels = sheet.labels
+    made = [
+        sheet.press(labels.yes, Verb.ANSWER, "true", primary=prompt.prefill is True),
+        sheet.press(labels.no, Verb.ANSWER, "false", primary=prompt.prefill is False),
+    ]
+    if prompt.remember:
+        made.append(sheet.press(labels.yes_for_turn, Verb.REMEMBER, "true"))
+        made.append(sheet.press(labels.no_for_turn, Verb.REMEMBER, "false"))
+    return made
+
+
+def _prefilled(sheet: Sheet, prompt: Prompt) -> list[Block]:
+    """What a modal will start from, where the message's own controls do not show it."""
+    prefill = prompt.prefill if prompt.words is None else prompt.words
+    in_controls = prompt.question.options and prompt.words is None
+    if prefill is None or prefill == "" or in_controls:
+        return []
+    text = one_line(prefill if isinstance(prefill, str) else as_json(prefill))
+    shown = sheet.fit(sheet.labels.prefilled.format(text=text), PREFILL_ROOM)
+    return [{"type": "context", "elements": [plain(shown)]}]
+
+
+def _as_is(sheet: Sheet, prompt: Prompt) -> list[Block]:
+    """Submit, for a prefill that is too long to be edited in a modal: it can still be taken as it is."""
+    if fits_modal(prompt):
+        return []
+    return [sheet.press(sheet.labels.submit, Verb.TAKE)]
+
+
+def fits_modal(prompt: Prompt) -> bool:
+    """Whether the prefill of a text or schema question can be edited in a modal."""
+    prefill = prompt.prefill if prompt.words is None else prompt.words
+    text = prefill if isinstance(prefill, str) else as_json(prefill)
+    return texts.units(text) <= limits.INPUT_TEXT * PREFILL_PARTS
+
+
+def _navigation(sheet: Sheet) -> Block:
+    labels = sheet.labels
+    made = []
+    for control in sheet.view.controls:
+        match control:
+            case Control.BACK:
+                made.append(sheet.press(labels.back, Verb.BACK))
+            case Control.REPLY:
+                made.append(sheet.press(labels.reply, Verb.REPLY))
+            case Control.END_TURN:
+                made.append(_end_turn(sheet))
+    if sheet.shortened:
+        made.append(sheet.press(labels.details, Verb.FULL))
+    return sheet.row("walk", made)
+
+
+def _end_turn(sheet: Sheet) -> Block:
+    labels = sheet.labels
+    text = labels.end_turn_text.format(label=sheet.view.label)
+    return sheet.press(labels.end_turn, Verb.END_TURN) | {
+        "confirm": {
+            "title": plain(labels.end_turn_title, limits.CONFIRM_TITLE),
+            "text": plain(text, limits.CONFIRM_TEXT),
+            "confirm": plain(labels.end_turn, limits.CONFIRM_BUTTON),
+            "deny": plain(labels.cancel, limits.CONFIRM_BUTTON),
+            "style": "danger",
+        }
+    }
+
+
+# --- review and record ---------------------------------------------------------------------------
+
+
+def _review(sheet: Sheet) -> None:
+    labels, given = sheet.labels, sheet.view.lines
+    sheet.small(messages.asks_line(sheet.view, labels), TITLE_ROOM)
+    sheet.headline(labels.review_title, limits.HEADER_TEXT)
+    sheet.small(labels.review_text, TITLE_ROOM)
+    room = sheet.left - SPARE * 2
+    entries = [lines.answered(line, labels) for line in given]
+    if len(given) <= EDIT_BUTTONS:
+        for place, text in enumerate(entries):
+            sheet.items([text], room // len(given))
+            if given[place].editable:
+                sheet.blocks[-1]["accessory"] = sheet.press(labels.edit, Verb.EDIT, place)
+    else:
+        menu = _edit_menu(sheet)
+        sheet.items(entries, room - weight(menu))
+        sheet.blocks.append(menu)
+    sheet.blocks.append(
+        sheet.row("answer", [sheet.press(labels.submit, Verb.SUBMIT, primary=True)])
+    )
+    sheet.blocks.append(_navigation(sheet))
+
+
+def _edit_menu(sheet: Sheet) -> Block:
+    label = sheet.labels.edit
+    options = [
+        {
+            "text": plain(one_line(line.question.text), limits.OPTION_TEXT),
+            "value": str(place),
+        }
+        for place, line in enumerate(sheet.view.lines)
+        if line.editable
+    ]
+    menu: Block = {
+        "type": "static_select",
+        "action_id": str(Verb.EDIT),
+        "placeholder": plain(label, limits.PLACEHOLDER),
+        "options": options,
+    }
+    return {"type": "actions", "block_id": sheet.control(Verb.EDIT), "elements": [menu]}
+
+
+def _record(sheet: Sheet) -> None:
+    view, labels = sheet.view, sheet.labels
+    sheet.small(messages.asks_line(view, labels), TITLE_ROOM)
+    if len(view.lines) == 1:
+        sheet.headline(view.lines[0].question.text, QUESTION_ROOM)
+        sheet.paragraphs(f"➜ {lines.given(view.lines[0], labels)}", QUESTION_ROOM)
+    else:
+        sheet.items(
+            [lines.answered(line, labels) for line in view.lines], sheet.left - REPLY_ROOM - SPARE
+        )
+    if view.reply is not None:
+        sheet.paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
+    sheet.blocks.append({"type": "context", "elements": [mrkdwn(lines.ending(view, labels))]})
+    if sheet.shortened:
+        sheet.blocks.append(sheet.row("full", [sheet.press(labels.details, Verb.FULL)]))

@@ -1,0 +1,94 @@
+"""The sheet that a message is written on: blocks in order, what room is left, and whether anything was shortened.
+
+Owns how a control is put into a button or menu (`answerback_chat.controls`), and counting; decides not what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback_chat import texts
+from answerback_chat.controls import Control, Verb
+from answerback_chat.sanitize import visible
+from answerback_slack import limits
+from answerback_slack.blocks import (
+    Block,
+    actions,
+    button,
+    headline,
+    section,
+    sections,
+    small,
+    weight,
+)
+
+
+class Sheet:
+    """Blocks of one message of one view, made in order."""
+
+    def __init__(self, view: View, labels: Labels) -> None:
+        self.view = view
+        self.labels = labels
+        self.blocks: list[Block] = []
+        self.shortened = False
+        """Whether something does not stand there in full, so that "Show in full" is needed."""
+
+    def control(self, verb: Verb, argument: str | int = "") -> str:
+        """What a control of this view carries."""
+        return Control(self.view.ask_id, self.view.revision, verb, str(argument)).encode()
+
+    def press(
+        self, label: str, verb: Verb, argument: str | int = "", *, primary: bool = False
+    ) -> Block:
+        """A button that does ``verb``."""
+        name = f"{verb}.{argument}" if argument != "" else str(verb)
+        return button(label, name, self.control(verb, argument), primary=primary)
+
+    def row(self, name: str, elements: Sequence[Block]) -> Block:
+        """A row of controls; its block_id is new on every revision, as Slack asks for."""
+        return actions(f"{self.view.ask_id}:{self.view.revision}:{name}", elements)
+
+    def fit(self, text: str, room: int) -> str:
+        """The text, shortened to ``room`` characters if it has more; that is remembered."""
+        shown = visible(text)
+        if texts.units(shown) <= room:
+            return shown
+        self.shortened = True
+        return texts.shorten(shown, room)
+
+    def headline(self, text: str, room: int) -> None:
+        """Adds a text as a heading, or as paragraphs where it is long."""
+        self.blocks += headline(self.fit(text, room))
+
+    def paragraphs(self, text: str, room: int) -> None:
+        """Adds a text as paragraphs."""
+        self.blocks += sections(self.fit(text, room))
+
+    def small(self, text: str, room: int) -> None:
+        """Adds a small grey text."""
+        self.blocks.append(small(self.fit(text, min(room, limits.SECTION_TEXT))))
+
+    def items(self, entries: Sequence[str], room: int) -> None:
+        """Adds texts one below the other, a blank line between them, in as few paragraphs as they take.
+
+        Each gets its share of the room; what a short one leaves is the others'.
+        """
+        left, page = room, ""
+        for place, text in enumerate(entries):
+            share = max(left // (len(entries) - place) - 2, 1)
+            item = self.fit(text, min(share, limits.SECTION_TEXT))
+            left -= texts.units(item) + 2
+            joined = f"{page}\n\n{item}" if page else item
+            if texts.units(joined) > limits.SECTION_TEXT:
+                self.blocks.append(section(page))
+                joined = item
+            page = joined
+        if page.strip():
+            self.blocks.append(section(page))
+
+    @property
+    def left(self) -> int:
+        """How many characters of text may still be added."""
+        return limits.BLOCKS_TEXT - weight(self.blocks)

@@ -1,0 +1,273 @@
+"""Words that people type: which of them are meant for an ask, and what becomes of them.
+
+A direct message is meant for an ask, and a message that mentions the bot. All else is people talking to each other:
+where it stands in the thread that a question began, and the question takes words, its author is offered privately
+to use it as the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from answerback.core import typed_words
+from answerback.core.ask import Ask
+from answerback.core.errors import UnavailableError
+from answerback.core.labels import Labels
+from answerback.core.walker import Person
+from answerback.ports.surface import Acted, Actor, Asks, Rejected, Surface, Why
+from answerback_chat import responders, texts
+from answerback_chat.controls import Control, Verb
+from answerback_chat.retry import insisting
+from answerback_slack import notes
+from answerback_slack.blocks import Block, escape
+from answerback_slack.calls import Calls
+from answerback_slack.notes import Later, Notes
+from answerback_slack.parse import Click, Identity, Where, Words, as_words, seconds, words_of
+from answerback_slack.posting import Ref, may_be
+
+_TAKEN: Final = "white_check_mark"
+_CARRIED: Final = 1_900
+"""Characters of words that a button carries; of longer ones it knows where they stand."""
+_NAMED: Final = 300
+"""Characters of the question in the private note that offers words to be used for it."""
+
+_ENTITY: Final = re.compile(r"<([^<>]*)>")
+_SCHEME: Final = re.compile(r"\A(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)", re.IGNORECASE)
+_SIGILS: Final = {"@": "@", "#": "#"}
+
+
+class Listener:
+    """Takes in messages, however they come."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        calls: Calls,
+        told: Notes,
+        later: Later,
+        labels: Labels,
+        identity: Identity,
+        surface: Surface,
+    ) -> None:
+        self._asks = asks
+        self._calls = calls
+        self._notes = told
+        self._later = later
+        self._labels = labels
+        self._identity = identity
+        self._surface = surface
+
+    async def heard(self, said: Words) -> None:
+        """One message: taken, or its author is told privately why not; of what is not meant for us, offered at most.
+
+        Raises:
+            StoreError: nothing is known to be saved; Slack is to send the message again.
+            PlatformError: what it is for cannot be told yet; neither.
+        """
+        bot = self._identity.bot_user
+        if not said.direct and (bot is None or not mentions(said.text, bot)):
+            if said.where.thread is not None:
+                self._later.do("offer", self._offer(said, said.where.thread))
+            return
+        if await self._asks.draft(_told(said)) is not None:
+            return
+        meant = await self._meant(said)
+        if len(meant) != 1:
+            self._tell(escape(self._sentence(said, meant)), said)
+            return
+        words = decoded(without_mention(said.text, bot or ""))
+        told = await self._asks.typed(
+            meant[0].id, words, Actor(said.person), at=said.at, delivery=said.delivery
+        )
+        if isinstance(told, Acted):
+            self._mark(said.where)
+        elif told.why is Why.UNCHECKED:
+            raise UnavailableError("Whether who typed this may answer is not known yet")
+        else:
+            self._tell(self._refusal(told, said.person), said)
+
+    async def _meant(self, said: Words) -> Sequence[Ask]:
+        """The asks that a message may be meant for: it is taken where there is one alone."""
+        channel, thread = said.where.channel, said.where.thread
+        found = await self._asks.open_in("slack", channel, thread)
+        if thread is None:
+            return found if said.direct else [ask for ask in found if _began(ask)]
+        if not found:
+            shown_here = await self._asks.open_in("slack", channel, None)
+            if any(may_be(ask, thread) for ask in shown_here):
+                raise UnavailableError("Whose thread this was typed in is not known yet")
+        return found
+
+    def _sentence(self, said: Words, meant: Sequence[Ask]) -> str:
+        if not meant:
+            return self._labels.nothing_open
+        own_threads = said.where.thread is None and all(map(_began, meant))
+        return self._labels.which_one_reply if own_threads else self._labels.which_one
+
+    # --- words that are not meant for us -----------------------------------------------------------
+
+    async def _offer(self, said: Words, thread: str) -> None:
+        """Offers a responder to use what they wrote under a question that takes words; once a question."""
+        found = await self._asks.open_in("slack", said.where.channel, thread)
+        ask = next(filter(_began, found), None)
+        if ask is None or ask.question is None or not typed_words.takes_own_words(ask):
+            return
+        if typed_words.too_early(ask, said.at, said.person, self._labels) is not None:
+            return
+        if responders.is_stranger(ask, await responders.known(ask, said.person, self._surface)):
+            return
+        key = f"offer:{ask.id}:{ask.revision}:{said.person.user_id}"
+        if await self._asks.draft(key) is not None:
+            return
+        await self._asks.save_draft(key, value=True)
+        labels, words = self._labels, decoded(said.text)
+        question = texts.shorten(ask.question.text, _NAMED)
+        text = labels.offer_words.format(question=question, use_words=labels.use_words)
+        control = Control(ask.id, ask.revision, Verb.USE, said.where.ts).encode()
+        carried = as_words(words if texts.units(words) <= _CARRIED else "")
+        await self._say(escape(text), said, notes.offer(text, labels.use_words, control, carried))
+
+    async def use(self, click: Click) -> None:
+        """Takes the words of a message that was not meant for the ask, because its author now says that it is."""
+        if click.words:
+            await self._use(click, click.words)
+        else:
+            self._later.do("use", self._find_and_use(click))
+
+    async def _use(self, click: Click, words: str) -> None:
+        control, where = click.control, self._written(click)
+        told = await self._asks.typed(
+            control.ask_id,
+            words,
+            Actor(click.person),
+            at=seconds(where.ts),
+            delivery=f"slack:{where.channel}:{where.ts}",
+            revision=control.revision,
+        )
+        url = click.response_url
+        if isinstance(told, Rejected):
+            text = self._refusal(told, click.person)
+            self._later.do("note", self._notes.tell(text, click.person.user_id, where, url))
+            return
+        self._mark(where)
+        if url is not None:
+            self._later.do("note", self._notes.dismiss(url))
+
+    async def _find_and_use(self, click: Click) -> None:
+        where, client = self._written(click), self._calls.client
+        ask = await self._asks.get(click.control.ask_id)
+        thread = where.thread or ((ref := Ref.read(ask.message if ask else None)) and ref.ts) or ""
+        answer = await insisting(
+            lambda: self._calls.do(
+                "conversations.replies",
+                lambda: client.conversations_replies(
+                    channel=where.channel,
+                    ts=thread,
+                    oldest=where.ts,
+                    latest=where.ts,
+                    inclusive=True,
+                ),
+            )
+        )
+        found = answer.get("messages")
+        for message in found if isinstance(found, list) else []:
+            said = words_of(message, where.channel, direct=False)
+            if said is not None and said.where.ts == where.ts:
+                await self._use(click, decoded(said.text))
+                return
+        text, user = escape(self._labels.words_not_kept), click.person.user_id
+        await self._notes.tell(text, user, where, click.response_url)
+
+    @staticmethod
+    def _written(click: Click) -> Where:
+        """Where the words stand that a click says to use."""
+        here = click.where or Where("", "")
+        return Where(here.channel, click.control.argument, here.thread)
+
+    # --- what becomes of words ---------------------------------------------------------------------
+
+    def _mark(self, where: Where) -> None:
+        client = self._calls.client
+        add = lambda: client.reactions_add(  # noqa: E731
+            channel=where.channel, timestamp=where.ts, name=_TAKEN
+        )
+        self._later.do("reaction", insisting(lambda: self._calls.do("reactions.add", add)))
+
+    def _refusal(self, rejected: Rejected, reader: Person) -> str:
+        """Why words were not taken, as mrkdwn, and where the question stands."""
+        text = notes.mrkdwn_of(rejected, reader, self._labels)
+        thread = rejected.ask.thread if rejected.ask else None
+        return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
+
+    def _tell(self, text: str, said: Words) -> None:
+        async def tell() -> None:
+            await insisting(lambda: self._say(text, said))
+            await self._asks.save_draft(_told(said), value=True)
+
+        self._later.do("note", tell())
+
+    async def _say(self, text: str, said: Words, blocks: Sequence[Block] | None = None) -> None:
+        await self._notes.tell(text, said.person.user_id, said.where, blocks=blocks)
+
+
+def _told(said: Words) -> str:
+    """The key under which it is kept that somebody was told why their words were not taken."""
+    return f"told:{said.delivery}"
+
+
+def _began(ask: Ask) -> bool:
+    """Whether the ask's own message began the thread that it is shown in."""
+    ref = Ref.read(ask.message)
+    return ref is not None and ref.thread is None and ref.ts is not None
+
+
+# --- what a person typed, out of what Slack makes of it -------------------------------------------
+# https://docs.slack.dev/messaging/formatting-message-text (retrieving formatted messages)
+
+
+def mentions(text: str, user_id: str) -> bool:
+    """Whether the message mentions this user."""
+    return re.search(rf"<@{re.escape(user_id)}(\|[^<>]*)?>", text) is not None
+
+
+def without_mention(text: str, user_id: str) -> str:
+    """The message without the mention that addressed it, at its start or else its end, and what sets that apart.
+
+    A mention in the middle of the words is one of them.
+    """
+    mention = rf"<@{re.escape(user_id)}(?:\|[^<>]*)?>"
+    if first := re.match(rf"\s*{mention}[ \t]*[,:]?[ \t]*\n?", text):
+        return text[first.end() :]
+    if last := re.search(rf"{mention}\s*\Z", text):
+        return text[: last.start()].rstrip()
+    return text
+
+
+def decoded(text: str) -> str:
+    """The characters that the person typed: links without what Slack adds, mentions as @name.
+
+    A link that was given other words keeps its address behind them.
+    """
+    plain = _ENTITY.sub(_entity, text)
+    return plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _entity(match: re.Match[str]) -> str:
+    target, _, label = match[1].partition("|")
+    if target[:1] in _SIGILS:
+        return _SIGILS[target[0]] + (label or target[1:]).removeprefix(target[0])
+    if target.startswith("!date^"):
+        return label
+    if target.startswith("!"):
+        return "@" + (label or target[1:].partition("^")[2] or target[1:]).removeprefix("@")
+    address = target.removeprefix("mailto:")
+    if not label or label == target or _bare(label) == _bare(target):
+        return label or address
+    return f"{label} ({address})"
+
+
+def _bare(address: str) -> str:
+    """An address as a person types it: Slack adds the scheme."""
+    return _SCHEME.sub("", address).removesuffix("/")

@@ -1,0 +1,131 @@
+"""The web surface: an inbox and a page per ask, over aiohttp.
+
+Owns the routes and where pages are. There is no live message to keep up to date: a page is made
+of the stored ask whenever it is asked for, and follows its ask while it is open. The listeners need
+``handler_cancellation``, or a stream whose browser left lives on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+from aiohttp import web
+
+from answerback.core.ask import ANYONE, Ask, Destination, Thread
+from answerback.core.labels import Labels
+from answerback.core.walker import Person
+from answerback.ports.person_key import Holders
+from answerback.ports.surface import Asks, Shown
+from answerback_web import pages
+from answerback_web.access import Access
+from answerback_web.asking import AskPages
+from answerback_web.front import NAME, Front
+from answerback_web.inbox import Inbox
+
+
+class WebSurface:
+    """The web page as a surface.
+
+    Args:
+        secret: 32 bytes that stay the same: links and tokens are made of them.
+        labels: every word that is shown.
+        local_url: the address of the agents' listener, known once it listens.
+        public_url: the address of the public listener as the world sees it; None where there is none.
+        holders: whose keys are valid, the service's own first.
+        tokens: whether agents need tokens.
+        now: the time in seconds since the epoch.
+    """
+
+    name = NAME
+    live = False
+
+    def __init__(
+        self,
+        *,
+        secret: bytes,
+        labels: Labels,
+        local_url: Callable[[], str],
+        now: Callable[[], float],
+        holders: Holders,
+        public_url: Callable[[], str | None] = lambda: None,
+        tokens: bool = False,
+    ) -> None:
+        self._front = Front(Access(secret), labels, local_url, public_url, now, holders)
+        self._inbox = Inbox(self._front, tokens=tokens)
+        self._pages = AskPages(self._front)
+
+    # --- the surface -------------------------------------------------------------------------------
+
+    async def start(self, asks: Asks) -> None:
+        """Begins to serve."""
+        self._front.asks = asks
+
+    async def stop(self) -> None:
+        """Nothing to disconnect: the listeners finish what is under way."""
+
+    def ready(self) -> str | None:
+        """A page can always be opened."""
+        return None
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        """Names the page; what it shows is the stored ask."""
+        return Shown(ask.revision, {}, Thread(url=self.url(ask.id)))
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """A page pings nobody: the ask stays in the inbox."""
+
+    async def moved(self, ask: Ask, left: object, to: Destination) -> None:
+        """Nothing was left behind."""
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """A visitor is in no group."""
+        return frozenset()
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """Whoever can open the page."""
+        return (ANYONE,)
+
+    def check(self, destination: Destination) -> str | None:
+        """There is one page and no place on it."""
+        if destination.channel or destination.thread or destination.user:
+            return 'The web page has no channels and no users: write "web".'
+        return None
+
+    def url(self, ask_id: str) -> str:
+        """Where an ask's page is. The agent is told this address, so it only shows the ask."""
+        return self._front.link(ask_id)
+
+    async def inbox_url(self) -> str:
+        """The address that opens the inbox, with the key: for the operator's eyes alone."""
+        key = (await self._front.holders())[0].key
+        return f"{self._front.local_url()}/?key={quote(key)}"
+
+    async def answering_url(self, ask_id: str) -> str:
+        """The address where the operator may answer one ask, on this machine."""
+        holder = (await self._front.holders())[0]
+        return f"{self._front.local_url()}/a/{self._front.access.answering_link(ask_id, holder)}"
+
+    # --- routes ------------------------------------------------------------------------------------
+
+    def routes(self) -> list[web.RouteDef]:
+        """What the agents' listener serves: the inbox and the pages of single asks."""
+        return [
+            web.get("/", self._inbox.door),
+            web.post("/", self._inbox.enter),
+            web.get("/inbox/{name}", self._inbox.get),
+            web.get("/inbox/{name}/events", self._inbox.events),
+            *self._ask_routes(local=True),
+        ]
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """What the public listener may serve: single asks by their links."""
+        return self._ask_routes(local=False)
+
+    def _ask_routes(self, *, local: bool) -> list[web.RouteDef]:
+        return [
+            web.get("/a/-/{name}", pages.static),
+            web.get("/a/{link}", self._pages.linked(self._pages.get, local=local)),
+            web.post("/a/{link}", self._pages.linked(self._pages.post, local=local)),
+            web.get("/a/{link}/events", self._pages.linked(self._pages.events, local=local)),
+        ]

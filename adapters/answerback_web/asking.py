@@ -1,0 +1,238 @@
+"""The page of one ask: shown, followed, and what its form leads to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from aiohttp import web
+
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem, StoreError, UnreadableError
+from answerback.core.view import view_of
+from answerback.core.walker import Action, Person
+from answerback.http.strangers import known
+from answerback.ports.person_key import holder_of
+from answerback.ports.surface import Acted, Actor, Rejected, Why
+from answerback_chat import messages
+from answerback_web import pages, parse, render
+from answerback_web.access import Opened
+from answerback_web.front import NAME, Front
+from answerback_web.parse import Confirm, Post, Stay, Wrong
+
+logger = logging.getLogger(__name__)
+
+_STATUS: Final = {
+    Why.NOT_FOUND: 404,
+    Why.NOT_ALLOWED: 403,
+    Why.UNCHECKED: 503,
+    Why.STALE: 409,
+    Why.ENDED: 410,
+    Why.INVALID: 422,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One ask's page under one of its addresses."""
+
+    ask_id: str
+    here: str
+    """The last part of the address: what the page calls itself by."""
+    person: Person | None
+    """Who may answer here; None: nobody, the page only shows the ask."""
+    home: str | None
+    """Where that person's inbox is; None where this listener has none."""
+
+
+_Handler: TypeAlias = Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
+
+
+class AskPages:
+    """The handlers of the pages of single asks."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+
+    def linked(
+        self, handler: _Handler, *, local: bool
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """A handler for the pages that a link opens.
+
+        Args:
+            local: whether the inbox is on the same listener.
+        """
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                found = await self._opened(request)
+                if found is None:
+                    message = self._front.labels.page_missing
+                    return self._front.notice(404, message, root="../", home=None)
+                known(request)
+                return await handler(request, self._place(found, local=local))
+            except StoreError as error:
+                logger.exception("A page failed", extra={"action": "page"})
+                labels = self._front.labels
+                reading = request.method == "GET" and not isinstance(error, UnreadableError)
+                message = labels.unavailable if reading else labels.unsaved(error)
+                return self._front.notice(503, message, root="../", home=None)
+
+        return handle
+
+    async def _opened(self, request: web.Request) -> Opened | None:
+        holders = await self._front.holders()
+        return self._front.access.opened(request.match_info["link"], holders)
+
+    def _place(self, opened: Opened, *, local: bool) -> _Place:
+        ask_id, link, holder = opened
+        if holder is None:
+            return _Place(ask_id, link, None, None)
+        home = f"../inbox/{self._front.access.inbox(holder)}" if local else None
+        here = self._front.access.answering_link(ask_id, holder)
+        return _Place(ask_id, here, holder.person, home)
+
+    async def get(self, request: web.Request, place: _Place) -> web.StreamResponse:
+        """The ask as it stands."""
+        ask = await self._load(place)
+        if ask is None:
+            return self._missing(place)
+        return self._ask_page(place, ask)
+
+    async def events(self, request: web.Request, place: _Place) -> web.StreamResponse:
+        """Says once that the ask is not at the page's revision any more."""
+        seen = request.query.get("revision")
+
+        async def event() -> str:
+            with self._front.service.follow(place.ask_id) as following:
+                ask = await self._load(place)
+                while ask is not None and str(ask.revision) == seen:
+                    ask = await following.changed()
+            # Without an ask the process is stopping: the browser comes back by itself.
+            return "moved" if ask is not None else "stopping"
+
+        return await pages.tell_once(request, event)
+
+    async def post(self, request: web.Request, place: _Place) -> web.StreamResponse:
+        """What the page's form leads to: the page again, or on to it once something was done."""
+        post = await self._front.post_of(request, root="../", home=place.home)
+        if isinstance(post, web.Response):
+            return post
+        ask = await self._load(place)
+        if ask is None:
+            return self._missing(place)
+        if "key" in post.fields:
+            return await self._unlock(place, ask, post)
+        if place.person is None:
+            notice, kept = self._front.labels.page_expired, render.typed_texts(post)
+            return self._ask_page(place, ask, 403, notice=notice, kept=kept)
+        meant = parse.action_of(post, ask, self._front.labels)
+        if isinstance(meant, Wrong | Confirm | Stay) and post.revision != ask.revision:
+            why = Why.STALE if ask.open else Why.ENDED
+            return self._rejected(place, post, Rejected(why, ask))
+        match meant:
+            case Wrong():
+                return self._ask_page(place, ask, 422, post=post, problems=meant.problems)
+            case Confirm():
+                return self._confirm(place, ask, post)
+            case Stay():
+                return self._ask_page(place, ask, post=post)
+            case _:
+                return await self._act(place, place.person, post, ask, meant)
+
+    async def _unlock(self, place: _Place, ask: Ask, post: Post) -> web.StreamResponse:
+        """Leads whoever entered their key on to the page where they may answer."""
+        holder = holder_of(post.one("key").strip(), await self._front.holders())
+        if holder is None:
+            return self._ask_page(place, ask, 403, key_error=self._front.labels.key_wrong)
+        return pages.see(self._front.access.answering_link(ask.id, holder))
+
+    async def _act(
+        self, place: _Place, person: Person, post: Post, ask: Ask, action: Action
+    ) -> web.StreamResponse:
+        # A double click sends the same post from the same page: it counts once, and as itself.
+        delivery = f"{NAME}:{ask.id}:{person.user_id}:{post.digest}"
+        try:
+            told = await self._front.service.act(
+                ask.id, action, Actor(person), revision=post.revision, delivery=delivery
+            )
+        except StoreError as error:
+            logger.exception("A post failed", extra={"action": "page", "ask_id": ask.id})
+            notice = self._front.labels.unsaved(error)
+            return self._ask_page(place, ask, 503, post=post, notice=notice)
+        if isinstance(told, Acted):
+            return pages.see(place.here)
+        return self._rejected(place, post, told)
+
+    def _rejected(self, place: _Place, post: Post, rejected: Rejected) -> web.StreamResponse:
+        ask = rejected.ask
+        if ask is None:
+            return self._missing(place)
+        status = _STATUS[rejected.why]
+        if rejected.why is Why.INVALID:
+            problems = [_into_value(problem) for problem in rejected.problems]
+            return self._ask_page(place, ask, status, post=post, problems=problems)
+        who = ", ".join(ask.responders)
+        notice = messages.note(rejected, view_of(ask), self._front.labels, who)
+        kept = render.typed_texts(post)
+        return self._ask_page(place, ask, status, notice=notice, kept=kept)
+
+    # --- answers to the browser ----------------------------------------------------------------------
+
+    def _ask_page(
+        self,
+        place: _Place,
+        ask: Ask,
+        status: int = 200,
+        *,
+        post: Post | None = None,
+        problems: tuple[Problem, ...] | list[Problem] = (),
+        notice: str | None = None,
+        kept: tuple[str, ...] = (),
+        key_error: str | None = None,
+    ) -> web.Response:
+        page = render.ask_page(
+            ask, self._front.labels, post=post, problems=problems, notice=notice, kept=kept
+        )
+        return pages.page(
+            self._front.html(
+                "ask",
+                root="../",
+                home=place.home,
+                here=place.here,
+                page=page,
+                answering=place.person is not None,
+                key_error=key_error,
+                share=self._front.link(ask.id) if place.person is not None else None,
+            ),
+            status,
+        )
+
+    def _confirm(self, place: _Place, ask: Ask, post: Post) -> web.Response:
+        """Asks whether the turn is to end, and carries along what was entered."""
+        kept = [(name, value) for name, values in post.fields.items() for value in values]
+        return pages.page(
+            self._front.html(
+                "confirm",
+                root="../",
+                home=place.home,
+                here=place.here,
+                page=render.ask_page(ask, self._front.labels),
+                kept=[(name, value) for name, value in kept if name != "do"],
+            )
+        )
+
+    def _missing(self, place: _Place) -> web.Response:
+        return self._front.notice(404, self._front.labels.page_missing, root="../", home=place.home)
+
+    async def _load(self, place: _Place) -> Ask | None:
+        """The ask of a page; asks that are shown elsewhere have none."""
+        ask = await self._front.service.get(place.ask_id)
+        return ask if ask is not None and ask.destination.surface == NAME else None
+
+
+def _into_value(problem: Problem) -> Problem:
+    """A problem as the page's inputs know it: its pointer leads into the value, not into the action."""
+    return problem.model_copy(update={"pointer": problem.pointer.removeprefix("/value")})

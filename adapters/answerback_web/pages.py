@@ -1,0 +1,111 @@
+"""Pages as HTTP responses: templates, static files, streams, and the headers that shut everything else out.
+
+Templates and files are read once, at import: no request waits for the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Final
+
+from aiohttp import web
+from aiohttp_sse import EventSourceResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from answerback.core.errors import StoreError
+from answerback_web import limits
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
+        " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not "no-referrer": browsers then send "Origin: null" with our own forms, which says nothing.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_STREAM_HEADERS: Final = {k: v for k, v in HEADERS.items() if k != "Cache-Control"}
+_TYPES: Final = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def _day_and_time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("answerback_web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"iso": _iso, "day_and_time": _day_and_time}
+    for name in made.list_templates(["html"]):
+        made.get_template(name)
+    return made
+
+
+_ENVIRONMENT: Final = _environment()
+_STATIC: Final = {
+    name: resources.files("answerback_web").joinpath("static", name).read_bytes() for name in _TYPES
+}
+_TAGS: Final = {name: hashlib.sha256(body).hexdigest()[:16] for name, body in _STATIC.items()}
+
+
+def html(name: str, **context: object) -> str:
+    """A page's markup; everything in ``context`` is escaped where it is put in."""
+    return _ENVIRONMENT.get_template(f"{name}.html").render(context)
+
+
+def page(body: str, status: int = 200) -> web.Response:
+    """A page with the headers that every page has."""
+    return web.Response(text=body, status=status, content_type="text/html", headers=HEADERS)
+
+
+def see(place: str) -> web.Response:
+    """Sends the browser on to a page (an address relative to this one)."""
+    return web.Response(status=303, headers=HEADERS | {"Location": place})
+
+
+async def static(request: web.Request) -> web.Response:
+    """A file that the pages load."""
+    name = request.match_info["name"]
+    if name not in _STATIC:
+        raise web.HTTPNotFound(headers=HEADERS)
+    headers = HEADERS | {"Cache-Control": "no-cache", "ETag": f'"{_TAGS[name]}"'}
+    if request.headers.get("If-None-Match") == headers["ETag"]:
+        return web.Response(status=304, headers=headers)
+    return web.Response(
+        body=_STATIC[name], content_type=_TYPES[name], charset="utf-8", headers=headers
+    )
+
+
+async def tell_once(
+    request: web.Request, event: Callable[[], Awaitable[str]]
+) -> web.StreamResponse:
+    """An event stream that tells one event, once it is known; the browser then asks afresh."""
+    stream = EventSourceResponse(headers=_STREAM_HEADERS, ping_interval=limits.PING_SECONDS)
+    try:
+        await stream.prepare(request)
+        async with stream:
+            await stream.send("", event=await event())
+    except (ConnectionResetError, StoreError):
+        pass  # the browser has left, or comes again by itself in a moment
+    return stream

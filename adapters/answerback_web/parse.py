@@ -1,0 +1,233 @@
+"""A form post as the action it stands for; pure.
+
+What a person entered is kept word for word, for the page to show it again where it is no answer yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias, assert_never
+from urllib.parse import parse_qsl
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_entries import Entry, text_value, value_of
+from answerback.core.schema_fields import Field, Kind, fields_of
+from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback_web import limits
+
+OTHER = "other"
+"""The value of the last choice, "Something else…", beside the options' indexes."""
+
+
+class Do(StrEnum):
+    """What a button of the page does. ``edit`` carries the question's index behind a colon."""
+
+    ANSWER = "answer"
+    YES = "yes"
+    NO = "no"
+    YES_FOR_TURN = "yes_for_turn"
+    NO_FOR_TURN = "no_for_turn"
+    BACK = "back"
+    REPLY = "reply"
+    END_TURN = "end_turn"
+    """Asks to confirm."""
+    END_TURN_NOW = "end_turn_now"
+    STAY = "stay"
+    """Not confirmed: back to the question."""
+    SUBMIT = "submit"
+    EDIT = "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What the browser sent: every field with its values in order; line ends are ``\\n``."""
+
+    fields: Mapping[str, tuple[str, ...]]
+    digest: str
+    """The same for the same post from the same page: a double click."""
+
+    def one(self, name: str) -> str:
+        """A field's first value; empty where there is none."""
+        return self.fields.get(name, ("",))[0]
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """All values of a field."""
+        return self.fields.get(name, ())
+
+    @property
+    def revision(self) -> int:
+        """The revision of the page that was sent; 0 where it does not say."""
+        text = self.one("revision")
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+    @property
+    def do(self) -> Do | None:
+        """What the button does, or None for a button that we did not make."""
+        name = self.one("do").partition(":")[0]
+        return Do(name) if name in Do.__members__.values() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What was entered is no answer yet; pointers lead into the value, as those of a refusal do."""
+
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The person is to confirm that the turn ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """The person did not confirm; the page is shown as it was left."""
+
+
+Meant: TypeAlias = Action | Wrong | Confirm | Stay
+
+
+def read(body: bytes) -> Post | None:
+    """A form post, or None where the body is none.
+
+    Bytes that are no UTF-8 become replacement characters, as in any page that a browser decodes.
+    """
+    try:
+        pairs = parse_qsl(
+            body.decode("utf-8", "replace"),
+            keep_blank_values=True,
+            max_num_fields=limits.MAX_POST_FIELDS,
+        )
+    except ValueError:
+        return None
+    fields: dict[str, tuple[str, ...]] = {}
+    for name, value in pairs:
+        fields[name] = (*fields.get(name, ()), value.replace("\r\n", "\n"))
+    return Post(fields, hashlib.sha256(body).hexdigest())
+
+
+def action_of(post: Post, ask: Ask, labels: Labels) -> Meant:
+    """What a post to the page of ``ask`` stands for; the post's revision is the caller's to compare."""
+    do = post.do
+    match do:
+        case Do.ANSWER | Do.YES | Do.NO | Do.YES_FOR_TURN | Do.NO_FOR_TURN:
+            question = _question(post, ask)
+            return _answer(post, do, question, labels) if question else _unknown(labels)
+        case Do.BACK:
+            return Back()
+        case Do.REPLY:
+            return Reply(text=post.one("reply") or None)
+        case Do.END_TURN:
+            return Confirm()
+        case Do.END_TURN_NOW:
+            return EndTurn()
+        case Do.STAY:
+            return Stay()
+        case Do.SUBMIT:
+            return Submit()
+        case Do.EDIT:
+            edited = _at(post.one("do").partition(":")[2], ask)
+            return Edit(question_id=edited.id) if edited else _unknown(labels)
+        case None:
+            return _unknown(labels)
+        case _:
+            assert_never(do)
+
+
+def entries(post: Post, fields: tuple[Field, ...]) -> dict[str, Entry]:
+    """What was entered in the inputs of a flat schema; the page names them by their place."""
+    return {field.name: _entry(post, f"f{i}", field) for i, field in enumerate(fields)}
+
+
+def _answer(post: Post, do: Do, question: Question, labels: Labels) -> Action | Wrong:
+    if do is not Do.ANSWER:
+        for_turn = do in {Do.YES_FOR_TURN, Do.NO_FOR_TURN}
+        return Answer(value=do in {Do.YES, Do.YES_FOR_TURN}, remember=for_turn)
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return _wrong("required", labels.choose_first.format(submit=labels.answer))
+        case AnswerType.TEXT:
+            return Answer(value=post.one("text"))
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return _chosen(post, question, labels)
+        case AnswerType.SCHEMA:
+            return _schema(post, question)
+        case _:
+            assert_never(question.answer_type)
+
+
+def _chosen(post: Post, question: Question, labels: Labels) -> Action | Wrong:
+    chosen = post.many("choice")
+    own_words = post.one("other")
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    ticked = tuple(text for text in chosen if text != OTHER)
+    indexes = _indexes(ticked, len(question.options))
+    if indexes is None:
+        return _unknown(labels)
+    values: list[JsonValue] = [question.options[i].value for i in indexes]
+    # Words without a choice are meant: a person without JavaScript may forget to tick the choice.
+    if question.other and (OTHER in chosen or (own_words.strip() and not chosen)):
+        return Other(text=own_words, value=values if several else None)
+    if several and question.other and own_words.strip():
+        message = labels.other_unticked.format(other=labels.other)
+        return Wrong((Problem(pointer="/text", code="unknown_value", message=message),))
+    if several:
+        return Answer(value=values)
+    if not indexes:
+        return _wrong("required", labels.choose_first.format(submit=labels.answer))
+    return Answer(value=question.options[indexes[0]].value)
+
+
+def _schema(post: Post, question: Question) -> Action | Wrong:
+    fields = fields_of(question.json_schema)
+    if fields is None:
+        value = text_value(post.one("json"))
+        return Wrong((value,)) if isinstance(value, Problem) else Answer(value=value)
+    found = value_of(fields, entries(post, fields))
+    return Wrong(found) if isinstance(found, tuple) else Answer(value=found)
+
+
+def _entry(post: Post, name: str, field: Field) -> Entry:
+    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        # An index that was never offered stays one, so that it is refused and not forgotten.
+        sent = [text for text in post.many(name) if text]
+        return [int(t) if t.isascii() and t.isdecimal() and len(t) < 6 else -1 for t in sent]
+    text = post.one(name)
+    if field.kind is Kind.BOOLEAN:
+        return {"true": True, "false": False}.get(text)
+    return text
+
+
+def _indexes(sent: tuple[str, ...], count: int) -> list[int] | None:
+    indexes = []
+    for text in sent:
+        if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) < count):
+            return None
+        indexes.append(int(text))
+    return sorted(set(indexes))
+
+
+def _question(post: Post, ask: Ask) -> Question | None:
+    """The question that the page was about, which a stale page's is not any more."""
+    return _at(post.one("at"), ask)
+
+
+def _at(text: str, ask: Ask) -> Question | None:
+    indexes = _indexes((text,), len(ask.form.questions))
+    return ask.form.questions[indexes[0]] if indexes else None
+
+
+def _unknown(labels: Labels) -> Wrong:
+    return _wrong("unknown_value", labels.too_late_unknown)
+
+
+def _wrong(code: str, message: str) -> Wrong:
+    return Wrong((Problem(pointer="", code=code, message=message),))

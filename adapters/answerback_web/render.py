@@ -1,0 +1,391 @@
+"""What a page shows, as plain values for the templates: View → `AskPage`; pure.
+
+Owns what is shown where and with which words; the templates own the markup. Texts of agents and
+people pass through `visible` here, once; what goes back into inputs stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import fields_of
+from answerback.core.view import Line, Prompt, View, texts_of, view_of
+from answerback.core.walker import Given, Person
+from answerback_chat import messages
+from answerback_chat.sanitize import as_json, one_line, unseen, visible
+from answerback_chat.texts import shorten
+from answerback_web import inputs, limits, parse
+from answerback_web.inputs import Choice, Input
+from answerback_web.parse import OTHER, Do, Post
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button that answers; ``value`` is what it sends as ``do``."""
+
+    value: str
+    text: str
+    primary: bool = False
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """A mistake in words, and the id of the input that it is about (None: the page as a whole)."""
+
+    text: str
+    target: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question with its answer, in "so far", the review and the record."""
+
+    question: str
+    answers: tuple[str, ...]
+    """Empty: not answered."""
+    code: bool
+    """Whether the answer is JSON."""
+    note: str | None
+    by: str | None
+    """Who answered it, where that is not who acted last."""
+    edit: str | None
+    """What the Edit button sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """The open question and its inputs; exactly the inputs of its answer type are set."""
+
+    at: int
+    header: str | None
+    text: str
+    context: str | None
+    buttons: tuple[Button, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    many: bool = False
+    filtered: bool = False
+    other: str | None = None
+    """What stands in "Something else…"; None where it is not offered."""
+    other_chosen: bool = False
+    other_replaces: bool = False
+    """Whether the words replace what is ticked."""
+    written: str | None = None
+    """A text answer's text; None where the question is of another type."""
+    inputs: tuple[Input, ...] = ()
+    json: str | None = None
+    """What stands in the JSON editor; None where there is none."""
+    schema: str | None = None
+    unseen: str | None = None
+    """What stands in the one input, spelled out, where that has characters that cannot be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskPage:
+    """All that the page of one ask shows."""
+
+    ask_id: str
+    revision: int
+    title: str
+    label: str
+    """Who asks."""
+    asks: str
+    progress: str | None
+    place: tuple[int, int] | None
+    """Position and total, for the bar."""
+    prompt: PromptPart | None
+    review: bool
+    moves: bool
+    """Whether moving to another question discards no answer."""
+    again: bool
+    """Whether the open question was answered before."""
+    rows: tuple[Row, ...]
+    folded: bool
+    """Whether "so far" is too long to stand above the question."""
+    controls: frozenset[str]
+    needs_words: bool
+    reply: str
+    """What stands in the reply box."""
+    reply_open: bool
+    ended: str | None
+    ended_by: str | None
+    outcome: str | None
+    replied: str | None
+    """The words of the reply that ended the ask."""
+    failure: str | None
+    expires_at: float | None
+    errors: tuple[Error, ...] = ()
+    notice: str | None = None
+    kept: tuple[str, ...] = ()
+    """Texts that a person entered into a page that was too late."""
+
+    def errors_of(self, target: str) -> tuple[Error, ...]:
+        """The mistakes in one input."""
+        return tuple(error for error in self.errors if error.target == target)
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """One open ask in the inbox."""
+
+    ask_id: str
+    label: str
+    text: str
+    progress: str | None
+    created_at: float
+    age: str
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    """A page of the inbox; ``after`` is the next page's cursor."""
+
+    items: tuple[InboxItem, ...]
+    after: str | None
+    first: bool
+
+
+def ask_page(
+    ask: Ask,
+    labels: Labels,
+    *,
+    post: Post | None = None,
+    problems: Sequence[Problem] = (),
+    notice: str | None = None,
+    kept: tuple[str, ...] = (),
+) -> AskPage:
+    """The page of an ask as it stands.
+
+    Args:
+        post: what the person entered, to be shown again in place of what the prompt starts from.
+        problems: what is wrong with that.
+        notice: a sentence above everything.
+        kept: texts to show below it that would be lost otherwise.
+    """
+    view = view_of(ask)
+    prompt = view.prompt
+    outcome = view.outcome
+    errors = tuple(_error(problem, prompt, post) for problem in problems)
+    rows = tuple(_row(ask, line, labels) for line in view.lines)
+    return AskPage(
+        ask_id=view.ask_id,
+        revision=view.revision,
+        title=one_line(_title(view, labels)),
+        label=one_line(view.label),
+        asks=one_line(messages.who_asks(view, labels)),
+        progress=prompt.progress if prompt else None,
+        place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
+        prompt=_prompt_part(prompt, labels, post) if prompt else None,
+        review=view.is_review,
+        moves=view.reviewed,
+        again=prompt is not None and ask.walk.answer(prompt.question.id) is not None,
+        rows=rows,
+        folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows) > limits.SO_FAR,
+        controls=frozenset(control.value for control in view.controls),
+        needs_words=view.reply_needs_text,
+        reply=post.one("reply") if post else "",
+        reply_open=post is not None and bool(post.one("reply") or post.do is Do.REPLY),
+        ended=visible(messages.ending(view, labels)) or None,
+        ended_by=_by(outcome.ended_by, labels) if outcome else None,
+        outcome=outcome.status.value if outcome else None,
+        replied=visible(view.reply) if view.reply is not None else None,
+        failure=visible(outcome.message) if outcome and outcome.message else None,
+        expires_at=ask.expires_at if ask.open else None,
+        errors=errors,
+        notice=visible(notice) if notice else None,
+        kept=tuple(visible(text) for text in kept),
+    )
+
+
+def inbox_page(
+    asks: Sequence[Ask], labels: Labels, *, now: float, after: str | None, first: bool
+) -> InboxPage:
+    """The inbox as it stands at ``now`` (seconds since the epoch)."""
+    return InboxPage(tuple(_item(ask, labels, now) for ask in asks), after, first)
+
+
+def typed_texts(post: Post) -> tuple[str, ...]:
+    """The words a person typed into a page, whatever it was about."""
+    names = [name for name in post.fields if name in {"text", "json", "other", "reply"}]
+    names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
+    texts = [post.one(name) for name in names]
+    return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
+
+
+def _title(view: View, labels: Labels) -> str:
+    if view.prompt:
+        progress = f"{view.prompt.progress} " if view.prompt.progress else ""
+        return progress + shorten(one_line(view.prompt.question.text), 80)
+    return messages.ending(view, labels) or labels.review_title
+
+
+def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPart:
+    question = prompt.question
+    part = PromptPart(
+        at=prompt.position - 1,
+        header=one_line(question.header) if question.header else None,
+        text=visible(question.text),
+        context=visible(question.context) if question.context else None,
+    )
+    again = post if post is not None and post.one("at") == str(part.at) else None
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return replace(part, buttons=_buttons(prompt, labels))
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return _with_choices(part, prompt, again)
+        case AnswerType.TEXT:
+            start = prompt.prefill if isinstance(prompt.prefill, str) else ""
+            text = again.one("text") if again else start
+            return replace(part, written=text, unseen=unseen(text))
+        case AnswerType.SCHEMA:
+            return _with_schema(part, prompt, again, labels)
+        case _:
+            assert_never(question.answer_type)
+
+
+def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
+    # Without a default neither button is the primary one: nothing nudges the person.
+    yes, no = prompt.prefill is True, prompt.prefill is False
+    plain = (Button(Do.YES, labels.yes, yes, "y"), Button(Do.NO, labels.no, no, "n"))
+    if not prompt.remember:
+        return plain
+    return (
+        *plain,
+        Button(Do.YES_FOR_TURN, labels.yes_for_turn),
+        Button(Do.NO_FOR_TURN, labels.no_for_turn),
+    )
+
+
+def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> PromptPart:
+    question = prompt.question
+    many = question.answer_type is AnswerType.MULTI_SELECT
+    if again is not None:
+        chosen = set(again.many("choice"))
+        other, other_chosen = again.one("other"), OTHER in chosen
+    else:
+        start = prompt.chosen
+        chosen = _places(question, start if isinstance(start, list) else [start])
+        other, other_chosen = prompt.words or "", prompt.words is not None
+    return replace(
+        part,
+        choices=tuple(
+            Choice(
+                value=str(i),
+                label=visible(option.label),
+                chosen=str(i) in chosen,
+                description=visible(option.description) if option.description else None,
+                preview=visible(option.preview) if option.preview else None,
+                key=str(i + 1) if i < limits.KEYED else None,
+                recommended=question.has_default and not many and option.value == question.default,
+            )
+            for i, option in enumerate(question.options)
+        ),
+        many=many,
+        filtered=len(question.options) >= limits.FILTER_FROM,
+        other=other if question.other else None,
+        other_chosen=other_chosen,
+        unseen=unseen(other),
+        other_replaces=question.other and many and not question.other_beside,
+    )
+
+
+def _places(question: Question, values: Sequence[JsonValue]) -> set[str]:
+    return {str(i) for i, option in enumerate(question.options) if option.value in values}
+
+
+def _with_schema(
+    part: PromptPart, prompt: Prompt, again: Post | None, labels: Labels
+) -> PromptPart:
+    schema = prompt.question.json_schema
+    fields = fields_of(schema)
+    if fields is None:
+        start = "" if prompt.prefill is None else as_json(prompt.prefill)
+        text = again.one("json") if again else start
+        return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
+    entered = parse.entries(again, fields) if again else None
+    return replace(part, inputs=inputs.inputs_of(fields, prompt.prefill, entered, labels))
+
+
+def _row(ask: Ask, line: Line, labels: Labels) -> Row:
+    given = line.given
+    index = ask.form.index(line.question.id)
+    return Row(
+        question=visible(line.question.text),
+        answers=_answer_texts(line.question, given, labels) if given else (),
+        code=line.question.answer_type is AnswerType.SCHEMA
+        and fields_of(line.question.json_schema) is None,
+        note=messages.source_note(given.source, labels) if given else None,
+        by=_by(given.by, labels) if given and given.by != ask.acted_by else None,
+        edit=f"{Do.EDIT}:{index}" if line.editable else None,
+    )
+
+
+def _answer_texts(question: Question, given: Given, labels: Labels) -> tuple[str, ...]:
+    return tuple(visible(text) for text in texts_of(question, given, labels))
+
+
+def _by(person: Person | None, labels: Labels) -> str | None:
+    return labels.by.format(name=visible(messages.name_of(person))) if person else None
+
+
+def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
+    return Error(visible(problem.message), _target(problem.pointer, prompt, post))
+
+
+def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:
+    """The input that a problem's pointer leads to."""
+    do = post.do if post else None
+    if do is Do.REPLY:
+        return "reply"
+    if prompt is None or do is not Do.ANSWER:
+        return None
+    question = prompt.question
+    if question.other and pointer == "/text":
+        return "other"
+    fields = fields_of(question.json_schema) if question.json_schema is not None else None
+    if fields is not None:
+        found = [i for i, f in enumerate(fields) if _leads_to(pointer, f.pointer)]
+        return f"f{found[0]}" if found else None
+    return {
+        AnswerType.TEXT: "text",
+        AnswerType.SCHEMA: "json",
+        AnswerType.SELECT: "choices",
+        AnswerType.MULTI_SELECT: "choices",
+    }.get(question.answer_type)
+
+
+def _leads_to(pointer: str, field_pointer: str) -> bool:
+    """Whether a pointer is a field's or leads into its value."""
+    return f"{pointer}/".startswith(f"{field_pointer}/")
+
+
+def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
+    view = view_of(ask)
+    text = view.prompt.question.text if view.prompt else labels.review_title
+    return InboxItem(
+        ask_id=ask.id,
+        label=one_line(messages.who_asks(view, labels)),
+        text=shorten(one_line(text), limits.FIRST_WORDS),
+        progress=view.prompt.progress if view.prompt else None,
+        created_at=ask.created_at,
+        age=_age(now - ask.created_at, labels),
+    )
+
+
+def _age(seconds: float, labels: Labels) -> str:
+    minutes = int(seconds // 60)
+    if minutes < 1:
+        return labels.age_now
+    if minutes < 60:
+        return labels.age_minutes.format(n=minutes)
+    if minutes < 60 * 48:
+        return labels.age_hours.format(n=minutes // 60)
+    return labels.age_days.format(n=minutes // (60 * 24))

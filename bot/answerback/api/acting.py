@@ -1,0 +1,95 @@
+"""Acting on an ask through the API: for custom front ends, and for local tools that bear a person's key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aiohttp import web
+from pydantic import JsonValue, ValidationError
+
+from answerback.api.asks import ended
+from answerback.api.bodies import read_json
+from answerback.api.calls import Call, ask_response
+from answerback.api.problems import problem
+from answerback.api.wire import ACTIONS, ActionModel, ActorBody, action_of
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem, ProblemError
+from answerback.core.walker import Person
+from answerback.ports import person_key
+from answerback.ports.surface import Acted, Actor, Rejected, Why
+from answerback.service.submission import oversized, problems_of
+
+_INVALID: Final = "Invalid action"
+
+
+async def act(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/actions``."""
+    ask = await call.ask()
+    body = _read_action(await read_json(call.request))
+    actor = _actor(call, ask, body.actor)
+    acting = call.service.act(ask.id, action_of(body), actor, revision=body.revision)
+    done = await call.api.finish(acting)
+    return ask_response(done.ask) if isinstance(done, Acted) else _refused(done, body.revision)
+
+
+def _read_action(body: JsonValue) -> ActionModel:
+    name = body.get("action") if isinstance(body, dict) else None
+    model = ACTIONS.get(name) if isinstance(name, str) else None
+    if model is None:
+        message = f"An action is an object whose `action` is one of {', '.join(ACTIONS)}."
+        code = "unknown_value" if isinstance(name, str) else "required"
+        raise ProblemError(
+            422, _INVALID, None, [Problem(pointer="/action", code=code, message=message)]
+        )
+    if (too_many := oversized(body, free=("value",))) is not None:
+        raise ProblemError(422, _INVALID, None, [too_many])
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise ProblemError(422, _INVALID, None, problems_of(error)) from error
+
+
+def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
+    if call.person is not None:
+        if ask.destination.surface != person_key.SURFACE:
+            raise ProblemError(
+                403,
+                "Not a web ask",
+                "With a key only asks on the web surface can be acted on by this call; "
+                "`answerback token create NAME --role surface` makes a token for a front end.",
+            )
+        if named is None:
+            return Actor(call.person)
+        return Actor(Person(surface=call.person.surface, user_id=named.user_id, name=named.name))
+    if call.agent is None:
+        raise AssertionError("the route lets nobody act without a key or a token")
+    if named is None:
+        raise ProblemError(
+            422, _INVALID, "Say who acts: actor with user_id, and name and groups if known."
+        )
+    person = Person(surface=call.agent.name, user_id=named.user_id, name=named.name)
+    groups = frozenset(group.removeprefix("@") for group in named.groups)
+    # The front end vouches for the person: a group that it does not name is one they are not in.
+    known = frozenset(one.removeprefix("@") for one in ask.responders if one.startswith("@"))
+    return Actor(person, groups, groups | known)
+
+
+def _refused(done: Rejected, revision: int | None) -> web.Response:
+    if done.ask is None:
+        return problem(404, "Not found", "There is no such ask.")
+    if done.why is Why.ENDED and revision not in {None, done.ask.revision}:
+        # Somebody was faster, and that ended the ask: to who acted on an older revision it is a conflict.
+        return ask_response(done.ask, 409)
+    match done.why:
+        case Why.STALE:
+            return ask_response(done.ask, 409)
+        case Why.ENDED:
+            return ended(done.ask)
+        case Why.NOT_ALLOWED:
+            return problem(403, "Not a responder", "This person may not act on this ask.")
+        case Why.UNCHECKED:
+            words = "Whether this person may act could not be found out just now: try again."
+            return problem(503, "Not known now", words)
+        case Why.INVALID | Why.NOT_FOUND:
+            errors: list[JsonValue] = [one.model_dump() for one in done.problems]
+            return problem(422, "Not an answer to this question", more={"errors": errors})

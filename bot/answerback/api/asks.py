@@ -1,0 +1,163 @@
+"""Submitting, reading, waiting for and withdrawing asks: a request becomes one call of the service."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Final
+from urllib.parse import urlencode
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from answerback.api.bodies import read_json
+from answerback.api.calls import Call, ask_response, json_response
+from answerback.api.prefer import applied, wait_of
+from answerback.api.problems import problem
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import ProblemError
+from answerback.core.json_schema import schemas
+from answerback.ports.surface import Acted, Why
+from answerback.service.serialize import ask_json, entry_json
+from answerback.service.submission import read_submission
+
+MAX_KEY: Final = 255
+"""Characters of an idempotency key."""
+
+
+class AsksQuery(BaseModel):
+    """Which asks, and which page of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Status | None = Field(None, description="Only asks that stand like this.")
+    surface: str | None = Field(None, description="Only asks on this surface.")
+    conversation: str | None = Field(None, description="Only asks of this conversation.")
+    after: str | None = Field(None, description="The `next` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=200, description="Asks on a page.")] = 50
+
+
+class RecordQuery(BaseModel):
+    """Which part of the record."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: Annotated[int, Field(ge=0, lt=2**63, description="The `next` of the page before.")] = 0
+    limit: Annotated[int, Field(ge=1, le=1000, description="Lines on a page.")] = 1000
+
+
+async def submit(call: Call) -> web.Response:
+    """``POST /v1/asks``."""
+    key = _idempotency_key(call.request)
+    body = await read_json(call.request)
+    submitted = await call.api.finish(
+        call.service.submit(
+            read_submission(body), agent=call.agent, idempotency_key=key, digest=_digest(body)
+        )
+    )
+    ask = submitted.ask
+    headers = {"Location": f"/v1/asks/{ask.id}"}
+    wait = wait_of(call.request)
+    if wait is None:
+        return ask_response(ask, 201 if submitted.created else 200, headers)
+    return await _held(call, ask, wait, headers)
+
+
+async def read(call: Call) -> web.Response:
+    """``GET /v1/asks/{id}``."""
+    ask = await call.ask()
+    wait = wait_of(call.request)
+    return ask_response(ask) if wait is None else await _held(call, ask, wait, {})
+
+
+async def page(call: Call) -> web.Response:
+    """``GET /v1/asks``."""
+    query = call.query(AsksQuery)
+    try:
+        found = await call.api.store.page(
+            status=query.status,
+            surface=query.surface,
+            conversation=query.conversation,
+            agent=call.owner,
+            after=query.after or None,
+            limit=query.limit,
+        )
+    except ValueError as error:
+        raise bad_cursor() from error
+    asks: list[JsonValue] = [ask_json(ask) for ask in found.rows]
+    return json_response(
+        {"asks": asks, "next": found.after}, headers=next_link(call.request, found.after)
+    )
+
+
+async def withdraw(call: Call) -> web.Response:
+    """``DELETE /v1/asks/{id}``."""
+    ask = await call.ask()
+    done = await call.api.finish(call.service.withdraw(ask.id))
+    if isinstance(done, Acted):
+        return ask_response(done.ask)
+    if done.why is Why.ENDED and done.ask is not None:
+        return ended(done.ask)
+    raise ProblemError(404, "Not found", f"There is no ask {ask.id}.")
+
+
+async def record(call: Call) -> web.Response:
+    """``GET /v1/asks/{id}/record``."""
+    query = call.query(RecordQuery)
+    ask = await call.ask()
+    rows = await call.api.store.record(ask.id, query.after, query.limit)
+    following = rows[-1].seq if len(rows) == query.limit else None
+    entries: list[JsonValue] = [entry_json(row) for row in rows]
+    return json_response(
+        {"entries": entries, "next": following},
+        headers=next_link(call.request, following),
+    )
+
+
+def ended(ask: Ask) -> web.Response:
+    """410: the ask has ended; how is in the body."""
+    return problem(
+        410,
+        "The ask has ended",
+        f"It is {ask.status.value}: nothing can be changed any more.",
+        more={"ask": ask_json(ask)},
+    )
+
+
+def bad_cursor() -> ProblemError:
+    """400: the cursor is none that a page gave."""
+    return ProblemError(
+        400, "Bad query", "`after` is no cursor: pass the `next` of the page before, unchanged."
+    )
+
+
+def next_link(request: web.Request, after: str | int | None) -> dict[str, str]:
+    """The next page as a link (RFC 8288); nothing on the last page."""
+    if after is None:
+        return {}
+    query = {**request.query, "after": str(after)}
+    return {"Link": f'<{request.path}?{urlencode(query)}>; rel="next"'}
+
+
+async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
+    """The ask once it has ended, or as it stands when the time is up or the process is about to stop."""
+    if ask.open and wait > 0:
+        ask = await call.service.wait(ask.id, wait, ask) or ask
+    return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
+
+
+def _idempotency_key(request: web.Request) -> str | None:
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not (0 < len(key) <= MAX_KEY and schemas.is_text(key)):
+        raise ProblemError(
+            400,
+            "Bad Idempotency-Key",
+            f"An idempotency key has 1 to {MAX_KEY} characters of UTF-8.",
+        )
+    return key
+
+
+def _digest(body: JsonValue) -> str:
+    """The same for the same JSON, however it was written."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

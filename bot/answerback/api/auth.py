@@ -1,0 +1,124 @@
+"""Who calls: agents' tokens, stored hashed and compared in constant time, and people's keys."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from aiohttp import web
+
+from answerback.core.errors import ProblemError
+from answerback.core.walker import Person
+from answerback.ports.person_key import Holders, holder_of
+from answerback.service.submission import Agent
+
+_TOKEN_PREFIX: Final = "ab_"
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
+
+
+def new_token() -> str:
+    """A token of 256 random bits; nothing but its hash is kept."""
+    return _TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_of(token: str) -> str:
+    """The hash that stands in the configuration. A random token of 256 bits needs no slow hash."""
+    return "sha256:" + hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class Tokens:
+    """The tokens of the configuration. With none, nobody is asked for one."""
+
+    def __init__(self, agents: Mapping[str, Agent]) -> None:
+        """Takes the agents by the hashes of their tokens."""
+        self._agents = dict(agents)
+
+    def take(self, other: Tokens) -> None:
+        """Serves other agents from now on."""
+        self._agents = dict(other._agents)
+
+    @property
+    def required(self) -> bool:
+        """Whether a caller needs a token."""
+        return bool(self._agents)
+
+    def agent_of(self, request: web.Request) -> Agent | None:
+        """The agent whose token a request bears; None where no tokens are configured.
+
+        Raises:
+            ProblemError: 401.
+        """
+        if not self._agents:
+            return None
+        token = _bearer(request)
+        if token is None:
+            raise ProblemError(
+                401, "Token missing", "Send Authorization: Bearer and your agent's token."
+            )
+        found = self.found(token)
+        if found is None:
+            raise ProblemError(
+                401,
+                "Token unknown",
+                "No agent has this token; `answerback token create NAME` makes one.",
+            )
+        return found
+
+    def found(self, token: str) -> Agent | None:
+        """The agent that has this token."""
+        hashed = hash_of(token)
+        found = [
+            agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)
+        ]
+        return found[0] if found else None
+
+
+class Caller(NamedTuple):
+    """Who calls: an agent (or a front end) by its token, a person by their key, or anybody on this machine."""
+
+    agent: Agent | None = None
+    person: Person | None = None
+
+
+async def reader_or_person(request: web.Request, tokens: Tokens, holders: Holders) -> Caller:
+    """Who makes a call that people may make too: with a key they need no token.
+
+    Raises:
+        ProblemError: 401, where tokens are configured.
+    """
+    token = _bearer(request)
+    if token is not None and tokens.required and tokens.found(token) is None:
+        holder = holder_of(token, await holders())
+        if holder is not None:
+            return Caller(person=holder.person)
+    return Caller(agent=tokens.agent_of(request))
+
+
+async def actor(request: web.Request, tokens: Tokens, holders: Holders) -> Caller:
+    """Who acts: somebody with a person's key, or a token.
+
+    Raises:
+        ProblemError: 401.
+    """
+    token = _bearer(request)
+    agent = tokens.found(token) if token is not None else None
+    if agent is not None:
+        return Caller(agent=agent)
+    holder = holder_of(token, await holders()) if token is not None else None
+    if holder is None:
+        raise ProblemError(
+            401,
+            "Key missing" if token is None else "Key unknown",
+            "Acting takes the person's key: send Authorization: Bearer and what `answerback key` prints. "
+            "An agent cannot answer its own questions.",
+        )
+    return Caller(person=holder.person)
+
+
+def _bearer(request: web.Request) -> str | None:
+    """The bearer token of a request, or None."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None

@@ -1,0 +1,49 @@
+"""Webhook deliveries: what became of them, and sending one again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from answerback.api.asks import bad_cursor, next_link
+from answerback.api.calls import Call, json_response
+from answerback.core.errors import ProblemError
+from answerback.ports.records import DeliveryState
+from answerback.service.serialize import delivery_json
+
+
+class DeliveriesQuery(BaseModel):
+    """Which deliveries, and which page of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: DeliveryState | None = Field(None, description="Only deliveries in this state.")
+    after: str | None = Field(None, description="The `next` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=200, description="Deliveries on a page.")] = 50
+
+
+async def page(call: Call) -> web.Response:
+    """``GET /v1/deliveries``."""
+    query = call.query(DeliveriesQuery)
+    try:
+        found = await call.api.store.deliveries(
+            state=query.state, agent=call.owner, after=query.after or None, limit=query.limit
+        )
+    except ValueError as error:
+        raise bad_cursor() from error
+    rows: list[JsonValue] = [delivery_json(row) for row in found.rows]
+    return json_response(
+        {"deliveries": rows, "next": found.after}, headers=next_link(call.request, found.after)
+    )
+
+
+async def redeliver(call: Call) -> web.Response:
+    """``POST /v1/deliveries/{id}/redeliver``."""
+    delivery_id = call.request.match_info["id"]
+    stored = await call.api.store.delivery(delivery_id)
+    if stored is None or call.owner not in {None, stored.delivery.agent}:
+        raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
+    again = await call.api.finish(call.service.redeliver(stored))
+    return json_response(delivery_json(again), 202)

@@ -1,0 +1,79 @@
+"""The guard of a loopback listener: no web page of another origin, and no name that merely resolves here, gets in.
+
+A browser on this machine can be made to send requests to a loopback port by any page it visits
+(cross-site requests, DNS rebinding). Owns the decision alone; who is asking is `answerback.api.auth`'s.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from answerback.api.problems import problem
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+# https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header
+_OWN_SITE: Final = frozenset({"same-origin", "none"})
+
+
+@web.middleware
+async def only_local(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuses what did not come to a loopback name from our own origin."""
+    reason = refusal_of(request)
+    return await handler(request) if reason is None else problem(403, "Refused", reason)
+
+
+def guarded(route: web.RouteDef) -> web.RouteDef:
+    """The same route behind the guard, for a listener that is not guarded as a whole."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        reason = refusal_of(request)
+        return await route.handler(request) if reason is None else problem(403, "Refused", reason)
+
+    return web.RouteDef(route.method, route.path, handle, route.kwargs)
+
+
+def refusal_of(request: web.Request) -> str | None:
+    """Why a request is refused on a loopback listener, or None."""
+    port = _own_port(request)
+    hosts = request.headers.getall("Host", [])
+    if len(hosts) != 1 or not _is_own(f"http://{hosts[0]}", port):
+        return f"Call this by a loopback name: http://localhost:{port} or http://127.0.0.1:{port}."
+    site = request.headers.get("Sec-Fetch-Site")
+    for origin in request.headers.getall("Origin", []):
+        # A form on a page that sends no referrer has the origin "null"; the browser then says whose page it is.
+        if origin != f"http://{hosts[0]}" and not (origin == "null" and site == "same-origin"):
+            return (
+                "The request comes from a page of another origin, which may not use this service."
+            )
+    if site is not None and site not in _OWN_SITE and not _follows_local_link(request, site):
+        return "The request comes from a page of another site; open the address itself."
+    return None
+
+
+def _follows_local_link(request: web.Request, site: str) -> bool:
+    """Whether a person follows a link from another port of this machine: that shows a page, and no more."""
+    return (
+        site == "same-site"
+        and request.method == "GET"
+        and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        and request.headers.get("Sec-Fetch-Dest") == "document"
+    )
+
+
+def _is_own(origin: str, port: int) -> bool:
+    try:
+        parts = urlsplit(origin)
+        named = parts.port
+    except ValueError:
+        return False
+    bare = parts.netloc and not (parts.path or parts.query or parts.fragment or "@" in parts.netloc)
+    return bool(bare) and parts.hostname in LOOPBACK_NAMES and named in {None, port}
+
+
+def _own_port(request: web.Request) -> int:
+    address = request.transport.get_extra_info("sockname") if request.transport else None
+    return int(address[1]) if address else 0

@@ -1,0 +1,106 @@
+"""What Prometheus is told: counters and latencies of this process, in a registry of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+
+class _Shows(Collector):
+    """How often live messages were posted or edited: counted by who shows them, told here."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+
+    def collect(self) -> Iterable[Metric]:
+        """The counts as Prometheus takes them."""
+        family = CounterMetricFamily(
+            "answerback_shows",
+            "Live messages posted or edited, and what the platform said.",
+            labels=["surface", "result"],
+        )
+        for labels, count in sorted(self.counts.items()):
+            family.add_metric(labels, count)
+        yield family
+
+
+class Metrics:
+    """The metrics of one process. What is counted here is named in the documentation of operations."""
+
+    def __init__(self) -> None:
+        """Starts at zero."""
+        self.registry = CollectorRegistry()
+        self._shows = _Shows()
+        self.registry.register(self._shows)
+        self.asks = Gauge(
+            "answerback_asks", "Asks in the database.", ["status"], registry=self.registry
+        )
+        self.deliveries = Gauge(
+            "answerback_deliveries",
+            "Webhook deliveries in the database.",
+            ["state"],
+            registry=self.registry,
+        )
+        self.waiters = Gauge(
+            "answerback_waiters", "Callers that wait for an ask.", registry=self.registry
+        )
+        self.actions = Counter(
+            "answerback_actions",
+            "What people did, and what came of it.",
+            ["surface", "action", "result"],
+            registry=self.registry,
+        )
+        self.act_seconds = Histogram(
+            "answerback_act_seconds",
+            "From an action to its durable commit.",
+            ["surface"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._acted: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
+        """What `acted` counts with: finding it takes longer than counting."""
+        self.commit_seconds = Histogram(
+            "answerback_commit_seconds",
+            "One write, from the queue to the durable commit.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.requests = Counter(
+            "answerback_http_requests",
+            "Requests to the agents' API.",
+            ["route", "status"],
+            registry=self.registry,
+        )
+
+    def acted(self, surface: str, action: str, result: str, seconds: float) -> None:
+        """Counts what somebody did (see `answerback.service.transaction.Hooks.acted`)."""
+        key = (surface, action, result)
+        if key not in self._acted:
+            self._acted[key] = self.actions.labels(*key), self.act_seconds.labels(surface)
+        counter, histogram = self._acted[key]
+        counter.inc()
+        histogram.observe(seconds)
+
+    def render(
+        self,
+        asks: Mapping[str, int],
+        deliveries: Mapping[str, int],
+        shows: Mapping[tuple[str, str], int],
+        waiters: int,
+    ) -> bytes:
+        """The exposition, with the counts that others keep as they are now."""
+        for status, count in asks.items():
+            self.asks.labels(status).set(count)
+        for state, count in deliveries.items():
+            self.deliveries.labels(state).set(count)
+        self._shows.counts = dict(shows)
+        self.waiters.set(waiters)
+        return generate_latest(self.registry)

@@ -1,0 +1,176 @@
+"""The OpenAPI document (3.1), made from the table of operations and the models of the wire."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Final
+
+from pydantic import BaseModel, JsonValue
+from pydantic.json_schema import models_json_schema
+
+from answerback.api import wire
+from answerback.api.calls import SURFACE, Operation, Reply
+from answerback.api.problems import PROBLEM_JSON
+
+_REF: Final = "#/components/schemas/{model}"
+_ALWAYS: Final = {
+    403: "The caller may not do this: a page of another origin, or a token of another role.",
+    500: "Answerback failed; nothing of its inside is told. Or one ask is stored in a way that it cannot read.",
+    503: 'The database failed, and nothing was changed; the title "Outcome unknown" says that this is not known.',
+}
+
+
+def document(
+    operations: Sequence[Operation], version: str, *, tokens: bool
+) -> dict[str, JsonValue]:
+    """The description of these operations.
+
+    Args:
+        tokens: whether the service asks for bearer tokens.
+    """
+    paths: dict[str, dict[str, JsonValue]] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(
+            operation, tokens
+        )
+    components: dict[str, JsonValue] = {
+        "schemas": _schemas(operations),
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Answerback",
+            "version": version,
+            "description": "A tool call in, a person's typed answers out.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": dict[str, JsonValue](paths),
+        "components": components,
+    }
+
+
+def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
+    # Acting takes a person's key even where agents need no token.
+    protected = operation.roles is not None and (tokens or operation.roles == SURFACE)
+    described: dict[str, JsonValue] = {
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "parameters": _parameters(operation),
+        "responses": _responses(operation, protected),
+    }
+    words = [operation.description] if operation.description else []
+    if protected and operation.roles:
+        if tokens:
+            words.append("Roles: " + ", ".join(sorted(operation.roles)) + ".")
+        described["security"] = [{"token": []}]
+    if words:
+        described["description"] = " ".join(words)
+    if operation.body is not None:
+        content: dict[str, JsonValue] = {"schema": _reference(operation.body)}
+        if operation.example is not None:
+            content["example"] = operation.example
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return described
+
+
+def _parameters(operation: Operation) -> list[JsonValue]:
+    found: list[JsonValue] = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1},
+        }
+        for name in re.findall(r"\{(\w+)\}", operation.path)
+    ]
+    if operation.query is not None:
+        properties = operation.query.model_json_schema(ref_template=_REF)["properties"]
+        for name, schema in properties.items():
+            said = schema.pop("description", "")
+            schema.pop("title", None)
+            found.append(
+                {"name": name, "in": "query", "description": said, "schema": _not_null(schema)}
+            )
+    found.extend(
+        {
+            "name": header.name,
+            "in": "header",
+            "description": header.description,
+            "schema": dict(header.schema),
+        }
+        for header in operation.headers
+    )
+    return found
+
+
+def _not_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A parameter that may be left out is never sent as null."""
+    options = schema.get("anyOf")
+    if not isinstance(options, list):
+        return schema
+    kept = [one for one in options if isinstance(one, dict) and one.get("type") != "null"]
+    return kept[0] if len(kept) == 1 else {"anyOf": list[JsonValue](kept)}
+
+
+def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
+    problems = dict(_ALWAYS)
+    if protected:
+        problems[401] = "The token or key is missing or unknown."
+    replies = {
+        **{status: Reply(words, wire.ProblemBody) for status, words in problems.items()},
+        **operation.replies,
+    }
+    found: dict[str, JsonValue] = {}
+    for status in sorted(replies):
+        response = _response(status, replies[status])
+        if operation.links and status < HTTPStatus.MULTIPLE_CHOICES:
+            response["links"] = {
+                name: {"operationId": name, "parameters": {"id": "$response.body#/id"}}
+                for name in operation.links
+            }
+        found[str(status)] = response
+    return found
+
+
+def _response(status: int, reply: Reply) -> dict[str, JsonValue]:
+    described: dict[str, JsonValue] = {"description": reply.description}
+    if reply.headers:
+        described["headers"] = {
+            name: {"description": said, "schema": {"type": "string"}}
+            for name, said in reply.headers.items()
+        }
+    if reply.model is not None:
+        failed = status >= HTTPStatus.BAD_REQUEST and reply.model is not wire.AskBody
+        media = PROBLEM_JSON if failed else reply.media
+        described["content"] = {media: {"schema": _reference(reply.model)}}
+    elif status != HTTPStatus.NO_CONTENT:
+        described["content"] = {reply.media: {"schema": {"type": "string"}}}
+    return described
+
+
+def _reference(model: type[BaseModel]) -> dict[str, JsonValue]:
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
+    models = dict.fromkeys(_models(operations))
+    _, schema = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
+    found: Mapping[str, JsonValue] = schema["$defs"]
+    # Query models are described as parameters; what they refer to (an enum, say) belongs here.
+    for operation in operations:
+        if operation.query is not None:
+            inner = operation.query.model_json_schema(ref_template=_REF)
+            found = {**inner.get("$defs", {}), **found}
+    return dict(found)
+
+
+def _models(operations: Sequence[Operation]) -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = [wire.ProblemBody]
+    for operation in operations:
+        found += [operation.body] if operation.body else []
+        found += [reply.model for reply in operation.replies.values() if reply.model]
+    return found

@@ -1,0 +1,249 @@
+"""Every operation of the API in one table: what is served is what is described."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.api import acting, asks, deliveries, events, operations, wire
+from answerback.api.calls import AGENT, BOTH, SURFACE, Header, Operation, Reply
+from answerback.api.metrics import CONTENT_TYPE
+from answerback.service.submission import Submission
+
+_APPLIED: Final = {"Preference-Applied": "The wait that was followed, where one was asked for."}
+_LOCATION: Final = {"Location": "The ask's path."}
+_NEXT: Final = {"Link": "The next page, rel=next, where there is one."}
+_PREFER: Final = Header(
+    "Prefer",
+    "`wait=N`: hold the answer until the ask has ended or N seconds have passed (RFC 7240).",
+)
+_KEY: Final = Header(
+    "Idempotency-Key",
+    "A key of your own: the same one with the same body gives the first ask again.",
+    {"type": "string", "minLength": 1, "maxLength": asks.MAX_KEY},
+)
+_LAST_EVENT: Final = Header(
+    "Last-Event-ID",
+    "The last event you have: the stream goes on behind it.",
+    {"type": "string", "pattern": "^[0-9]{0,18}$"},
+)
+
+_CALL: Final[JsonValue] = {
+    "name": "ask_user",
+    "arguments": {
+        "questions": [
+            {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},
+            {
+                "id": "env",
+                "text": "Which environment?",
+                "answer_type": "select",
+                "options": ["staging", "production"],
+                "when": {"question_id": "apply", "equals": True},
+            },
+        ]
+    },
+    "to": "web",
+}
+
+
+def _ask(description: str, headers: dict[str, str] | None = None) -> Reply:
+    return Reply(description, wire.AskBody, headers=headers or {})
+
+
+_NOT_FOUND: Final = Reply("There is none of this id, or it is another agent's.", wire.ProblemBody)
+_ENDED: Final = Reply("The ask has ended before.", wire.EndedBody)
+_BAD: Final = Reply("The request cannot be read; `detail` or `errors` say where.", wire.ProblemBody)
+_TOO_LARGE: Final = Reply("The body is over 256 KiB.", wire.ProblemBody)
+_NOT_JSON: Final = Reply("The body is not application/json in UTF-8.", wire.ProblemBody)
+
+OPERATIONS: Final = (
+    Operation(
+        "submit",
+        "POST",
+        "/v1/asks",
+        "Submit a tool call",
+        asks.submit,
+        {
+            200: _ask(
+                "The same ask for a repeated key, or the ended ask that was waited for.",
+                _LOCATION | _APPLIED,
+            ),
+            201: _ask("The ask was stored and is being shown.", _LOCATION),
+            202: _ask("The ask is still open after the wait.", _LOCATION | _APPLIED),
+            400: _BAD,
+            413: _TOO_LARGE,
+            415: _NOT_JSON,
+            422: Reply(
+                "The call is wrong; `tool_result` holds the same words for the model.",
+                wire.InvalidCallBody,
+            ),
+        },
+        roles=AGENT,
+        body=Submission,
+        example=_CALL,
+        links=("get", "act", "withdraw", "record", "events"),
+        headers=(_KEY, _PREFER),
+    ),
+    Operation(
+        "list",
+        "GET",
+        "/v1/asks",
+        "Asks, newest first",
+        asks.page,
+        {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        query=asks.AsksQuery,
+    ),
+    Operation(
+        "get",
+        "GET",
+        "/v1/asks/{id}",
+        "An ask as it stands",
+        asks.read,
+        {
+            200: _ask("The ask; with a wait, it has ended.", _APPLIED),
+            202: _ask("The ask is still open after the wait.", _APPLIED),
+            404: _NOT_FOUND,
+        },
+        headers=(_PREFER,),
+    ),
+    Operation(
+        "act",
+        "POST",
+        "/v1/asks/{id}/actions",
+        "Act on an ask as a responder",
+        acting.act,
+        {
+            200: _ask("The ask after the action."),
+            400: _BAD,
+            404: _NOT_FOUND,
+            409: _ask("Somebody was faster: the ask as it stands."),
+            410: _ENDED,
+            413: _TOO_LARGE,
+            415: _NOT_JSON,
+            422: Reply("The action does not fit; nothing has changed.", wire.ProblemBody),
+        },
+        roles=SURFACE,
+        body=wire.ActionBody,
+        example={"action": "answer", "value": True},
+        description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
+        "person's key (`answerback key` prints it), for asks on the web surface. Never for agents.",
+    ),
+    Operation(
+        "withdraw",
+        "DELETE",
+        "/v1/asks/{id}",
+        "Withdraw an ask",
+        asks.withdraw,
+        {200: _ask("The ask, withdrawn."), 404: _NOT_FOUND, 410: _ENDED},
+        roles=AGENT,
+    ),
+    Operation(
+        "events",
+        "GET",
+        "/v1/asks/{id}/events",
+        "Follow an ask",
+        events.events,
+        {
+            200: Reply(
+                "Events `prompt`, `answer` (lines of the record) and `outcome` (the ask); then the stream ends.",
+                wire.EventBody,
+                "text/event-stream",
+            ),
+            204: Reply("The outcome has been told: do not come back."),
+            400: _BAD,
+            404: _NOT_FOUND,
+        },
+        headers=(_LAST_EVENT,),
+    ),
+    Operation(
+        "record",
+        "GET",
+        "/v1/asks/{id}/record",
+        "What happened to an ask",
+        asks.record,
+        {
+            200: Reply("A page of the record, oldest line first.", wire.RecordPage, headers=_NEXT),
+            400: _BAD,
+            404: _NOT_FOUND,
+        },
+        query=asks.RecordQuery,
+    ),
+    Operation(
+        "deliveries",
+        "GET",
+        "/v1/deliveries",
+        "Webhook deliveries, newest first",
+        deliveries.page,
+        {200: Reply("A page of deliveries.", wire.DeliveryPage, headers=_NEXT), 400: _BAD},
+        query=deliveries.DeliveriesQuery,
+        roles=AGENT,
+    ),
+    Operation(
+        "redeliver",
+        "POST",
+        "/v1/deliveries/{id}/redeliver",
+        "Send a webhook again",
+        deliveries.redeliver,
+        {202: Reply("It is being sent again.", wire.DeliveryBody), 404: _NOT_FOUND},
+        roles=AGENT,
+    ),
+    Operation(
+        "tools",
+        "GET",
+        "/v1/tools",
+        "Tool definitions for a model",
+        operations.tools,
+        {200: Reply("The definitions, one a dialect.", wire.ToolsBody), 400: _BAD},
+        query=operations.ToolsQuery,
+        roles=BOTH,
+    ),
+    Operation(
+        "healthz",
+        "GET",
+        "/healthz",
+        "Alive",
+        operations.healthz,
+        {200: Reply("The process is alive.", wire.HealthBody)},
+        roles=None,
+    ),
+    Operation(
+        "readyz",
+        "GET",
+        "/readyz",
+        "Able to serve",
+        operations.readyz,
+        {
+            200: Reply("The database and every configured surface work.", wire.HealthBody),
+            503: Reply("`failing` names what does not, in words.", wire.NotReadyBody),
+        },
+        roles=None,
+    ),
+    Operation(
+        "metrics",
+        "GET",
+        "/metrics",
+        "Prometheus metrics",
+        operations.metrics,
+        {200: Reply("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
+        roles=None,
+    ),
+    Operation(
+        "openapi",
+        "GET",
+        "/openapi.json",
+        "This description",
+        operations.openapi_json,
+        {200: Reply("The OpenAPI document.", wire.AnyBody)},
+        roles=None,
+    ),
+    Operation(
+        "docs",
+        "GET",
+        "/docs",
+        "This description as a page",
+        operations.docs,
+        {200: Reply("The page.", media="text/html")},
+        roles=None,
+    ),
+)

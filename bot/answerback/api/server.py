@@ -1,0 +1,122 @@
+"""The agents' API as an aiohttp application: the table's routes, the guard, the tokens, the problem documents."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+from aiohttp.web_routedef import AbstractRouteDef
+
+from answerback.api import openapi
+from answerback.api.auth import Caller, actor, reader_or_person
+from answerback.api.calls import SURFACE, Api, Call, Operation
+from answerback.api.docs_page import DESCRIBED, Described, described
+from answerback.api.guard import guarded, only_local
+from answerback.api.problems import problems
+from answerback.api.routes import OPERATIONS
+from answerback.core.errors import ProblemError
+from answerback.version import VERSION
+
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
+
+
+def application(
+    api: Api,
+    *,
+    routes: Iterable[AbstractRouteDef] = (),
+    pages: Iterable[web.RouteDef] = (),
+    loopback: bool = True,
+) -> web.Application:
+    """The local listener.
+
+    Args:
+        routes: more that agents may call; they ask for tokens themselves.
+        pages: what a browser may open; on a loopback listener only as a loopback name.
+    """
+    middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
+    app = web.Application(middlewares=middlewares)
+    app[DESCRIBED] = _described(api.tokens.required)
+    app.add_routes([_route(api, operation) for operation in OPERATIONS])
+    app.add_routes(routes)
+    app.add_routes([guarded(page) if loopback else page for page in pages])
+    return app
+
+
+def public_application(
+    api: Api, *, pages: Iterable[web.RouteDef], hooks: Sequence[web.RouteDef]
+) -> web.Application:
+    """The public listener: what platforms and people far away call, and nothing of the agents'.
+
+    Args:
+        hooks: what platforms call. A surface answers for all that goes wrong in them, and nothing
+            else stands between the two: every click comes through here.
+    """
+    finishing, direct = _finishing(api), [hook.handler for hook in hooks]
+
+    @web.middleware
+    async def but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.match_info.handler in direct:
+            return await handler(request)
+        return await finishing(request, functools.partial(problems, handler=handler))
+
+    app = web.Application(middlewares=[but_hooks])
+    app.add_routes([*hooks, *pages])
+    return app
+
+
+@functools.cache
+def _described(tokens: bool) -> Described:
+    return described(openapi.document(OPERATIONS, VERSION, tokens=tokens))
+
+
+def _route(api: Api, operation: Operation) -> web.RouteDef:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        caller = await _caller(api, request, operation)
+        return await operation.handle(Call(api, request, caller.agent, caller.person))
+
+    return web.route(operation.method, operation.path, handle)
+
+
+async def _caller(api: Api, request: web.Request, operation: Operation) -> Caller:
+    if operation.roles is None:
+        return Caller()
+    if operation.roles == SURFACE:
+        caller = await actor(request, api.tokens, api.holders)
+    elif "surface" in operation.roles:
+        caller = await reader_or_person(request, api.tokens, api.holders)
+    else:
+        caller = Caller(agent=api.tokens.agent_of(request))
+    if caller.agent is not None and caller.agent.role not in operation.roles:
+        raise _wrong_role(caller.agent.role)
+    return caller
+
+
+def _wrong_role(role: str) -> ProblemError:
+    if role == "agent":
+        words = (
+            "Acting is a person's right and takes the person's key; a custom front end needs a "
+            "token with the role surface."
+        )
+    else:
+        words = "This token acts for people (role surface); agents' calls need a token with the role agent."
+    return ProblemError(403, f"Not for {role} tokens", words)
+
+
+def _finishing(api: Api) -> Middleware:
+    """Counts requests and adds the headers that every answer has; outside of all else."""
+
+    @web.middleware
+    async def finishing(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        resource = request.match_info.route.resource
+        route = resource.canonical if resource else "none"
+        api.metrics.requests.labels(route, str(response.status)).inc()
+        if not response.prepared:
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
+        return response
+
+    return finishing

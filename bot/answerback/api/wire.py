@@ -1,0 +1,367 @@
+"""What crosses the wire, as models: the shapes of requests and answers that the OpenAPI document describes.
+
+The answers are made elsewhere (`answerback.service.serialize`) as plain JSON; these models say what that JSON
+is, and the tests hold one against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Final, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
+
+from answerback.core import walker
+from answerback.core.ask import Status, ToolResult
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType
+from answerback.core.view import Control
+from answerback.core.walker import Source
+from answerback.ports.records import DeliveryState
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- acting ----------------------------------------------------------------------------------------
+
+
+class ActorBody(_Wire):
+    """The person on whose behalf a custom front end acts."""
+
+    user_id: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Annotated[str, Field(max_length=200)] | None = None
+    groups: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """The user groups or roles the person is in, each with its @ or without."""
+
+
+class _Acting(_Wire):
+    revision: Annotated[int, Field(ge=0, strict=True)] | None = None
+    """The revision the person saw; another one is refused with 409."""
+    actor: ActorBody | None = None
+
+
+class AnswerBody(_Acting):
+    """Answer the prompted question; ``remember`` lets the answer hold for the turn, where that is offered."""
+
+    action: Literal["answer"]
+    value: JsonValue
+    remember: StrictBool = False
+
+
+class OtherBody(_Acting):
+    """Answer with words of one's own, where the question offers that.
+
+    ``value``: the options that are ticked beside them, in a multi_select. Where the prompt's ``other_beside`` is true
+    they stay, and the words are one more row; else the words replace them.
+    """
+
+    action: Literal["other"]
+    text: str
+    value: JsonValue = None
+
+
+class BackBody(_Acting):
+    """Go back to the previous answered question; while an answer is edited, to the review as it was."""
+
+    action: Literal["back"]
+
+
+class EditBody(_Acting):
+    """In review: answer one question again."""
+
+    action: Literal["edit"]
+    question_id: str
+
+
+class SubmitBody(_Acting):
+    """In review: hand in the answers."""
+
+    action: Literal["submit"]
+
+
+class ReplyBody(_Acting):
+    """End the ask with words for the agent, or none."""
+
+    action: Literal["reply"]
+    text: str | None = None
+
+
+class EndTurnBody(_Acting):
+    """End the ask and the agent's turn."""
+
+    action: Literal["end_turn"]
+
+
+ActionModel = AnswerBody | OtherBody | BackBody | EditBody | SubmitBody | ReplyBody | EndTurnBody
+
+
+ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
+    "answer": AnswerBody,
+    "other": OtherBody,
+    "back": BackBody,
+    "edit": EditBody,
+    "submit": SubmitBody,
+    "reply": ReplyBody,
+    "end_turn": EndTurnBody,
+}
+
+
+def action_of(body: ActionModel) -> walker.Action:
+    """The action that a body asks for."""
+    match body:
+        case AnswerBody():
+            return walker.Answer(value=body.value, remember=body.remember)
+        case OtherBody():
+            return walker.Other(text=body.text, value=body.value)
+        case BackBody():
+            return walker.Back()
+        case EditBody():
+            return walker.Edit(question_id=body.question_id)
+        case SubmitBody():
+            return walker.Submit()
+        case ReplyBody():
+            return walker.Reply(text=body.text)
+        case EndTurnBody():
+            return walker.EndTurn()
+        case _:
+            assert_never(body)
+
+
+class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):
+    """One action of a responder."""
+
+
+# --- the ask ---------------------------------------------------------------------------------------
+
+
+class OptionBody(_Wire):
+    """One choice."""
+
+    value: str
+    label: str
+    description: str | None = None
+    preview: str | None = None
+
+
+class AnsweredBody(_Wire):
+    """A question that was answered, with the answer as people read it."""
+
+    question_id: str
+    text: str
+    answer: tuple[str, ...]
+    """One line a chosen option or field; labels, not values."""
+
+
+class QuestionPromptBody(_Wire):
+    """The question that is prompted now."""
+
+    kind: Literal["question"]
+    question_id: str
+    text: str
+    context: str | None
+    header: str | None
+    answer_type: AnswerType
+    options: tuple[OptionBody, ...] | None
+    other: bool
+    """Whether `other` is an action here."""
+    other_beside: bool
+    """Whether the text of `other` stands beside what is ticked; else it replaces that."""
+    json_schema: Annotated[JsonValue, Field(alias="schema")]
+    remember: bool
+    """Whether an answer may be remembered for the turn."""
+    position: int
+    total: int
+    progress: str | None
+    prefill: JsonValue
+    prefill_other: str | None
+    """The part of `prefill` that is the text of an earlier `other`."""
+    controls: tuple[Control, ...]
+    answered: tuple[AnsweredBody, ...]
+    reviewed: bool
+    """Whether the form ends in a review: `back` and `edit` then move without discarding an answer."""
+
+
+class ReviewPromptBody(_Wire):
+    """The review: the answers stand in the ask's `answers`; `editable` are the questions that `edit` takes."""
+
+    kind: Literal["review"]
+    question_id: None
+    text: str
+    context: None
+    answer_type: None
+    options: None
+    position: int
+    total: int
+    progress: None
+    prefill: None
+    controls: tuple[Literal["edit", "submit"] | Control, ...]
+    editable: tuple[str, ...]
+    answered: tuple[AnsweredBody, ...]
+    reviewed: Literal[True]
+
+
+PromptBody = Annotated[QuestionPromptBody | ReviewPromptBody, Field(discriminator="kind")]
+
+
+class ThreadBody(_Wire):
+    """The thread an ask is shown in."""
+
+    channel: str | None
+    id: str | None
+    url: str | None
+
+
+class PersonBody(_Wire):
+    """Somebody who acted."""
+
+    surface: str
+    user_id: str
+    name: str | None
+
+
+class AskBody(_Wire):
+    """An ask as it stands."""
+
+    id: str
+    status: Status
+    revision: int
+    dialect: str
+    asked_by: str
+    """Who asks, as people see it."""
+    surface: str
+    thread: ThreadBody | None
+    prompt: PromptBody | None
+    answers: dict[str, JsonValue]
+    reply: str | None
+    end_turn: bool
+    tool_result: ToolResult | None
+    ended_by: PersonBody | None
+    source: Source | None
+    tool_call_id: str | None
+    conversation: str | None
+    turn: str | None
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    metadata: dict[str, JsonValue]
+
+
+class EventBody(_Wire):
+    """One Server-Sent Event; ``data`` is JSON: a line of the record, or with ``outcome`` the ask."""
+
+    id: str
+    event: Literal["prompt", "answer", "outcome"]
+    data: str
+
+
+class AskPage(_Wire):
+    """Some asks, newest first; ``next`` is the ``after`` of the next page, null on the last."""
+
+    asks: tuple[AskBody, ...]
+    next: str | None
+
+
+# --- the record and the deliveries ----------------------------------------------------------------------
+
+
+class EntryBody(_Wire):
+    """One line of the record; what it says stands under the name of its type."""
+
+    seq: int
+    at: datetime
+    question_id: str | None
+    type: Literal["request", "response", "ended", "delivery", "note"]
+    request: dict[str, JsonValue] | None = None
+    response: dict[str, JsonValue] | None = None
+    ended: dict[str, JsonValue] | None = None
+    delivery: dict[str, JsonValue] | None = None
+    note: dict[str, JsonValue] | None = None
+
+
+class RecordPage(_Wire):
+    """The record of an ask, oldest line first; ``next`` is the ``after`` of the next page, null on the last."""
+
+    entries: tuple[EntryBody, ...]
+    next: int | None
+
+
+class DeliveryBody(_Wire):
+    """One webhook and what became of it."""
+
+    id: str
+    ask_id: str
+    type: str
+    url: str
+    state: DeliveryState
+    tries: int
+    next_try_at: datetime | None
+    last_status: int | None
+    last_error: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class DeliveryPage(_Wire):
+    """Some deliveries, newest first; ``next`` is the ``after`` of the next page, null on the last."""
+
+    deliveries: tuple[DeliveryBody, ...]
+    next: str | None
+
+
+# --- the rest ------------------------------------------------------------------------------------------
+
+
+class ToolsBody(_Wire):
+    """Tool definitions, ready to register with a model."""
+
+    tools: tuple[dict[str, JsonValue], ...]
+
+
+class HealthBody(_Wire):
+    """The process is alive, or able to serve."""
+
+    status: Literal["ok"]
+
+
+class ProblemBody(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str | None = None
+    errors: tuple[Problem, ...] = ()
+
+
+class InvalidCallBody(ProblemBody):
+    """A problem with the words for the model that made the call."""
+
+    tool_result: ToolResult | None = None
+
+
+class EndedBody(ProblemBody):
+    """The ask has ended; ``ask`` is how."""
+
+    ask: AskBody
+
+
+class FailingBody(_Wire):
+    """One thing that does not work."""
+
+    name: str
+    message: str
+
+
+class NotReadyBody(ProblemBody):
+    """Something that is needed does not work."""
+
+    failing: tuple[FailingBody, ...] = ()
+
+
+class AnyBody(RootModel[dict[str, JsonValue]]):
+    """A JSON object."""

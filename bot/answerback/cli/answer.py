@@ -1,0 +1,181 @@
+"""``answerback answer``: answers an ask in the terminal, through the API of the running service."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import stat
+import sys
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+from pydantic import JsonValue
+
+from answerback.cli.address import Url, url_or_configured
+from answerback.cli.choices import Action
+from answerback.cli.lines import PipedLines, TerminalLines
+from answerback.cli.output import fail, say
+from answerback.cli.prompting import Prompting
+from answerback.core.labels import Labels
+from answerback.runtime.config import Settings, is_loopback
+from answerback.runtime.config_file import load
+from answerback_chat.sanitize import one_line
+from answerback_client.client import (
+    Ask,
+    AsyncClient,
+    ClientError,
+    InvalidCallError,
+    NotFoundError,
+    StaleError,
+)
+from answerback_storage.key_file import KeyFile
+
+_PATIENCE: Final = 5.0
+_SHOWN: Final = 20
+"""Open asks that are offered; older ones are named on the command line."""
+_EXIT_STILL_OPEN: Final = 8
+"""As `answerback ask` exits while nobody has answered."""
+
+
+def command(
+    ask: Annotated[
+        str | None, typer.Argument(help="The ask's id; without it, one of the open ones is picked.")
+    ] = None,
+    url: Url = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="ANSWERBACK_TOKEN",
+            help="The person's key, or a token with the role surface; by default the key of the service here.",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Who answers; by default your name on this machine.")
+    ] = None,
+) -> None:
+    """Answer an ask in this terminal.
+
+    Example: `answerback answer`
+
+    Lines count, with Enter at the end: y n for yes and no, numbers for choices, b for Back, r for Reply, s for
+    End Turn, q leaves the ask open; Esc opens the menu of these. Lines may come from a pipe too; when they end, the
+    ask stays open, and the command exits with 8.
+
+    Asks on the web surface are answered with the person's key, which is read from where the service keeps it
+    (`answerback key` prints it). A front end's token answers any ask that this person may answer
+    (`answerback token create terminal --role surface`).
+    """
+    if not sys.stdin.isatty() and not _has_lines(sys.stdin.fileno()):
+        fail("This needs a terminal, or lines on standard input.", 2)
+    settings = load()
+    base = url_or_configured(url)
+    bearer = token or _local_key(base, settings)
+    try:
+        asyncio.run(
+            _answer(base, bearer, ask, user or getpass.getuser(), _prompting(settings.labels))
+        )
+    except ClientError as error:
+        fail(f"{base}: {error}")
+
+
+def _has_lines(descriptor: int) -> bool:
+    """Whether standard input is more than a device that has nothing to say, such as /dev/null."""
+    return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
+
+
+def _prompting(labels: Labels) -> Prompting:
+    if sys.stdin.isatty():
+        return Prompting(labels, TerminalLines())
+    return Prompting(labels, PipedLines(sys.stdin.buffer, say))
+
+
+def _local_key(base: str, settings: Settings) -> str | None:
+    """The key of the service that is configured here; never sent to another machine."""
+    if not is_loopback(urlsplit(base).hostname or ""):
+        return None
+    return KeyFile(settings.storage.sqlite_path).read()
+
+
+async def _answer(
+    base: str, token: str | None, ask_id: str | None, user: str, prompting: Prompting
+) -> None:
+    async with AsyncClient(base, token, patience=_PATIENCE) as client:
+        actor: dict[str, JsonValue] = {"user_id": user, "name": user}
+        try:
+            ask = await (client.get(ask_id) if ask_id else _picked(client, prompting))
+            if ask is not None:
+                await Walk(client, prompting, actor).walk(ask)
+        except NotFoundError:
+            fail(f"There is no ask {ask_id}.")
+        except EOFError:
+            fail("The input has ended: what was asked stays open.", _EXIT_STILL_OPEN)
+
+
+async def _picked(client: AsyncClient, prompting: Prompting) -> Ask | None:
+    """The open ask that the person chooses; the only one without asking."""
+    asks = await client.open_asks(limit=_SHOWN)
+    if len(asks) <= 1:
+        if not asks:
+            say("Nothing is waiting for an answer.")
+        return asks[0] if asks else None
+    place = await prompting.picked([_in_short(ask) for ask in asks])
+    return None if place is None else asks[place]
+
+
+def _in_short(ask: Ask) -> str:
+    text = one_line(str(ask.prompt["text"] if ask.prompt else ""))
+    return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
+
+
+class Walk:
+    """One person's way through one ask."""
+
+    def __init__(
+        self, client: AsyncClient, prompting: Prompting, actor: dict[str, JsonValue]
+    ) -> None:
+        self._client = client
+        self._prompting = prompting
+        self._actor = actor
+
+    async def walk(self, ask: Ask) -> None:
+        """Prompts until the ask has ended or is left open."""
+        refused: Action | None = None
+        while ask.open:
+            action = await self._prompting.action(ask.json, refused)
+            if action is None:
+                self._prompting.line(f"{ask.id} stays open.")
+                return
+            ask, refused = await self._acted(ask, action)
+        self._ended(ask)
+
+    async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
+        """The ask as it stands after the action, and the action if that was refused."""
+        prompting = self._prompting
+        try:
+            acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
+        except StaleError as error:
+            prompting.mistake("Somebody else was faster. This is how it stands now:")
+            return error.ask, None
+        except InvalidCallError as error:
+            for line in _words(error):
+                prompting.mistake(line)
+            return ask, action
+        return acted, None
+
+    def _ended(self, ask: Ask) -> None:
+        person = ask.json["ended_by"]
+        name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
+        by = f" by {name}" if name else ""
+        self._prompting.line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+
+
+def _words(error: InvalidCallError) -> list[str]:
+    errors = error.problem.get("errors")
+    found = (
+        [str(one.get("message")) for one in errors if isinstance(one, dict)]
+        if isinstance(errors, list)
+        else []
+    )
+    return found or [str(error)]

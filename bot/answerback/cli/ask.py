@@ -1,0 +1,136 @@
+"""``answerback ask``: submits a form from a shell, waits, prints the tool result."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from http import HTTPStatus
+from typing import Annotated, Final
+
+import aiohttp
+import typer
+from pydantic import JsonValue
+
+from answerback.cli.address import Url, url_or_configured
+from answerback.cli.forms import EXIT_INVALID, FORM_HELP, read_call
+from answerback.cli.output import EXIT_FAILED, console, fail, result, say, warn
+from answerback.core.ask import Status
+from answerback_chat.sanitize import as_json, one_line
+
+EXIT_CODES: Final = {
+    Status.ANSWERED: 0,
+    Status.CANCELLED: 3,
+    Status.TURN_ENDED: 4,
+    Status.EXPIRED: 5,
+    Status.WITHDRAWN: 6,
+    Status.FAILED: 7,
+}
+EXIT_STILL_OPEN: Final = 8
+_LONGEST_CALL: Final = 60.0
+"""Seconds that one waiting call lasts: no proxy on the way should cut it off."""
+_GRACE: Final = 15.0
+_PAUSE: Final = 0.5
+
+
+def command(
+    form: Annotated[str, typer.Argument(help=FORM_HELP)],
+    to: Annotated[
+        str | None, typer.Option(help="A route, `slack:C0123`, `slack:@U1`, `web`, …")
+    ] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
+    url: Url = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
+    ] = None,
+    content: Annotated[
+        bool, typer.Option("--content", help="Print only the text for the model.")
+    ] = False,
+) -> None:
+    """Ask a form's questions, wait for the answers, and print the tool result.
+
+    Example: `answerback ask migration.json --to deploys --wait 900`
+
+    Exits with 0 when answered, 2 when the form is invalid, 3 cancelled, 4 turn ended, 5 expired,
+    6 withdrawn, 7 failed, and 8 when nobody has answered yet: the ask stays open.
+    """
+    call = read_call(form)
+    if to is not None:
+        call["to"] = to
+    base = url_or_configured(url)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    ask = asyncio.run(_ask(base, headers, call, wait))
+    tool_result = ask["tool_result"]
+    status = Status(str(ask["status"]))
+    if content and isinstance(tool_result, dict):
+        result(str(tool_result["content"]))
+    elif status is not Status.OPEN:
+        result(as_json(tool_result))  # null where the turn ended: nothing goes back to the model
+    if status is Status.OPEN:
+        warn(f"Nobody has answered yet. {ask['id']} stays open: GET {base}/v1/asks/{ask['id']}.")
+        sys.exit(EXIT_STILL_OPEN)
+    say(f"{ask['id']}: {status.value.replace('_', ' ')}.")
+    sys.exit(EXIT_CODES[status])
+
+
+async def _ask(
+    base: str, headers: dict[str, str], call: dict[str, JsonValue], wait: float
+) -> dict[str, JsonValue]:
+    timeout = aiohttp.ClientTimeout(total=_LONGEST_CALL + _GRACE)
+    async with aiohttp.ClientSession(headers=headers, timeout=timeout) as http:
+        ask = await _submit(http, base, call)
+        thread = ask["thread"]
+        where = thread.get("url") if isinstance(thread, dict) else None
+        say(f"{ask['id']}: asked at {where or ask['surface']}")
+        try:
+            with console.status("Waiting for the answers…"):
+                return await _wait(http, f"{base}/v1/asks/{ask['id']}", ask, wait)
+        except asyncio.CancelledError:
+            warn(f"{ask['id']} stays open; DELETE {base}/v1/asks/{ask['id']} withdraws it.")
+            raise
+
+
+async def _submit(
+    http: aiohttp.ClientSession, base: str, call: dict[str, JsonValue]
+) -> dict[str, JsonValue]:
+    key = {"Idempotency-Key": secrets.token_hex(16)}
+    try:
+        async with http.post(f"{base}/v1/asks", json=call, headers=key) as response:
+            body = await response.json(content_type=None)
+            if response.status < HTTPStatus.BAD_REQUEST:
+                return dict(body)
+    except (aiohttp.InvalidURL, ValueError):
+        fail(f"{base} is no address of an Answerback: use http://host:port.")
+    except (aiohttp.ClientError, TimeoutError):
+        fail(
+            f"No Answerback answers at {base}. Start one with `answerback serve`, or name it with --url."
+        )
+    if response.status == HTTPStatus.UNPROCESSABLE_ENTITY and "tool_result" in body:
+        for one in body["errors"]:
+            warn(one_line(f"{one['pointer'] or '/'}: {one['code']}: {one['message']}"))
+        result(as_json(body["tool_result"]))
+        sys.exit(EXIT_INVALID)
+    return fail(f"{base} refused: {body.get('detail') or body['title']}")
+
+
+async def _wait(
+    http: aiohttp.ClientSession, address: str, ask: dict[str, JsonValue], wait: float
+) -> dict[str, JsonValue]:
+    """The ask once it has ended or the time is up; a service that is away for a while is waited for."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + wait
+    while ask["status"] == Status.OPEN and (left := until - loop.time()) > 0:
+        prefer = {"Prefer": f"wait={max(1, int(min(left, _LONGEST_CALL)))}"}
+        try:
+            async with asyncio.timeout(left), http.get(address, headers=prefer) as response:
+                body = await response.json(content_type=None)
+                if response.status < HTTPStatus.BAD_REQUEST:
+                    ask = body
+                    continue
+                if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    fail(f"{address}: {body.get('detail') or body['title']}", EXIT_FAILED)
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            pass  # away or restarting: asked again below
+        await asyncio.sleep(min(_PAUSE, max(0.0, until - loop.time())))
+    return ask

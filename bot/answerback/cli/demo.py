@@ -1,0 +1,143 @@
+"""``answerback demo``: a whole round on this machine, with nothing to set up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from answerback.cli.output import console, result, say
+from answerback.core.ask import Ask
+from answerback.dialects.registry import result_of
+from answerback.runtime import app, logs
+from answerback.runtime.config import Server, Settings, Storage
+from answerback.service.submission import Submission
+from answerback_chat.sanitize import as_json
+
+_PORT: Final = 8420
+_PATIENCE: Final = 3600.0
+_LAST_PAGE: Final = 2.0
+"""Seconds that the page stays up after the form is answered."""
+FORM: Final[dict[str, object]] = {
+    "questions": [
+        {
+            "id": "apply",
+            "text": "Apply the proposed migration?",
+            "context": "Adds the column invoices.paid_at and fills it from the payments. "
+            "About two minutes; nothing is locked meanwhile.",
+            "answer_type": "boolean",
+        },
+        {
+            "id": "env",
+            "text": "Which environment?",
+            "answer_type": "select",
+            "options": ["staging", "production"],
+            "default": "staging",
+            "when": {"question_id": "apply", "equals": True},
+        },
+        {
+            "id": "note",
+            "text": "Optional note for the migration log",
+            "answer_type": "text",
+            "when": {"question_id": "apply", "equals": True},
+        },
+    ]
+}
+
+
+def command(
+    browser: Annotated[
+        bool,
+        typer.Option("--browser/--no-browser", help="Open the page in a browser, if there is one."),
+    ] = True,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="By default 8420, or a free one.")
+    ] = None,
+) -> None:
+    """Walk the migration form on a page of this machine, and see the tool result an agent would get.
+
+    Example: `answerback demo --no-browser`
+
+    Needs no token and no configuration. Everything is in a temporary folder, gone afterwards.
+    """
+    logs.configure("warning", None)
+    with tempfile.TemporaryDirectory(prefix="answerback-demo-") as folder:
+        if not asyncio.run(_demo(Path(folder), _port(port), browser)):
+            sys.exit(130)
+
+
+async def _demo(folder: Path, port: int, browser: bool) -> bool:
+    """Whether the form was walked to an end; False when the person gave up before."""
+    # Not read from anywhere: what is configured here has nothing to do with the demo.
+    settings = Settings.model_construct(
+        server=Server(port=port), storage=Storage(url=f"sqlite:///{folder / 'demo.db'}")
+    )
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with app.running(settings) as running:
+        submitted = await running.service.submit(
+            Submission.model_validate({"name": "ask_user", "arguments": FORM, "to": "web"})
+        )
+        address = await running.answering_url(submitted.ask.id)
+        say("An agent asks you three questions. Answer them on this page:")
+        result(address)
+        if browser and _has_browser():
+            await asyncio.to_thread(webbrowser.open, address)
+        with console.status("Waiting for your answers… (Ctrl-C ends the demo)"):
+            ask = await _answered(running, submitted.ask.id, stop)
+        if ask is None:
+            return False
+        tool_result = result_of(ask)
+        say("")
+        say(
+            f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent gets this tool result:"
+        )
+        result(as_json(tool_result.model_dump() if tool_result else None))
+        with contextlib.suppress(TimeoutError):
+            # The browser is still to be shown how it ended, by the page that it is sent on to.
+            await asyncio.wait_for(stop.wait(), _LAST_PAGE)
+        return True
+
+
+async def _answered(running: app.Running, ask_id: str, stop: asyncio.Event) -> Ask | None:
+    """The ask once it has ended; None when the person gave up first."""
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        while not stop.is_set():
+            waiting = asyncio.create_task(running.service.wait(ask_id, _PATIENCE))
+            await asyncio.wait({waiting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done() and (ask := waiting.result()) is not None and not ask.open:
+                return ask
+            waiting.cancel()
+    finally:
+        stopping.cancel()
+    return None
+
+
+def _port(wanted: int | None) -> int:
+    if wanted is not None:
+        return wanted
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", _PORT))
+        except OSError:
+            return 0
+    return _PORT
+
+
+def _has_browser() -> bool:
+    """Whether there is a screen: on a server, webbrowser would start a text browser in this terminal."""
+    if sys.platform in {"darwin", "win32"}:
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

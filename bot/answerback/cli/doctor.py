@@ -1,0 +1,200 @@
+"""`answerback doctor`: is everything set up, and if not, what mends it?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import aiohttp
+import typer
+
+from answerback.cli.output import EXIT_FAILED, say, warn
+from answerback.core.ask import ANYONE
+from answerback.core.errors import ConfigError, StoreError
+from answerback.runtime.config import SURFACES, Settings
+from answerback.runtime.config_file import load
+from answerback.runtime.configured import routes_of
+from answerback.service.submission import destination_of
+from answerback_chat.diagnostics import Finding
+from answerback_discord import doctor as discord_doctor
+from answerback_slack import doctor as slack_doctor
+from answerback_storage.key_file import KeyFile
+from answerback_storage.sqlite.store import SqliteStore
+
+
+def command(
+    config: Annotated[
+        Path | None, typer.Option(help="The configuration file; else ./answerback.toml.")
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Set in Discord's application what can be set by its API.")
+    ] = False,
+) -> None:
+    """Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.
+
+    Nothing is posted, and without `--fix` nothing is changed. Exit status 0 when all is well, else 1.
+
+    Example: `answerback doctor --config answerback.toml`
+    """
+    settings = load(config)
+    if not asyncio.run(_look(settings, fix=fix)):
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def _look(settings: Settings, *, fix: bool) -> bool:
+    well = True
+    async with aiohttp.ClientSession() as http:
+        async for finding in findings(settings, http, fix=fix):
+            well = well and finding.well
+            if finding.wrong is None:
+                say(f"✓ {finding.what}")
+                continue
+            (say if finding.well else warn)(
+                f"{'!' if finding.well else '✗'} {finding.what}: {finding.wrong}"
+            )
+            if finding.mend:
+                say(f"  {finding.mend}")
+    return well
+
+
+async def findings(
+    settings: Settings, http: aiohttp.ClientSession, *, fix: bool = False
+) -> AsyncIterator[Finding]:
+    """Everything that is looked at, one after the other."""
+    try:
+        routes_of(settings)
+        yield Finding("configuration")
+    except ConfigError as error:
+        yield Finding("configuration", str(error))
+    for finding in _ceilings(settings):
+        yield finding
+    yield await _database(settings)
+    if (exposed := await asyncio.to_thread(_exposed_key, settings)) is not None:
+        yield exposed
+    setup = slack_setup(settings)
+    if setup is not None:
+        async for finding in slack_doctor.findings(setup, http):
+            yield finding
+    other = discord_setup(settings, fix=fix)
+    if other is not None:
+        async for finding in discord_doctor.findings(other, http):
+            yield finding
+
+
+def _ceilings(settings: Settings) -> Iterator[Finding]:
+    """Routes whose list of responders some agent can get around, because it may name the place itself."""
+    free = [
+        f"agents.{name}"
+        for name, agent in settings.agents.items()
+        if agent.role == "agent" and not agent.routes
+    ]
+    if settings.agents and not free:
+        return
+    if free:
+        who = f"{', '.join(free)} may name any place"
+        mend = f"Say which routes they may use: {', '.join(f'{name}.routes' for name in free)}."
+    else:
+        who = "any program on this machine may name any place, because no agent has a token"
+        mend = "Give each agent a token (`answerback token create NAME`) and say which routes it may use."
+    for name, route in settings.routes.items():
+        if route.responders not in {None, ANYONE}:
+            wrong = f"{who}, and so ask people outside this list"
+            yield Finding(f"routes.{name}.responders", wrong, mend, warning=True)
+
+
+def _exposed_key(settings: Settings) -> Finding | None:
+    """The person's key, where other users of this machine can read it."""
+    path = KeyFile(settings.storage.sqlite_path).path
+    if not path.exists() or not path.stat().st_mode & 0o077:
+        return None
+    mend = f"Run `chmod 600 {path}`, then `answerback key rotate`."
+    return Finding(f"key file {path}", "other users of this machine can read it", mend)
+
+
+async def _database(settings: Settings) -> Finding:
+    path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
+    try:
+        if not await asyncio.to_thread(path.exists):
+            return await asyncio.to_thread(_new_database, path)
+        store = SqliteStore(path)
+        await store.open()
+        try:
+            await store.check()
+        finally:
+            await store.close()
+    except StoreError as error:
+        return Finding(
+            "database", str(error), "Check storage.url, the folder's rights and the disk."
+        )
+    return Finding(f"database {path}")
+
+
+def _new_database(path: Path) -> Finding:
+    """Whether a database that is not there yet can be created."""
+    folder = path.parent
+    if not folder.is_dir():
+        return Finding(
+            "database", f"the folder {folder} does not exist", "Create it, or change storage.url."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Finding(
+            "database",
+            f"nothing can be created in the folder {folder}",
+            "Change its owner or its rights, or run the service as the user who owns it.",
+        )
+    return Finding(f"database {path}, to be created by `answerback serve`")
+
+
+def slack_setup(settings: Settings) -> slack_doctor.Setup | None:
+    """What is to be looked at on Slack; None where it is not configured."""
+    slack = settings.slack
+    if slack.bot_token is None:
+        return None
+    channels, groups = _named(settings, "slack", slack.responders)
+    return slack_doctor.Setup(
+        bot_token=slack.bot_token.get_secret_value(),
+        app_token=slack.app_token.get_secret_value() if slack.app_token else None,
+        signing_secret=slack.signing_secret.get_secret_value() if slack.signing_secret else None,
+        public_url=settings.public.url,
+        api_url=slack.api_url,
+        channels=channels,
+        groups=groups,
+    )
+
+
+def discord_setup(settings: Settings, *, fix: bool) -> discord_doctor.Setup | None:
+    """What is to be looked at on Discord; None where it is not configured."""
+    discord = settings.discord
+    if discord.bot_token is None:
+        return None
+    channels, roles = _named(settings, "discord", discord.responders)
+    return discord_doctor.Setup(
+        bot_token=discord.bot_token.get_secret_value(),
+        public_key=discord.public_key,
+        public_url=settings.public.url,
+        api_url=discord.api_url,
+        content=discord.gateway and discord.message_content,
+        gateway=discord.gateway,
+        channels=channels,
+        roles=roles,
+        mend=fix,
+    )
+
+
+def _named(
+    settings: Settings, surface: str, responders: tuple[str, ...]
+) -> tuple[list[str], list[str]]:
+    """The channels that routes name on a surface, and the groups among the responders there."""
+    channels, people = [], list(responders)
+    for to in (settings.default_route, *(route.to for route in settings.routes.values())):
+        place = destination_of(to, SURFACES)
+        if not isinstance(place, str) and place.surface == surface and place.channel:
+            channels.append(place.channel)
+    for route in settings.routes.values():
+        place = destination_of(route.to, SURFACES)
+        if not isinstance(place, str) and place.surface == surface:
+            people += route.responders or ()
+    return channels, [who[1:] for who in people if who.startswith("@")]

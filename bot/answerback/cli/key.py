@@ -1,0 +1,62 @@
+"""``answerback key``: the person's key, with which people answer on the page and in the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from answerback.cli.output import fail, result, say
+from answerback.runtime.config_file import load
+from answerback_storage.key_file import KeyFile
+
+app: Final = typer.Typer(
+    rich_markup_mode="markdown",
+    help="Print the key with which a person answers on the page and in the terminal.",
+)
+_CONFIG_HELP: Final = "The service's TOML file; without it ./answerback.toml, if there is one."
+Config = Annotated[Path | None, typer.Option(help=_CONFIG_HELP, envvar="ANSWERBACK_CONFIG")]
+
+
+@app.callback(invoke_without_command=True)
+def key(context: typer.Context, config: Config = None) -> None:
+    """Print the key with which a person answers on the page and in the terminal.
+
+    Example: `answerback key`
+
+    Run it where the service runs, as the service's user. Give the key to nobody who must not answer, and never to
+    an agent.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    file = _file(config)
+    found = file.read()
+    if found is None:
+        fail(
+            f"There is no key at {file.path.absolute()}. `answerback serve` makes it when it starts; run this in "
+            "the service's folder, or name its configuration with --config."
+        )
+    result(found)
+
+
+@app.command()
+def rotate(config: Config = None) -> None:
+    """Replace the key by a new one, and print that. The old key stops working at once.
+
+    Example: `answerback key rotate`
+
+    A running service takes the new key up by itself. Pages that were opened with the old key ask for the new one.
+    """
+    file = _file(config)
+    if file.read() is None:
+        fail(
+            f"There is no key at {file.path.absolute()} to replace. Run this in the service's folder, or name its "
+            "configuration with --config."
+        )
+    result(file.rotate())
+    say("The old key no longer works.")
+
+
+def _file(config: Path | None) -> KeyFile:
+    return KeyFile(load(config).storage.sqlite_path)

@@ -1,0 +1,102 @@
+"""The command line: finds the commands, one module each, and turns what goes wrong into a sentence.
+
+A command's module is imported when the command is called, not before: the service alone takes
+seconds to import, which nobody should wait for who only checks a form.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated, Final
+
+import typer
+from typer._click import Command, Context, HelpFormatter  # what its groups are made of
+from typer.core import TyperCommand, TyperGroup
+
+from answerback.cli.output import fail
+from answerback.core.errors import AnswerbackError
+from answerback.version import VERSION
+
+COMMANDS: Final = {
+    "serve": "Run the service.",
+    "demo": "Walk the migration form on a page of this machine, and see the tool result an agent would get.",
+    "ask": "Ask a form's questions, wait for the answers, and print the tool result.",
+    "answer": "Answer an ask in this terminal.",
+    "check": "Check a form without a server: every mistake, with its place.",
+    "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",
+    "manifest": "App manifests, ready to paste.",
+    "doctor": "Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.",
+    "key": "Print the key with which a person answers on the page and in the terminal.",
+    "token": "Tokens for agents and custom front ends.",
+    "mcp": "Offer the tools to an MCP client over standard input and output.",
+}
+"""The commands in the order shown, each ``answerback.cli.<name>``, and the first sentence of its help."""
+
+
+class _Commands(TyperGroup):
+    """The commands by name; for the list of them, their names and sentences suffice."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        if self._listing:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+        return load(cmd_name)
+
+    def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
+        self._listing = True
+        super().format_help(ctx, formatter)
+
+
+def load(name: str) -> Command:
+    """A command, from its module: a function ``command``, or an ``app`` of several."""
+    module = importlib.import_module(f"answerback.cli.{name}")
+    several = getattr(module, "app", None)
+    if isinstance(several, typer.Typer):
+        return typer.main.get_command(several)
+    alone = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+    alone.command(name)(module.command)
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="answerback",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A tool call in, a person's typed answers out.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(VERSION)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version_wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A tool call in, a person's typed answers out."""
+
+
+def main() -> None:
+    """The program ``answerback``. Ctrl-C and a reader of its output that hangs up are typer's to end it at."""
+    try:
+        app()
+    except AnswerbackError as error:
+        fail(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""``answerback mcp``: the MCP tools on standard input and output, for clients that speak nothing else.
+
+A bridge to a running service: an ask outlives this process, its client and a restart of the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import Annotated, Final
+
+import typer
+from mcp.server.stdio import stdio_server
+from pydantic import JsonValue
+
+from answerback.cli.address import Url, url_or_configured
+from answerback.core.ask import ToolResult
+from answerback.mcp.backend import Asking, AskJson, NotAskedError
+from answerback.mcp.server import mcp_server
+from answerback.mcp.tools import AskingTool, asking_tools
+from answerback.runtime import logs
+from answerback_client.client import (
+    AsyncClient,
+    ClientError,
+    EndedError,
+    InvalidCallError,
+    NotFoundError,
+    StillOpenError,
+    UnreachableError,
+)
+
+_PATIENCE: Final = 20.0
+"""Seconds for which a service that is away is called again within one call of a tool."""
+
+
+def command(
+    url: Url = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="Where to ask when the model does not say: a route or place.")
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(help="The asking tools to offer, by name, with commas between them."),
+    ] = None,
+) -> None:
+    """Offer the tools to an MCP client over standard input and output.
+
+    Example, as a client's configuration has it:
+    `{"command": "answerback", "args": ["mcp", "--url", "http://127.0.0.1:8420"]}`
+
+    The service itself has to be running (`answerback serve`).
+    """
+    logs.configure("warning", None)
+    try:
+        offered = asking_tools(tools)
+    except ValueError as error:
+        raise typer.BadParameter(f"--tools: {error}") from error
+    asyncio.run(_bridge(url_or_configured(url), token, to, offered))
+
+
+async def _bridge(
+    url: str, token: str | None, to: str | None, offered: tuple[AskingTool, ...]
+) -> None:
+    async with AsyncClient(url, token, patience=_PATIENCE) as client:
+        backend = ClientBackend(client, to)
+        server = mcp_server(lambda _ctx: backend, offered=lambda _ctx: offered)
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+class ClientBackend:
+    """A service elsewhere, by its HTTP API.
+
+    Args:
+        to: where to ask when the call does not say.
+    """
+
+    def __init__(self, client: AsyncClient, to: str | None = None) -> None:
+        self._client = client
+        self._to = to
+
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
+        """Those of these dialects that the service offers."""
+
+        async def offers(dialect: str) -> bool:
+            try:
+                found = await self._client.call("GET", f"/v1/tools?dialect={dialect}")
+            except ClientError:
+                return True  # it is away: a call will say so in words, a missing tool would not
+            return bool(found.get("tools"))
+
+        ordered = sorted(dialects)
+        offered = await asyncio.gather(*map(offers, ordered))
+        return {dialect for dialect, yes in zip(ordered, offered, strict=True) if yes}
+
+    async def submit(self, asking: Asking) -> AskJson:
+        """The new ask."""
+        envelope: dict[str, JsonValue] = {
+            "to": asking.to if asking.to is not None else self._to,
+            "dialect": asking.dialect,
+            "tool_call_id": asking.tool_call_id,
+        }
+        given = {name: value for name, value in envelope.items() if value is not None}
+        body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **given}
+        try:
+            return (await self._client.submit_body(body, key=asking.key)).json
+        except InvalidCallError as error:
+            result = error.tool_result
+            shown = result and ToolResult(
+                content=result.content, structured=result.structured, is_error=result.is_error
+            )
+            raise NotAskedError(shown or _failure(str(error))) from error
+        except ClientError as error:
+            raise NotAskedError(_failure(_words(error))) from error
+
+    async def get(self, ask_id: str) -> AskJson | None:
+        """The ask as it stands, or None."""
+        try:
+            return (await self._client.get(ask_id)).json
+        except NotFoundError:
+            return None
+        except ClientError as error:
+            raise NotAskedError(_failure(_words(error))) from error
+
+    async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
+        """The ask once it has ended, or as it stands after that time; None when the service is away by then."""
+        try:
+            async with asyncio.timeout(seconds + _PATIENCE):
+                return (await self._client.wait(ask_id, timeout=seconds)).json
+        except StillOpenError as error:
+            return error.ask.json
+        except (TimeoutError, UnreachableError, NotFoundError):
+            return None
+        except ClientError as error:
+            raise NotAskedError(_failure(_words(error))) from error
+
+    async def withdraw(self, ask_id: str) -> AskJson | None:
+        """The ask after it was withdrawn, or as it had ended before."""
+        try:
+            return (await self._client.withdraw(ask_id)).json
+        except EndedError as error:
+            return error.ask.json
+        except NotFoundError:
+            return None
+        except ClientError as error:
+            raise NotAskedError(_failure(_words(error))) from error
+
+
+def _words(error: ClientError) -> str:
+    if isinstance(error, UnreachableError):
+        return f"{error} It has to be running (`answerback serve`). Nothing that was asked is lost."
+    return str(error)
+
+
+def _failure(words: str) -> ToolResult:
+    return ToolResult(content=words, structured={"error": words}, is_error=True)

@@ -1,0 +1,150 @@
+"""``answerback serve``: the service, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+import uvloop
+
+from answerback.cli.output import result, say
+from answerback.core.errors import ConfigError
+from answerback.runtime import app, logs
+from answerback.runtime.config import Settings
+from answerback.runtime.config_file import load
+from answerback.runtime.configured import callbacks_of, routes_of
+from answerback.runtime.interpreter import tune
+from answerback.version import VERSION
+
+CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
+_FILES: Final = 65_536
+"""Open files (each waiting agent is one) that are asked for, as far as the system allows."""
+
+logger = logging.getLogger(__name__)
+
+
+def command(
+    config: Annotated[
+        Path | None, typer.Option(help=CONFIG_HELP, envvar="ANSWERBACK_CONFIG")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the configuration, and say what it sets up.")
+    ] = False,
+) -> None:
+    """Run the service.
+
+    Example: `answerback serve --config answerback.toml`
+
+    The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
+    """
+    settings = load(config)
+    if check:
+        for line in _summary(settings):
+            say(line)
+        return
+    logs.configure(settings.log.level, settings.log.format)
+    _raise_file_limit()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, config))
+
+
+def _summary(settings: Settings) -> list[str]:
+    """What a configuration sets up, a line each, for the person who wrote it.
+
+    Raises:
+        ConfigError: a route leads nowhere, or another key holds what it cannot.
+    """
+    routes = routes_of(settings)
+    callbacks_of(settings)
+    server, public = settings.server, settings.public
+    agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
+    listener = "none"
+    if public.port is not None:
+        listener = f"{public.host}:{public.port}" + (
+            f", known as {public.url}" if public.url else ""
+        )
+    return [
+        "The configuration is valid.",
+        f"agents' API: {server.host}:{server.port}",
+        f"agents: {agents or 'no tokens: callers on this machine only'}",
+        f"public listener: {listener}",
+        f"database: {settings.storage.sqlite_path.absolute()}",
+        f"surfaces: {', '.join(_surfaces(settings))}",
+        f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
+        f"inquiry backend: {settings.inquiry.url or 'none'}",
+    ]
+
+
+def _surfaces(settings: Settings) -> list[str]:
+    slack, discord = settings.slack, settings.discord
+    found = ["web"]
+    if slack.bot_token is not None:
+        found.append("slack (Socket Mode)" if slack.app_token else "slack (HTTP)")
+    if discord.bot_token is not None:
+        found.append("discord (HTTP)" if discord.public_key else "discord (gateway)")
+    return found
+
+
+async def _serve(settings: Settings, config: Path | None) -> None:
+    stop, changed = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, changed.set)
+    async with app.running(settings) as running:
+        result(f"listening on {running.api_url}")
+        if running.public_url is not None:
+            result(f"public on {running.public_url}")
+        _tell_person(f"The inbox, for people only: {running.inbox_url}")
+        tune()
+        extra = {"action": "started", "address": running.api_url, "version": VERSION}
+        logger.info("The service has started", extra=extra)
+        reloading = asyncio.create_task(_reload_when(changed, config, running.reload))
+        await stop.wait()
+        reloading.cancel()
+        logger.info("The service stops", extra={"action": "stopping"})
+
+
+async def _reload_when(
+    changed: asyncio.Event, config: Path | None, take: Callable[[Settings], list[str]]
+) -> None:
+    """Takes up the configuration on each SIGHUP; one that is wrong changes nothing."""
+    while True:
+        await changed.wait()
+        changed.clear()
+        try:
+            settings = await asyncio.to_thread(load, config)
+            restart = take(settings)
+        except ConfigError as error:
+            extra = {"action": "reload_refused"}
+            logger.error("Nothing of the configuration is taken: %s", error, extra=extra)  # noqa: TRY400
+            continue
+        logs.configure(settings.log.level, settings.log.format)
+        logger.info("The configuration is taken up", extra={"action": "reloaded"})
+        if restart:
+            extra = {"action": "restart_needed"}
+            logger.warning(
+                "Changes in these tables need a restart: %s", ", ".join(restart), extra=extra
+            )
+
+
+def _tell_person(line: str) -> None:
+    """A line for whoever sits at the terminal, and for no file or log: it holds the key."""
+    if sys.stderr.isatty():
+        say(line)
+    elif sys.stdout.isatty():
+        result(line)
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

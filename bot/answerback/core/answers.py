@@ -1,0 +1,168 @@
+"""Does this value answer this question? Typed checks and JSON equality; pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Final, NamedTuple, assert_never
+
+from pydantic import JsonValue
+
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Question
+from answerback.core.json_schema import schemas
+
+_MAX_VIOLATIONS: Final = 20
+_MAX_SHOWN: Final = 10
+
+
+class Accepted(NamedTuple):
+    """The value answers the question; ``value`` is its normal form (a multi-select in option order)."""
+
+    value: JsonValue
+
+    def at(self, _pointer: str) -> Accepted:
+        """The same: it points nowhere."""
+        return self
+
+
+class Unfit(NamedTuple):
+    """The value does not answer the question; pointers are into the value."""
+
+    problems: tuple[Problem, ...]
+
+    def at(self, pointer: str) -> Unfit:
+        """The same problems where the value stands at ``pointer``."""
+        return Unfit(
+            tuple(p.model_copy(update={"pointer": pointer + p.pointer}) for p in self.problems)
+        )
+
+
+def json_equal(a: JsonValue, b: JsonValue) -> bool:
+    """JSON equality by type: true, 1 and "true" differ, 1 and 1.0 are the same number, arrays compare in order."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return a == b
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(json_equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(json_equal(a[k], b[k]) for k in a)
+    return type(a) is type(b) and a == b
+
+
+def check_answer(question: Question, value: JsonValue) -> Accepted | Unfit:
+    """Decides whether ``value`` answers ``question``."""
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return Accepted(value) if isinstance(value, bool) else _wrong("true or false", value)
+        case AnswerType.TEXT:
+            return _check_text(value)
+        case AnswerType.SELECT:
+            return _check_select(question, value)
+        case AnswerType.MULTI_SELECT:
+            return _check_multi_select(question, value)
+        case AnswerType.SCHEMA:
+            found = schemas.violations(question.json_schema, value)
+            return Unfit(found) if found else Accepted(value)
+        case _:
+            assert_never(question.answer_type)
+
+
+def check_own_words(question: Question, text: str, ticked: JsonValue) -> Accepted | Unfit:
+    """Decides whether ``text`` can answer as "Something else…", with what is ``ticked`` beside it (None: nothing).
+
+    Where the result can hold both, the words become one more row behind the ticked options; else they replace them.
+    The pointers are into the action: ``/text`` and ``/value``.
+    """
+    if not question.other:
+        message = "This question takes one of its options only, no other text."
+        return _unfit("unknown_value", message).at("/action")
+    words = check_words(text).at("/text")
+    if isinstance(words, Unfit):
+        return words
+    if question.answer_type is not AnswerType.MULTI_SELECT:
+        if ticked is None:
+            return words
+        message = "A single choice takes one option or words of one's own, not both."
+        return _unfit("unknown_value", message).at("/value")
+    chosen = _check_multi_select(question, [] if ticked is None else ticked).at("/value")
+    if isinstance(chosen, Unfit) or not question.other_beside:
+        return chosen if isinstance(chosen, Unfit) else words
+    rows = chosen.value if isinstance(chosen.value, list) else []
+    return Accepted([*rows, text])
+
+
+def check_words(text: str) -> Accepted | Unfit:
+    """Decides whether ``text`` can stand for "Something else…" or a reply: any text that is not blank."""
+    if not text.strip():
+        return _unfit(
+            "empty",
+            "Something else needs words: the text is blank. Type an answer, or choose an option.",
+        )
+    return _check_text(text)
+
+
+def show(value: JsonValue) -> str:
+    """A value in a message: JSON, shortened."""
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def _check_text(value: JsonValue) -> Accepted | Unfit:
+    if not isinstance(value, str):
+        return _wrong("a string", value)
+    if not schemas.is_text(value):
+        return _unfit("wrong_type", "The text holds half a surrogate pair, which is no text.")
+    return Accepted(value)
+
+
+def _check_select(question: Question, value: JsonValue) -> Accepted | Unfit:
+    if not isinstance(value, str):
+        return _wrong("the value of one option, a string", value)
+    if question.option(value) is None:
+        return _unfit("unknown_value", f"{show(value)} is not an option; {_offered(question)}.")
+    return Accepted(value)
+
+
+def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Unfit:
+    if not isinstance(value, list):
+        return _wrong("an array of option values", value)
+    problems: list[Problem] = []
+    chosen: set[str] = set()
+    known = {option.value for option in question.options}
+    for i, item in enumerate(value):
+        if len(problems) == _MAX_VIOLATIONS:
+            break
+        if not isinstance(item, str):
+            problems.append(
+                _at(i, "wrong_type", f"{show(item)} is not the value of an option, a string.")
+            )
+        elif item not in known:
+            problems.append(
+                _at(i, "unknown_value", f"{show(item)} is not an option; {_offered(question)}.")
+            )
+        elif item in chosen:
+            problems.append(_at(i, "duplicate_option", f"{show(item)} is chosen twice."))
+        else:
+            chosen.add(item)
+    if problems:
+        return Unfit(tuple(problems))
+    return Accepted([option.value for option in question.options if option.value in chosen])
+
+
+def _offered(question: Question) -> str:
+    values = [show(option.value) for option in question.options[:_MAX_SHOWN]]
+    more = len(question.options) - len(values)
+    return "choose one of " + ", ".join(values) + (f" or {more} more" if more else "")
+
+
+def _wrong(wanted: str, value: JsonValue) -> Unfit:
+    return _unfit("wrong_type", f"{show(value)} is not {wanted}.")
+
+
+def _unfit(code: str, message: str) -> Unfit:
+    return Unfit((Problem(pointer="", code=code, message=message),))
+
+
+def _at(index: int, code: str, message: str) -> Problem:
+    return Problem(pointer=f"/{index}", code=code, message=message)

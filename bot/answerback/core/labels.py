@@ -1,0 +1,252 @@
+"""Every word that a surface shows of its own accord: English here, each one a key of ``labels.*``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from string import Formatter
+
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+
+from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+
+
+class Labels(BaseModel):
+    """The words of controls, headings and notes. ``{…}`` in a word is filled in where it is used.
+
+    No label is blank, and none has a place to be filled in that its English words do not have:
+    where it is shown, at an ask, would be too late to say so.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # controls
+    yes: str = "Yes"
+    no: str = "No"
+    yes_for_turn: str = "Yes, for this turn"
+    no_for_turn: str = "No, for this turn"
+    back: str = "Back"
+    reply: str = "Reply"
+    end_turn: str = "End Turn"
+    submit: str = "Submit"
+    edit: str = "Edit"
+    answer: str = "Answer"
+    fill_in: str = "Fill in"
+    other: str = "Something else…"
+    choose: str = "Choose…"
+    search: str = "Search…"
+    previous: str = "Previous"
+    next: str = "Next"
+    continue_: str = "Continue"
+    cancel: str = "Cancel"
+    close: str = "Close"
+    none_chosen: str = "(none)"
+    details: str = "Show in full"
+    preview: str = "Preview"
+
+    # headings and what is filled in
+    asks: str = "{label} asks"
+    asked: str = "{label} asked"
+    asked_unattended: str = "{label} asked, and no longer waits (answers are kept)"
+    review_title: str = "Check your answers"
+    review_text: str = "Edit what is wrong, then submit."
+    answered_so_far: str = "So far"
+    answered_earlier: str = "… and {count} before"
+    reply_title: str = "Reply"
+    reply_label: str = "Your words for {label}"
+    reply_hint: str = "Ends the questions. {label} gets your words instead of answers."
+    other_label: str = "Your answer"
+    other_with: str = "Goes together with what is ticked ({count}): {text}"
+    other_replaces: str = "Your words replace what is ticked."
+    other_unticked: str = "There are words under “{other}”, and it is not ticked: tick it to send them, or clear them."
+    json_label: str = "Your answer, as JSON"
+    end_turn_title: str = "End the turn?"
+    end_turn_text: str = "{label} stops here and gets no answer."
+    recommended: str = "recommended"
+    optional: str = "optional"
+    prefilled: str = "Filled in: {text}"
+    nothing_found: str = "Nothing matches “{words}”."
+    found: str = "{count} match “{words}”; the first {shown} are shown. More words find fewer."
+    page_of: str = "Page {page} of {pages}"
+
+    # how it ended
+    answered: str = "Answered"
+    cancelled: str = "Ended with a reply"
+    cancelled_without_words: str = "Ended without an answer"
+    cancelled_early: str = "Ended before every question was answered"
+    turn_ended: str = "Turn ended"
+    expired: str = "Expired: nobody answered in time"
+    withdrawn: str = "Withdrawn by {label}"
+    failed: str = "Could not be asked"
+    by: str = "by {name}"
+    not_answered: str = "not answered"
+    source_default: str = "default"
+    source_config: str = "set by configuration"
+    source_remembered: str = "remembered from this turn"
+    source_inquiry: str = "answered by a machine"
+
+    # the page
+    inbox_title: str = "Waiting for an answer"
+    inbox_empty: str = "Nothing is waiting for an answer."
+    inbox_hint: str = "Questions appear here by themselves. To see one, submit it from a shell:"
+    older: str = "Older"
+    newest: str = "Newest"
+    all_questions: str = "All questions"
+    age_now: str = "just now"
+    age_minutes: str = "{n} min ago"
+    age_hours: str = "{n} h ago"
+    age_days: str = "{n} d ago"
+    open_until: str = "Open until {time}"
+    answer_schema: str = "What the answer has to look like"
+    keys_hint: str = "Number keys choose, Ctrl+Enter answers."
+    keys_move: str = "Left and right arrow keys move between the questions that were answered."
+    context: str = "Context"
+    question: str = "Question"
+    more_below: str = "More below"
+    unseen: str = (
+        "This holds characters that cannot be seen or that change the order of text. Spelled out:"
+    )
+    mend: str = "Please mend this:"
+    moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
+    show_now: str = "Show how it stands"
+    entered: str = "What you had entered"
+    share: str = "Who has this link can read this, and not answer:"
+    page_expired: str = (
+        "The key of this page is no longer valid, so nothing was sent. Enter your key below, then"
+        " answer again."
+    )
+    page_refused: str = (
+        "This was not sent from Answerback's own page, so nothing was changed. Open the page itself"
+        " and answer there."
+    )
+    page_too_large: str = (
+        "That is more than Answerback takes at once. Nothing was changed: go back and shorten it."
+    )
+    key_needed: str = "Answering takes your key."
+    key_label: str = "Your key"
+    key_hint: str = "`answerback key` prints it where Answerback runs. Give it to no agent."
+    key_wrong: str = "That is not a valid key. `answerback key` prints the current one."
+    page_missing: str = "There is no such page, or no such question any more."
+
+    # private notes to a person
+    too_late: str = (
+        "{name} was faster, and the questions have moved on. Nothing was changed by your click."
+    )
+    too_late_own: str = "Your earlier click has been taken, so this one changed nothing."
+    too_late_unknown: str = (
+        "This question has moved on in the meantime. Nothing was changed by your click."
+    )
+    out_of_date: str = (
+        "The message that you used was out of date, so nothing was changed. It is being brought up to"
+        " date now: please look again."
+    )
+    has_ended: str = "These questions have ended ({how}). Nothing was changed."
+    not_allowed: str = "Only {who} may answer here. Nothing was changed."
+    unchecked: str = (
+        "Answerback could not find out just now whether you may answer here. Nothing was changed:"
+        " please try again."
+    )
+    not_found: str = "Answerback does not know this question any more. Nothing was changed."
+    choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
+    ticks_changed: str = (
+        "What is chosen has changed since you saw it, so nothing was submitted. The message now shows"
+        " what is chosen: please check it, then press {submit} again."
+    )
+    press_again: str = "That could not be opened just now: please press it again."
+    which_one: str = (
+        "Several questions are open here, so your words were not taken."
+        " Use the controls of the one you mean."
+    )
+    which_one_reply: str = (
+        "Several questions are open here, so your words were not taken."
+        " Reply to the one you mean, or use its controls."
+    )
+    nothing_open: str = "No question is open here, so your words were not taken."
+    words_missing: str = (
+        "Your message has no words in it. Write your answer in one message, or use the controls."
+    )
+    words_for_boolean: str = (
+        "This question takes {yes} or {no}. Write just that, or press a button."
+    )
+    words_for_select: str = (
+        "Your words name none of the options, so nothing was changed."
+        " Write one option's label or its number, or use the controls."
+    )
+    words_for_multi_select: str = (
+        "Not all of your words name options, so nothing was changed."
+        " Write labels or numbers, separated by commas, or use the controls."
+    )
+    words_ambiguous: str = (
+        "“{words}” can mean more than one thing here, so nothing was chosen. Use the controls."
+    )
+    words_for_schema: str = (
+        "This question is not answered by typing. Press {fill_in} at the question."
+    )
+    words_in_review: str = "No question is open: press {submit} to hand in the answers, or {edit}."
+    words_too_early: str = (
+        "This question was not open yet when you wrote that, so your words were not taken."
+        " If they are the answer to it, please write them again."
+    )
+    words_untimed: str = (
+        "It cannot be told whether you wrote that before or after this question was asked,"
+        " so your words were not taken. Please use the controls."
+    )
+    words_not_kept: str = "Your words could not be taken just now. Please write them again."
+    use_words: str = "Use as the answer"
+    offer_words: str = (
+        "If that was your answer to “{question}”, press {use_words}. Otherwise just go on:"
+        " only you see this."
+    )
+    try_again: str = (
+        "Answerback could not save that just now, and nothing was changed. Please try again."
+    )
+    unavailable: str = "Answerback cannot read its database just now. Please try again."
+    unsure: str = (
+        "Something went wrong, and Answerback cannot tell whether that was saved. Look at the question as"
+        " it stands before you try again."
+    )
+    unreadable: str = (
+        "Answerback cannot read this question any more, and nothing was changed. Its operator finds the"
+        " reason in the log."
+    )
+    reminder: str = "{label} is still waiting for an answer here."
+    escalated: str = "This question has been handed on to {where}."
+
+    def unsaved(self, error: Exception) -> str:
+        """What a person is told whose action failed: no more than what is known."""
+        if isinstance(error, UnreadableError):
+            return self.unreadable
+        if isinstance(error, StoreError) and not isinstance(error, OutcomeUnknownError):
+            return self.try_again
+        return self.unsure
+
+    @field_validator("*")
+    @classmethod
+    def _can_be_shown(cls, words: str, info: ValidationInfo) -> str:
+        if not words.strip():
+            raise ValueError("no label may be blank: give it words, or leave it out")
+        known = _places(cls.model_fields[info.field_name or ""].default)
+        try:
+            strange = sorted(_places(words) - known)
+        except ValueError:
+            if not known:
+                return words  # nothing is filled in: a brace is a brace
+            raise ValueError(
+                "it has a brace without its other one; write {{ or }} for a brace itself"
+            ) from None
+        if strange:
+            may = f"only {_listed(known)} can stand in it" if known else "nothing is filled in here"
+            raise ValueError(f"it holds {_listed(strange)}, and {may}")
+        return words
+
+
+def _places(words: str) -> set[str]:
+    """What stands in the braces of a word; raises ValueError where they do not match."""
+    return {
+        name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+        for _, name, spec, conversion in Formatter().parse(words)
+        if name is not None
+    }
+
+
+def _listed(places: Iterable[str]) -> str:
+    return " and ".join(f"{{{place}}}" for place in sorted(places))

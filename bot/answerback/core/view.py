@@ -1,0 +1,219 @@
+"""What a person should see of an ask now: the prompt, the review or the record, with no platform in it.
+
+Texts are verbatim, as the agent and the people wrote them: every surface makes them harmless in
+its own way when it renders.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from pydantic import JsonValue
+
+from answerback.core import walker
+from answerback.core.ask import Ask, Outcome, asked_by
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import Field, Kind, fields_of
+from answerback.core.walker import Given, Person, Phase
+
+
+class Control(StrEnum):
+    """What a prompt offers beside its answers, in the order shown."""
+
+    BACK = "back"
+    REPLY = "reply"
+    END_TURN = "end_turn"
+
+
+class Prompt(NamedTuple):
+    """The open question. ``prefill`` is what the controls start from (None: nothing)."""
+
+    question: Question
+    position: int
+    total: int
+    prefill: JsonValue
+    remember: bool
+    """Whether "for this turn" answers are offered."""
+    again: Given | None = None
+    """The earlier answer that the prefill is; None where it is the question's default."""
+
+    @property
+    def chosen(self) -> JsonValue:
+        """What the controls start from, without the words of "Something else…"."""
+        return self.again.chosen if self.again else self.prefill
+
+    @property
+    def words(self) -> str | None:
+        """The text that "Something else…" starts from; None where it was not the answer."""
+        return self.again.words if self.again else None
+
+    @property
+    def progress(self) -> str | None:
+        """``[N/M]``, or None where the form has one question."""
+        return None if self.total == 1 else f"[{self.position}/{self.total}]"
+
+
+class Line(NamedTuple):
+    """One question with its answer so far; ``given`` is None for a question never answered."""
+
+    question: Question
+    given: Given | None
+    editable: bool = False
+
+
+class View(NamedTuple):
+    """An ask as people should see it at ``revision``.
+
+    Exactly one of these holds: ``prompt`` is set (a question is open), ``outcome`` is set (the
+    ask has ended: no control), or neither (the review).
+    """
+
+    ask_id: str
+    revision: int
+    label: str
+    """Who asks: `answerback.core.ask.asked_by`."""
+    prompt: Prompt | None
+    lines: tuple[Line, ...]
+    """What was answered so far; all that was asked in review and once ended."""
+    controls: tuple[Control, ...]
+    outcome: Outcome | None
+    reply: str | None
+    reply_needs_text: bool
+    acted_by: Person | None
+    unattended: bool = False
+    """Whether the agent has stopped waiting for this answer."""
+    reviewed: bool = False
+    """Whether the form ends in a review: Back and Edit then move without discarding an answer."""
+
+    @property
+    def is_review(self) -> bool:
+        """Whether the person is to look over the answers and submit them."""
+        return self.prompt is None and self.outcome is None
+
+
+def view_of(ask: Ask) -> View:
+    """The view of an ask as it stands."""
+    question = ask.question
+    return View(
+        ask_id=ask.id,
+        revision=ask.revision,
+        label=asked_by(ask),
+        prompt=_prompt(ask, question) if question else None,
+        lines=_lines(ask),
+        controls=_controls(ask),
+        outcome=ask.outcome,
+        reply=ask.walk.reply,
+        reply_needs_text=ask.form.reply_needs_text,
+        acted_by=ask.acted_by,
+        unattended=ask.unattended and ask.open,
+        reviewed=ask.form.reviewed,
+    )
+
+
+def can_remember(ask: Ask) -> bool:
+    """Whether an answer to the open question may be reused in the turn: offered, and the turn has a name."""
+    request = ask.request
+    if request.conversation is None or request.turn is None:
+        return False
+    return ask.question is not None and walker.offers_remembering(ask.question)
+
+
+def texts_of(question: Question, given: Given, labels: Labels) -> list[str]:
+    """An answer as lines for people, not shortened: one a chosen option, one a field of a form; never none."""
+    value, kind = given.value, question.answer_type
+    if kind is AnswerType.SCHEMA:
+        return _entered(question, value, labels)
+    if kind is AnswerType.BOOLEAN:
+        if given.remembered:
+            return [labels.yes_for_turn if value else labels.no_for_turn]
+        return [labels.yes if value else labels.no]
+    if isinstance(value, str):
+        option = None if given.other else question.option(value)
+        return [option.label if option else value or labels.none_chosen]
+    chosen = given.chosen if isinstance(given.chosen, list) else []
+    named = {option.value: option.label for option in question.options}
+    rows = [named[item] for item in chosen if isinstance(item, str) and item in named]
+    return [*rows, *([given.words] if given.words else [])] or [labels.none_chosen]
+
+
+def _entered(question: Question, value: JsonValue, labels: Labels) -> list[str]:
+    """The value of a form as its fields show it, titles before entries; any other value as JSON."""
+    fields = fields_of(question.json_schema)
+    if fields is None:
+        return [as_json(value)]
+    if fields[0].is_whole:
+        return [_entry(fields[0], value, labels)]
+    entries = value if isinstance(value, dict) else {}
+    titles = {field.name: field for field in fields}
+    lines = [
+        f"{field.title}: {_entry(field, entries[name], labels)}"
+        for name, field in titles.items()
+        if name in entries
+    ]
+    lines += [f"{name}: {as_json(one)}" for name, one in entries.items() if name not in titles]
+    return lines or [labels.none_chosen]
+
+
+def _entry(field: Field, value: JsonValue, labels: Labels) -> str:
+    if value is None or value in ([], ""):
+        return labels.none_chosen
+    if field.kind is Kind.BOOLEAN:
+        return labels.yes if value else labels.no
+    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        chosen = value if field.kind is Kind.CHOICES and isinstance(value, list) else [value]
+        titles = {json.dumps(choice.value): choice.title for choice in field.choices}
+        return ", ".join(titles.get(json.dumps(one), as_json(one)) for one in chosen)
+    return value if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: JsonValue) -> str:
+    """A JSON value as people read it."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _prompt(ask: Ask, question: Question) -> Prompt:
+    again = ask.walk.again
+    return Prompt(
+        question=question,
+        position=(ask.walk.at or 0) + 1,
+        total=len(ask.form.questions),
+        prefill=again.value if again else question.default,
+        remember=can_remember(ask),
+        again=again,
+    )
+
+
+def _lines(ask: Ask) -> tuple[Line, ...]:
+    walk = ask.walk
+    if ask.open and not walk.answers:
+        return ()
+    in_review = ask.open and walk.phase is Phase.REVIEW
+    # The question that was open when the ask ended unanswered: the record shows what it was about.
+    last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
+    answers = {given.question_id: given for given in walk.answers}
+    if not in_review and last is None:
+        open_ = ask.question.id if ask.question else None  # shown as the prompt, not as a line
+        shown = [q for q in ask.form.questions if q.id in answers and q.id != open_]
+        return tuple([Line(q, answers[q.id]) for q in shown])
+    lines = []
+    for question in ask.form.questions:
+        given = answers.get(question.id)
+        if given is not None:
+            editable = in_review and given.source is walker.Source.HUMAN
+            lines.append(Line(question, given, editable))
+        elif question is last:
+            lines.append(Line(question, None))
+    return tuple(lines)
+
+
+def _controls(ask: Ask) -> tuple[Control, ...]:
+    if not ask.open:
+        return ()
+    return _WITH_BACK if walker.can_go_back(ask.form, ask.walk) else _WITHOUT_BACK
+
+
+_WITHOUT_BACK: Final = (Control.REPLY, Control.END_TURN)
+_WITH_BACK: Final = (Control.BACK, *_WITHOUT_BACK)

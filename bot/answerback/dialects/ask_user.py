@@ -1,0 +1,48 @@
+"""The dialect `ask_user`: typed questions, some gated by earlier answers; one answer a question id."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import MAX_QUESTIONS, Form, Question
+from answerback.dialects import questions, results
+from answerback.dialects.reading import Node
+
+_FIELDS: Final = ("id", "text", *questions.FIELDS, "when")
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object(("questions",))
+    seen: dict[str, Question | None] = {}
+    read: list[Question | None] = []
+    for node in call.items("questions", least=1, most=MAX_QUESTIONS, of="questions"):
+        if not node.is_object(_FIELDS):
+            continue
+        question_id = node.label("id")
+        if question_id in seen:
+            node.fail(
+                "duplicate_id",
+                f'{node.name}.id "{question_id}" is there already; ids must differ.',
+                "id",
+            )
+        text = node.text("text")
+        when = questions.read_when(node, seen)
+        question = questions.read_question(node, id=question_id, text=text, when=when)
+        read.append(question)
+        if question_id is not None:
+            seen.setdefault(question_id, question)
+    return None if call.problems.found else Form(questions=tuple(q for q in read if q))
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    match ask.status:
+        case Status.ANSWERED:
+            given = results.collected(ask)
+            return results.as_json({q.id: given.get(q.id) for q in ask.form.questions})
+        case Status.FAILED:
+            return results.failed(ask)
+        case _:
+            return results.as_json(results.cancelled(ask))

@@ -1,0 +1,61 @@
+"""The dialect `ask_user_form`: multiple-choice questions answered by position, or free text instead of answers."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import MAX_QUESTIONS, AnswerType, Form, Question
+from answerback.dialects import questions, results
+from answerback.dialects.reading import Node
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object()
+    read: list[Question] = []
+    for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
+        if not node.is_object():
+            continue
+        text = node.text("question")
+        multiple = node.flag("multiSelect", default=False)
+        options = questions.read_label_options(node, least=2)
+        if text is None or not options:
+            continue
+        question = Question(
+            id=f"q{i + 1}",
+            text=text,
+            answer_type=AnswerType.MULTI_SELECT if multiple else AnswerType.SELECT,
+            options=options,
+            other=True,
+            other_beside=multiple,
+        )
+        if not multiple:  # the first option of a single choice is the agent's recommendation
+            question = question.model_copy(
+                update={"default": options[0].value, "has_default": True}
+            )
+        read.append(question)
+    if call.problems.found:
+        return None
+    return Form(questions=tuple(read), reply_needs_text=True, reply_is_free_text=True)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    given = results.collected(ask)
+    answers: list[JsonValue] = [_rows(q, given.get(q.id)) for q in ask.form.questions]
+    match ask.status:
+        case Status.ANSWERED:
+            return results.as_json({"answers": answers})
+        case Status.FAILED:
+            return results.failed(ask)
+        case Status.CANCELLED:
+            return results.as_json({"freeText": ask.walk.reply or ""})
+        case _:
+            return results.as_json({"cancelled": True, "answers": answers, **results.extras(ask)})
+
+
+def _rows(question: Question, value: JsonValue) -> JsonValue:
+    """An answer to several choices is an array, also where it is one's own words alone."""
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    return [value] if several and isinstance(value, str) else value

@@ -1,0 +1,140 @@
+"""The dialect `question`: choices with values and labels, ending in a review when there are several."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.answers import show
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Form, Option, Question
+from answerback.core.walker import Given
+from answerback.dialects.reading import Node
+
+NO_QUESTIONS: Final = ToolResult(
+    content="Error: No questions provided",
+    structured={"questions": [], "answers": [], "cancelled": True},
+)
+"""What this tool promises for a call without questions: its own shape, and no error."""
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object()
+    read: list[Question] = []
+    ids: set[str] = set()
+    for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
+        if not node.is_object():
+            continue
+        question_id = node.label("id")
+        if question_id in ids:
+            node.fail(
+                "duplicate_id",
+                f'{node.name}.id "{question_id}" is there already; ids must differ.',
+                "id",
+            )
+        label = node.label("label", required=False, blank=True)
+        prompt = node.text("prompt")
+        options = _options(node)
+        if question_id is None:
+            continue
+        ids.add(question_id)
+        header = label if label and label.strip() else f"Q{i + 1}"
+        read.append(
+            Question(
+                id=question_id,
+                text=prompt or "?",
+                header=header,
+                answer_type=AnswerType.SELECT,
+                options=options,
+                other=True,
+            )
+        )
+    return None if call.problems.found else Form(questions=tuple(read), review=True)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended; a failure too is a result, not an error, as this tool promises."""
+    failed = ask.status is Status.FAILED
+    given = () if failed else ask.walk.answers
+    answers = [_answer(_question(ask, g), g) for g in given]
+    structured: dict[str, JsonValue] = {
+        "questions": [_normalised(question) for question in ask.form.questions],
+        "answers": list(answers),
+        "cancelled": ask.status is not Status.ANSWERED,
+    }
+    if failed and ask.outcome is not None:
+        return ToolResult(content=ask.outcome.message or "", structured=structured)
+    if ask.status is not Status.ANSWERED:
+        if ask.walk.reply is not None:
+            structured["reply"] = ask.walk.reply
+        if ask.status in {Status.EXPIRED, Status.WITHDRAWN}:
+            structured["reason"] = ask.status.value
+    return ToolResult(content=_content(ask), structured=structured)
+
+
+def _options(node: Node) -> tuple[Option, ...]:
+    options: list[Option] = []
+    values: set[str] = set()
+    for item in node.items("options", least=1, most=MAX_OPTIONS, of="options"):
+        if not item.is_object():
+            continue
+        value = item.label("value", blank=True)
+        label = item.label("label")
+        description = item.text("description", required=False, blank=True)
+        if value is None or label is None:
+            continue
+        if value in values:
+            item.fail(
+                "duplicate_option",
+                f"{item.name}.value {show(value)} is there already; values must differ.",
+                "value",
+            )
+        values.add(value)
+        options.append(Option(value=value, label=label, description=description or None))
+    return tuple(options)
+
+
+def _question(ask: Ask, given: Given) -> Question:
+    return next(q for q in ask.form.questions if q.id == given.question_id)
+
+
+def _answer(question: Question, given: Given) -> dict[str, JsonValue]:
+    option = None if given.other else question.option(given.value)
+    if option is None:
+        return {"id": question.id, "value": given.value, "label": given.value, "wasCustom": True}
+    return {
+        "id": question.id,
+        "value": option.value,
+        "label": option.label,
+        "wasCustom": False,
+        "index": question.options.index(option) + 1,
+    }
+
+
+def _normalised(question: Question) -> dict[str, JsonValue]:
+    return {
+        "id": question.id,
+        "label": question.header,
+        "prompt": question.text,
+        "options": [o.model_dump(exclude_none=True) for o in question.options],
+    }
+
+
+def _content(ask: Ask) -> str:
+    lines = []
+    for given in ask.walk.answers:
+        question = _question(ask, given)
+        answer = _answer(question, given)
+        chosen = (
+            f"user wrote: {given.value}"
+            if answer["wasCustom"]
+            else f"user selected: {answer['index']}. {answer['label']}"
+        )
+        lines.append(f"{question.header}: {chosen}")
+    if ask.status is Status.ANSWERED:
+        return "\n".join(lines)
+    how = {Status.EXPIRED: "No answer in time", Status.WITHDRAWN: "The questions were withdrawn"}
+    words = f": {ask.walk.reply}" if ask.walk.reply else ""
+    return "\n".join([f"{how.get(ask.status, 'User cancelled the questions')}{words}", *lines])

@@ -1,0 +1,240 @@
+"""Reading a typed question: the shape that `ask_user`, `single` and `tool_question` share, and its rules of meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.answers import Unfit, check_answer, show
+from answerback.core.form import (
+    MAX_LABEL,
+    MAX_OPTIONS,
+    AnswerType,
+    Option,
+    Persistence,
+    Question,
+    When,
+)
+from answerback.core.json_schema import schemas
+from answerback.dialects.reading import Node
+
+FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
+_TYPES: Final = tuple(kind.value for kind in AnswerType)
+_MAX_IDS: Final = 20
+"""Earlier ids that are named where one is missing."""
+_WITH_OPTIONS: Final = frozenset({AnswerType.SELECT, AnswerType.MULTI_SELECT})
+
+
+def read_question(
+    node: Node,
+    *,
+    id: str | None,
+    text: str | None,
+    types: Collection[str] = _TYPES,
+    default_type: AnswerType | None = None,
+    when: When | None = None,
+    exclusive: bool = True,
+    persistence: Persistence = Persistence.NONE,
+) -> Question | None:
+    """A typed question; None when a mistake in it was noted.
+
+    Args:
+        id: the question's id as read; None when that was a mistake.
+        text: its text as read, likewise.
+        types: the answer types that the dialect has.
+        default_type: the answer type where the call gives none; None: it must give one.
+    """
+    before = node.problems.count
+    context = node.text("context", required=False, blank=True)
+    word = node.choice("answer_type", types, default_type.value if default_type else None)
+    kind = AnswerType(word) if word is not None else None
+    options = _options(node, kind)
+    schema = _schema(node, kind)
+    broken = node.problems.count > before
+    if kind is None or (broken and kind is not AnswerType.TEXT and kind is not AnswerType.BOOLEAN):
+        return None
+    question = Question(
+        id=id or "?",
+        text=text or "?",
+        context=context or None,
+        answer_type=kind,
+        options=options,
+        json_schema=schema,
+        when=when,
+        exclusive=exclusive,
+        persistence=persistence,
+    )
+    question = _with_default(node, question)
+    return None if id is None or text is None or node.problems.count > before else question
+
+
+def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
+    """The condition of a question.
+
+    Args:
+        earlier: the questions before it by id; None for one that is itself a mistake, which is
+            not checked any further.
+    """
+    if not node.has("when"):
+        return None
+    when = node.at("when")
+    if not when.is_object(("question_id", "equals")):
+        return None
+    question_id = when.text("question_id", most=MAX_LABEL)
+    if not isinstance(when.value, dict) or "equals" not in when.value:
+        when.fail(
+            "required",
+            f"{when.name}.equals is missing: the answer to wait for, or null for skipped.",
+            "equals",
+        )
+        return None
+    if question_id is None:
+        return None
+    if question_id not in earlier:
+        ids = _ids(earlier)
+        message = f'{when.name} refers to "{question_id}", which is not an earlier question; earlier ids: {ids}.'
+        when.fail("forward_reference", message, "question_id")
+        return None
+    question = earlier[question_id]
+    equals = when.value["equals"]
+    if question is not None and not _can_be(question, equals):
+        message = f'{when.name}.equals is {show(equals)}, which "{question_id}" can never be{_yields(question)}.'
+        when.fail("unsatisfiable_when", message, "equals")
+        return None
+    return When(question_id=question_id, equals=equals)
+
+
+def _ids(earlier: Collection[str]) -> str:
+    """The ids of earlier questions; of many long ones, the nearest."""
+    shown = [f'"{i}"' if len(i) <= 80 else show(i) for i in list(earlier)[-_MAX_IDS:]]
+    more = len(earlier) - len(shown)
+    return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
+
+
+def read_label_options(
+    node: Node, *, least: int, most: int = MAX_OPTIONS, described: bool = False
+) -> tuple[Option, ...]:
+    """Options that are objects with a ``label`` (which is their value too), a description and perhaps a preview.
+
+    Args:
+        described: whether a preview may come with an option.
+    """
+    options: list[Option] = []
+    seen: set[str] = set()
+    for item in node.items("options", least=least, most=most, of="options"):
+        if not item.is_object():
+            continue
+        label = item.label("label")
+        description = item.text("description", required=False, blank=True)
+        preview = item.text("preview", required=False, blank=True) if described else None
+        if label is None:
+            continue
+        if label in seen:
+            item.fail(
+                "duplicate_option",
+                f"{item.name}.label {show(label)} is there already; labels must differ.",
+                "label",
+            )
+        seen.add(label)
+        options.append(
+            Option(
+                value=label, label=label, description=description or None, preview=preview or None
+            )
+        )
+    return tuple(options)
+
+
+def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
+    child = node.at("options")
+    if kind is not None and kind not in _WITH_OPTIONS:
+        if node.has("options"):
+            child.fail(
+                "options_forbidden",
+                f"{child.name} is for select and multi_select only; this is {kind}.",
+            )
+        return ()
+    if not node.has("options") or child.value == []:
+        if kind is not None:
+            child.fail(
+                "options_required",
+                f"{child.name} is missing or empty: {kind} needs at least one option.",
+            )
+        return ()
+    options: list[Option] = []
+    seen: set[str] = set()
+    for item in node.items("options", least=1, most=MAX_OPTIONS, of="options"):
+        value = item.string(most=MAX_LABEL)
+        if value is None:
+            continue
+        if value in seen:
+            item.fail(
+                "duplicate_option",
+                f"{item.name} {show(value)} is there already; options must differ.",
+            )
+        seen.add(value)
+        options.append(Option(value=value, label=value))
+    return tuple(options)
+
+
+def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
+    child = node.at("schema")
+    if kind is not AnswerType.SCHEMA:
+        if kind is not None and node.has("schema"):
+            child.fail(
+                "schema_forbidden",
+                f'{child.name} is for answer_type "schema" only; this is {kind}.',
+            )
+        return None
+    if not node.has("schema"):
+        child.fail(
+            "schema_required", f'{child.name} is missing: answer_type "schema" needs a JSON Schema.'
+        )
+        return None
+    child.require_schema()
+    return child.value
+
+
+def _with_default(node: Node, question: Question) -> Question:
+    child = node.at("default")
+    schema = question.answer_type is AnswerType.SCHEMA
+    if not (isinstance(node.value, dict) and "default" in node.value) or (
+        child.value is None and not schema
+    ):
+        return question
+    if schema:
+        if not schemas.all_text(child.value):
+            child.fail(
+                "default_type", f"{child.name} holds half a surrogate pair, which is no text."
+            )
+        return question.model_copy(update={"default": child.value, "has_default": True})
+    checked = check_answer(question, child.value)
+    if isinstance(checked, Unfit):
+        first = checked.problems[0]
+        code = "default_not_in_options" if first.code == "unknown_value" else "default_type"
+        child.fail(code, f"{child.name} does not fit the question: {first.message}")
+        return question
+    return question.model_copy(update={"default": checked.value, "has_default": True})
+
+
+def _can_be(question: Question, value: JsonValue) -> bool:
+    if value is None and question.when is not None:
+        return True
+    checked = check_answer(question, value)
+    # A multi-select in another order than its options' is never what it yields.
+    return not isinstance(checked, Unfit) and checked.value == value
+
+
+_YIELDS: Final = {
+    AnswerType.BOOLEAN: "it yields true or false",
+    AnswerType.TEXT: "it yields a string",
+    AnswerType.SELECT: "it yields the value of one option",
+    AnswerType.MULTI_SELECT: "it yields an array of option values in option order",
+    AnswerType.SCHEMA: "its schema does not allow it",
+}
+
+
+def _yields(question: Question) -> str:
+    never_skipped = "" if question.when else ", and is never skipped"
+    return f"; {_YIELDS[question.answer_type]}{never_skipped}"

@@ -1,0 +1,40 @@
+"""The dialect `single`: one typed question at the top level of the call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form
+from answerback.dialects import questions, results
+from answerback.dialects.reading import Node
+
+FIELDS: Final = ("question", "context", "answer_type", "options", "default")
+"""The fields of a call; each of them tells this dialect where there are no ``questions``."""
+_TYPES: Final = ("boolean", "select", "multi_select", "text")
+QUESTION_ID: Final = "answer"
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object(FIELDS)
+    text = call.text("question")
+    if text is not None and text.splitlines() != [text]:
+        call.fail("newline", "question must be one line; put the rest into context.", "question")
+    question = questions.read_question(
+        call, id=QUESTION_ID, text=text, types=_TYPES, default_type=AnswerType.TEXT
+    )
+    return None if question is None or call.problems.found else Form(questions=(question,))
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    match ask.status:
+        case Status.ANSWERED:
+            question = ask.form.questions[0]
+            value = results.collected(ask)[question.id]
+            return results.as_json({"answer_type": question.answer_type.value, "answer": value})
+        case Status.FAILED:
+            return results.failed(ask)
+        case _:
+            return results.as_json(results.cancelled(ask))

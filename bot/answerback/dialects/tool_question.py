@@ -1,0 +1,55 @@
+"""The dialect `tool_question`: one question that a tool puts while it runs; its answer may be reused in the turn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.ask import Ask, ToolResult
+from answerback.core.form import Form, Persistence
+from answerback.dialects import questions, single
+from answerback.dialects.reading import Node
+
+_FIELDS: Final = (
+    "id",
+    "text",
+    "context",
+    "answer_type",
+    "options",
+    "default",
+    "exclusive",
+    "persistence",
+)
+_TYPES: Final = ("boolean", "select", "multi_select", "text")
+_PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object(("tool", "question"))
+    tool = call.label("tool")
+    node = call.at("question")
+    if not call.has("question"):
+        node.fail("required", "question is missing: it must be an object.")
+        return None
+    if not node.is_object(_FIELDS):
+        return None
+    question_id = node.label("id")
+    text = node.text("text")
+    exclusive = node.flag("exclusive", default=False)
+    persistence = node.choice("persistence", _PERSISTENCE, Persistence.TURN.value)
+    question = questions.read_question(
+        node,
+        id=question_id,
+        text=text,
+        types=_TYPES,
+        exclusive=exclusive,
+        persistence=Persistence(persistence or Persistence.NONE),
+    )
+    return (
+        None if question is None or call.problems.found else Form(questions=(question,), tool=tool)
+    )
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended: the same as for a single question."""
+    return single.render(ask)

@@ -1,0 +1,126 @@
+"""What the MCP tools stand on: asks as JSON, from the service in this process or from one that runs elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, ToolResult
+from answerback.core.errors import InvalidCallError, ProblemError
+from answerback.dialects.registry import refusal
+from answerback.ports.surface import Acted
+from answerback.service.callers import Callers, may_see
+from answerback.service.serialize import ask_json
+from answerback.service.service import Service
+from answerback.service.submission import Agent, read_submission
+
+AskJson = Mapping[str, JsonValue]
+"""An ask as `answerback.service.serialize.ask_json` makes it."""
+
+
+class NotAskedError(Exception):
+    """Nothing was asked; ``result`` says why, in words for the model."""
+
+    def __init__(self, result: ToolResult) -> None:
+        super().__init__(result.content)
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One call of an asking tool. The same ``key`` again finds the first ask."""
+
+    name: str
+    dialect: str | None
+    """The dialect to read it as; None: its name and shape tell."""
+    arguments: dict[str, JsonValue]
+    to: JsonValue
+    key: str | None
+    tool_call_id: str | None
+
+
+class Backend(Protocol):
+    """Asks, for one agent."""
+
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
+        """Those of these dialects that are served."""
+
+    async def submit(self, asking: Asking) -> AskJson:
+        """The new ask.
+
+        Raises:
+            NotAskedError: the call is refused.
+        """
+
+    async def get(self, ask_id: str) -> AskJson | None:
+        """The ask as it stands, or None where the agent has none of this id."""
+
+    async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
+        """The ask once it has ended, or as it stands after that time."""
+
+    async def withdraw(self, ask_id: str) -> AskJson | None:
+        """The ask after it was withdrawn, or as it had ended before."""
+
+
+class ServiceBackend:
+    """The service in this process, as one agent may use it."""
+
+    def __init__(self, service: Service, callers: Callers, agent: Agent | None) -> None:
+        self._service = service
+        self._callers = callers
+        self._agent = agent
+
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
+        """Those of these dialects that are served."""
+        return {dialect for dialect in dialects if self._service.rules.enabled(dialect)}
+
+    async def submit(self, asking: Asking) -> AskJson:
+        """The new ask."""
+        try:
+            body = read_submission(
+                {
+                    "name": asking.name,
+                    "dialect": asking.dialect,
+                    "arguments": asking.arguments,
+                    "to": asking.to,
+                    "tool_call_id": asking.tool_call_id,
+                }
+            )
+            submitted = await self._callers.submit(self._service, body, self._agent, asking.key)
+        except InvalidCallError as error:
+            raise NotAskedError(refusal(error)) from error
+        except ProblemError as error:
+            words = f"{error.title}. {error.detail or ''}"
+            raise NotAskedError(
+                ToolResult(content=words, structured={"error": words}, is_error=True)
+            ) from error
+        return ask_json(submitted.ask)
+
+    async def get(self, ask_id: str) -> AskJson | None:
+        """The ask as it stands, or None where the agent has none of this id."""
+        ask = await self._own(ask_id)
+        return None if ask is None else ask_json(ask)
+
+    async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
+        """The ask once it has ended, or as it stands after that time or when the process stops."""
+        ask = await self._own(ask_id)
+        if ask is None:
+            return None
+        if ask.open:
+            ask = await self._service.wait(ask_id, seconds) or ask
+        return ask_json(ask)
+
+    async def withdraw(self, ask_id: str) -> AskJson | None:
+        """The ask after it was withdrawn, or as it had ended before."""
+        ask = await self._own(ask_id)
+        if ask is None:
+            return None
+        done = await self._callers.finish(self._service.withdraw(ask_id))
+        return ask_json(done.ask if isinstance(done, Acted) else done.ask or ask)
+
+    async def _own(self, ask_id: str) -> Ask | None:
+        ask = await self._service.get(ask_id)
+        return ask if ask is not None and may_see(self._agent, ask) else None

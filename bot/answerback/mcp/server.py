@@ -1,0 +1,253 @@
+"""The MCP server: its tools over a backend, bounded waits with progress, and results in words for the model.
+
+Owns no transport: `answerback.mcp.http` mounts it, `answerback mcp` runs it on standard input and output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from mcp.server import Server, ServerRequestContext
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from answerback.core.ask import Status, ToolResult
+from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.mcp import tools
+from answerback.mcp.backend import Asking, AskJson, Backend, NotAskedError
+from answerback.version import VERSION
+
+logger = logging.getLogger(__name__)
+
+PROGRESS: Final = 15.0
+"""Seconds between two words of progress, for a client that asked for them."""
+IDEMPOTENCY_KEY: Final = "answerback/idempotency-key"
+"""In a request's ``_meta``: the same key with the same call finds the first ask."""
+CLAUDE_TOOL_USE: Final = "claudecode/toolUseId"
+"""In a request's ``_meta``, from Claude Code: the id of the model's tool call."""
+_MAX_KEY: Final = 200
+_INSTRUCTIONS: Final = (
+    "Puts questions to people where they are (a chat thread or a web page) and returns their typed answers. "
+    f"Asking waits a while for the answer; a result that is pending is fetched with {tools.WAIT}."
+)
+_ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
+
+Context = ServerRequestContext[dict[str, object]]
+BackendOf = Callable[[Context], Backend]
+ToolsOf = Callable[[Context], Sequence[tools.AskingTool]]
+
+
+def mcp_server(
+    backend_of: BackendOf,
+    *,
+    offered: ToolsOf = lambda _ctx: tools.DEFAULT,
+    progress: float = PROGRESS,
+) -> Server[dict[str, object]]:
+    """An MCP server.
+
+    Args:
+        backend_of: the backend for who sent a request.
+        offered: the asking tools that a request may use.
+        progress: seconds between two words of progress.
+    """
+    calls = _Calls(backend_of, offered, progress)
+    return Server(
+        "answerback",
+        version=VERSION,
+        title="Answerback",
+        instructions=_INSTRUCTIONS,
+        on_list_tools=calls.list_tools,
+        on_call_tool=calls.call_tool,
+    )
+
+
+class _Calls:
+    """The handlers of the server's requests."""
+
+    def __init__(self, backend_of: BackendOf, offered: ToolsOf, progress: float) -> None:
+        self._backend_of = backend_of
+        self._offered = offered
+        self._progress = progress
+
+    async def list_tools(
+        self, ctx: Context, _params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """The tools that are offered and enabled."""
+        offered = self._offered(ctx)
+        dialects = {dialect for tool in offered for dialect in tool.dialects}
+        enabled = await self._backend_of(ctx).enabled(dialects)
+        found = [tool.definition(enabled) for tool in offered]
+        return ListToolsResult(tools=[*filter(None, found), *tools.waiting_tools()])
+
+    async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        """One call; what is wrong with it is a result for the model too."""
+        try:
+            arguments = _ARGUMENTS.validate_python(params.arguments or {})
+            return await self._call(ctx, params.name, arguments)
+        except NotAskedError as refused:
+            return _result(refused.result)
+        except (_BadArgumentError, ValidationError) as error:
+            return _failed(f"{params.name}: {error}")
+        except OutcomeUnknownError:
+            return _failed(
+                "Answerback's database failed, and it is not known whether this was saved. Tell the user before you"
+                " ask again."
+            )
+        except UnreadableError as error:
+            return _failed(str(error))
+        except StoreError:
+            return _failed(
+                "Answerback's database is failing; nothing was changed. Try again later."
+            )
+
+    async def _call(
+        self, ctx: Context, name: str, arguments: dict[str, JsonValue]
+    ) -> CallToolResult:
+        backend = self._backend_of(ctx)
+        for tool in self._offered(ctx):
+            if tool.name == name:
+                return await self._ask(ctx, backend, tool, arguments)
+        ask_id = arguments.pop("ask_id", None)
+        if not isinstance(ask_id, str) or not ask_id:
+            raise _BadArgumentError("ask_id is missing: the id that a pending result named.")
+        if name == tools.WAIT:
+            seconds = _wait_seconds(arguments)
+            _nothing_else(arguments)
+            ask = await backend.get(ask_id)
+            if ask is not None and ask["status"] == Status.OPEN:
+                ask = await self._wait(ctx, backend, ask, seconds)
+        elif name == tools.GET:
+            _nothing_else(arguments)
+            ask = await backend.get(ask_id)
+        elif name == tools.WITHDRAW:
+            _nothing_else(arguments)
+            ask = await backend.withdraw(ask_id)
+        else:
+            return _failed(f"There is no tool {name[:100]}.")
+        return _failed(f"There is no ask {ask_id[:100]}.") if ask is None else outcome(ask)
+
+    async def _ask(
+        self,
+        ctx: Context,
+        backend: Backend,
+        tool: tools.AskingTool,
+        arguments: dict[str, JsonValue],
+    ) -> CallToolResult:
+        seconds = _wait_seconds(arguments)
+        meta: Mapping[str, object] = ctx.meta or {}
+        tool_use = _text(meta.get(CLAUDE_TOOL_USE))
+        key = _text(meta.get(IDEMPOTENCY_KEY)) or tool_use
+        asking = Asking(
+            name=tool.name,
+            dialect=tool.dialect,
+            to=arguments.pop("to", None),
+            arguments=arguments,
+            key=f"mcp:{key}" if key else None,
+            tool_call_id=tool_use,
+        )
+        ask = await backend.submit(asking)
+        if ask["status"] == Status.OPEN:
+            ask = await self._wait(ctx, backend, ask, seconds)
+        return outcome(ask)
+
+    async def _wait(self, ctx: Context, backend: Backend, ask: AskJson, seconds: float) -> AskJson:
+        telling = None
+        if (ctx.meta or {}).get("progress_token") is not None:
+            telling = asyncio.create_task(self._tell(ctx, ask, seconds))
+        try:
+            return await backend.wait(str(ask["id"]), seconds) or ask
+        except StoreError as error:
+            # The ask is there, and its answer comes with a later call.
+            extra = {"action": "wait_failed", "ask_id": str(ask["id"])}
+            logger.warning("A wait ends early: %s", error, extra=extra)
+            return ask
+        finally:
+            if telling is not None:
+                telling.cancel()
+                await asyncio.gather(telling, return_exceptions=True)
+
+    async def _tell(self, ctx: Context, ask: AskJson, seconds: float) -> None:
+        """Words of progress until cancelled, the first at once: they name the ask, should the line be lost."""
+        waited = 0.0
+        words = f"Waiting for an answer to {ask['id']}{_place(ask)}"
+        while True:
+            await ctx.session.report_progress(waited, seconds, words)
+            await asyncio.sleep(self._progress)
+            waited += self._progress
+
+
+class _BadArgumentError(Exception):
+    """An argument is none that the tool takes; in words for the model."""
+
+
+def outcome(ask: AskJson) -> CallToolResult:
+    """What a tool returns of an ask as it stands."""
+    if ask["status"] == Status.OPEN:
+        return _pending(ask)
+    if ask["end_turn"]:
+        words = "The user ended the turn. Stop here: call no further tools, and wait for the user."
+        return _text_result(words, {"end_turn": True, "ask_id": ask["id"]})
+    return _result(ToolResult.model_validate(ask["tool_result"]))
+
+
+def _pending(ask: AskJson) -> CallToolResult:
+    words = (
+        f"Nobody has answered yet; the question stays open{_place(ask)}. Call {tools.WAIT} with ask_id "
+        f'"{ask["id"]}" to go on waiting. Do not ask again, and do not assume an answer.'
+    )
+    structured: JsonValue = {
+        "status": "pending",
+        "ask_id": ask["id"],
+        "answered": ask["answers"],
+        "message": words,
+    }
+    return _text_result(words, structured)
+
+
+def _place(ask: AskJson) -> str:
+    thread = ask["thread"]
+    url = thread.get("url") if isinstance(thread, dict) else None
+    return f" at {url}" if url else f" on {ask['surface']}"
+
+
+def _result(result: ToolResult) -> CallToolResult:
+    return _text_result(result.content, result.structured, is_error=result.is_error)
+
+
+def _failed(words: str) -> CallToolResult:
+    return _text_result(words, {"error": words}, is_error=True)
+
+
+def _text_result(words: str, structured: JsonValue, *, is_error: bool = False) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(text=words)], structured_content=structured, is_error=is_error
+    )
+
+
+def _wait_seconds(arguments: dict[str, JsonValue]) -> float:
+    seconds = arguments.pop("wait_seconds", None)
+    if seconds is None:
+        return tools.DEFAULT_WAIT
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
+        raise _BadArgumentError("wait_seconds is a number of seconds.")
+    return min(max(float(seconds), 0.0), tools.LONGEST_WAIT)
+
+
+def _nothing_else(arguments: dict[str, JsonValue]) -> None:
+    if arguments:
+        names = ", ".join(name[:100] for name in arguments)
+        raise _BadArgumentError(f"{names} is no argument of this tool.")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= _MAX_KEY else None

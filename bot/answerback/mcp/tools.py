@@ -1,0 +1,185 @@
+"""The MCP tools as a model gets them: names, descriptions, input schemas. Pure; the shapes are the dialects'."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_types import Tool, ToolAnnotations
+from pydantic import JsonValue, TypeAdapter
+
+from answerback.dialects import detection, tools
+from answerback.dialects.reading import did_you_mean
+
+DEFAULT_WAIT: Final = 50.0
+"""Seconds a call waits by default: under the 60 after which common clients give up."""
+LONGEST_WAIT: Final = 3_600.0
+ASK_USER: Final = "ask_user"
+ASK_USER_QUESTION: Final = "ask_user_question"
+WAIT: Final = "wait_for_answer"
+GET: Final = "get_answer"
+WITHDRAW: Final = "withdraw_ask"
+ENVELOPE: Final = ("to", "wait_seconds")
+"""Arguments of the asking tools that are no part of the form."""
+_OBJECT: Final = TypeAdapter(dict[str, JsonValue])
+_NAMES: Final = TypeAdapter(list[JsonValue])
+_WAIT_SECONDS: Final[dict[str, JsonValue]] = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": LONGEST_WAIT,
+    "default": DEFAULT_WAIT,
+    "description": "How long this call waits for the answer. The ask stays open afterwards.",
+}
+_ASKING: Final[dict[str, JsonValue]] = {
+    "to": {
+        "type": "string",
+        "description": "Where to ask: a route's name or surface:channel. Leave it out for the usual place.",
+    },
+    "wait_seconds": _WAIT_SECONDS,
+}
+_ASK_ID: Final[dict[str, JsonValue]] = {
+    "type": "string",
+    "description": "The ask_id that a pending result named.",
+}
+_PENDING: Final = (
+    f"People may take a while: if the result says pending, call {WAIT} with its ask_id, "
+    "and do not ask again."
+)
+_SHAPES: Final = (
+    "Give questions: typed ones with id, text and answer_type, or multiple-choice ones with question and options, "
+    'which return {"answers": […]} in their order. Or give one question, which returns {"answer_type": …, "answer": …}.'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskingTool:
+    """A tool that asks. ``dialects`` are the shapes that its arguments may have."""
+
+    name: str
+    dialects: tuple[str, ...]
+    dialect: str | None = None
+    """The dialect to read a call as, whatever the tool is called; None: its name and shape tell."""
+
+    def definition(self, enabled: Collection[str]) -> Tool | None:
+        """The tool with those of its shapes that are enabled; None where there is none."""
+        shapes = {tool.dialect: tool for tool in tools.TOOLS if tool.dialect in self.dialects}
+        served = [tool for dialect, tool in shapes.items() if dialect in enabled]
+        if not served:
+            return None
+        described = f"{served[0].description} {_PENDING}"
+        title = served[0].title
+        if len(served) == 1:
+            schema = served[0].parameters
+            required = [str(name) for name in _NAMES.validate_python(schema["required"])]
+            properties = _properties(schema)
+        else:
+            described = f"{described} {_SHAPES}"
+            properties, required = _joined(served), []
+        return Tool(
+            name=self.name,
+            title=title,
+            description=described,
+            input_schema=_schema({**properties, **_ASKING}, *required),
+            annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
+        )
+
+
+DEFAULT: Final = (
+    AskingTool(ASK_USER, detection.dialects_of(ASK_USER)),
+    AskingTool(ASK_USER_QUESTION, ("claude",)),
+)
+"""What is offered where nobody says which tools."""
+
+
+def asking_tools(names: str | None) -> tuple[AskingTool, ...]:
+    """The asking tools of a list of names, tools' or dialects', separated by commas; None: the default ones.
+
+    Raises:
+        ValueError: a name is no tool's, or two tools would have the same one; in words.
+    """
+    if names is None:
+        return DEFAULT
+    found: dict[str, AskingTool] = {}
+    for name in names.split(","):
+        tool = _named(name.strip())
+        if tool.name in found:
+            raise ValueError(f"two of the tools would be named {tool.name}: pick one of them.")
+        found[tool.name] = tool
+    return tuple(found.values())
+
+
+def _named(name: str) -> AskingTool:
+    shapes = detection.dialects_of(name)
+    by_dialect = {tool.dialect: tool for tool in tools.TOOLS}
+    if by_dialect.keys() & set(shapes):
+        return AskingTool(name, shapes)
+    if name in by_dialect:
+        return AskingTool(by_dialect[name].name, (name,), name)
+    known = sorted({*by_dialect, *(tool.name for tool in tools.TOOLS), ASK_USER_QUESTION})
+    meant = did_you_mean(name, known)
+    raise ValueError(f'there is no tool "{name[:100]}"{meant}; there are: {", ".join(known)}.')
+
+
+def waiting_tools() -> list[Tool]:
+    """The tools for an ask that is pending."""
+    return [
+        Tool(
+            name=WAIT,
+            title="Wait for an answer",
+            description="Wait for the answer to an ask that is pending. Returns the answer as the ask itself would "
+            "have, or pending again. Call it until there is an answer; do not ask again meanwhile.",
+            input_schema=_schema({"ask_id": _ASK_ID, "wait_seconds": _WAIT_SECONDS}, "ask_id"),
+            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        ),
+        Tool(
+            name=GET,
+            title="Look for an answer",
+            description="Look, without waiting, whether an ask has been answered: the answer, or pending with what "
+            "was answered so far.",
+            input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
+            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        ),
+        Tool(
+            name=WITHDRAW,
+            title="Withdraw an ask",
+            description="Take back an ask that is no longer needed; the user sees that it was withdrawn. If it has "
+            "been answered meanwhile, the answer is returned.",
+            input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
+            annotations=ToolAnnotations(
+                open_world_hint=True, destructive_hint=True, idempotent_hint=True
+            ),
+        ),
+    ]
+
+
+def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return _OBJECT.validate_python(schema["properties"])
+
+
+def _joined(shapes: Sequence[tools.Tool]) -> dict[str, JsonValue]:
+    """The arguments of a tool of several shapes, of which one at least has ``questions``.
+
+    There are no top-level alternatives: model APIs refuse those.
+    """
+    properties: dict[str, JsonValue] = {}
+    lists: list[dict[str, JsonValue]] = []
+    for shape in shapes:
+        for name, schema in _properties(shape.parameters).items():
+            if name == "questions":
+                lists.append(_OBJECT.validate_python(schema))
+            else:
+                properties[name] = schema
+    items: list[JsonValue] = [each["items"] for each in lists]
+    either: dict[str, JsonValue] = {"anyOf": items}
+    properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
+    return properties
+
+
+def _schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }

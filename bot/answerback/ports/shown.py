@@ -1,0 +1,61 @@
+"""What is noted with an ask of its live message: what that shows, and since when. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Left, Thread
+
+
+def noted(
+    latest: Ask,
+    of: Ask,
+    *,
+    revision: int,
+    message: Mapping[str, JsonValue],
+    thread: Thread,
+    at: float | None = None,
+) -> Ask | None:
+    """The latest ask with a note of the message that shows ``revision``; None where a newer one is noted.
+
+    ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
+    one that it left behind; if it looks otherwise at the same revision, was missed meanwhile, or has left
+    another message behind that is not dealt with, it is to be shown again. An empty message is none.
+    ``at`` is since when the message shows it, by the platform's clock.
+    """
+    if latest.destination != of.destination:
+        return replace(latest, left=Left(destination=of.destination, message=dict(message)))
+    if revision < latest.shown_revision:
+        return None
+    changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
+    due = latest.left is not None or changed
+    opened = latest.opened
+    if revision == latest.revision and opened.shown is None and at is not None:
+        opened = replace(opened, shown=at)
+    return replace(
+        latest,
+        shown_revision=min(revision, latest.revision - due),
+        seen=latest.seen or (revision == of.revision and bool(message)),
+        message=dict(message) or None,
+        thread=thread if thread != Thread() else None,
+        opened=opened,
+    )
+
+
+def missed(ask: Ask) -> Ask:
+    """The ask whose live message does not show what was noted, and is to be shown again."""
+    shown = min(ask.shown_revision, ask.revision - 1)
+    return replace(ask, missed=ask.missed + 1, shown_revision=shown)
+
+
+def renumbered(ask: Ask, old: str, new: str) -> Ask:
+    """The ask with another id of its channel. What is being shown meanwhile still belongs to it."""
+    if ask.message is None:
+        channel = new if ask.destination.channel == old else ask.destination.channel
+        return replace(ask, destination=replace(ask.destination, channel=channel))
+    message = {key: new if value == old else value for key, value in ask.message.items()}
+    thread = ask.thread and replace(ask.thread, channel=new)
+    return replace(ask, message=message, thread=thread)

@@ -1,0 +1,162 @@
+"""The store: what is kept, and what a change to it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Entry, Status
+from answerback.ports.places import Found
+from answerback.ports.records import (
+    Created,
+    Delivery,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Memory,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
+from answerback.ports.surface import Shown
+
+T = TypeVar("T")
+
+
+class Write(NamedTuple):
+    """What one transaction stores for an ask, all or nothing."""
+
+    ask: Ask
+    entries: tuple[Entry, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    memory: Memory | None = None
+
+
+class Decision(NamedTuple, Generic[T]):
+    """What to store (None: nothing) and what to tell the caller."""
+
+    write: Write | None
+    result: T
+
+
+class Store(Found, Protocol):
+    """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
+
+    async def open(self) -> None:
+        """Opens and migrates; DatabaseTooNewError where a newer Answerback wrote it."""
+
+    async def close(self) -> None:
+        """Finishes what is under way and closes."""
+
+    async def latest(self) -> float | None:
+        """When the last line of the record was written, by the clock of then; None: there is none."""
+
+    async def set_back(self, seconds: float, at: float) -> None:
+        """Plans anew, once for each ``at``, because the clock was set back by so much to that time.
+
+        Pending deliveries, reminders and escalations come when they would have come; a deadline stays the time that
+        people were told.
+        """
+
+    async def check(self) -> None:
+        """Proves that the store can be read and written; StoreError where it can not."""
+
+    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+        """Stores a new ask, or finds the one that this idempotency key stored before."""
+
+    async def created(self, idempotency: Idempotency) -> Existing | None:
+        """What this idempotency key stored before, or None."""
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        then: Callable[[T], None] | None = None,
+    ) -> tuple[T, bool]:
+        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave.
+
+        ``decide`` is pure and quick; it may run on another thread, and may run again if the
+        transaction has to be repeated. With ``delivery``, its id is stored with the change, and if
+        it had been stored before, nothing is written. ``then`` is told the result once it is
+        durable, unless it is such a repeat: on the event loop, and also where the caller has left.
+        Returns the result and whether it is a repeat.
+        """
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """An ask, or None."""
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+
+    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """The record of an ask behind a number, oldest first."""
+
+    async def note(self, ask_id: str | None, entry: Entry) -> None:
+        """Adds a line to the record that no change of an ask comes with."""
+
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
+        """Notes what the live message shows, by `answerback.ports.shown.noted`.
+
+        ``of`` is the ask as it was when it was shown; without it, as it is now.
+        """
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first."""
+
+    async def next_due(self, after: float) -> float | None:
+        """When, later than ``after``, the clock has something to do next (seconds since the epoch), or None."""
+
+    async def remembered(
+        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+    ) -> tuple[JsonValue] | None:
+        """The remembered answer in a tuple of one, or None."""
+
+    async def draft(self, key: str) -> JsonValue:
+        """A draft, or None."""
+
+    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
+        """Stores or (None) drops a draft."""
+
+    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
+
+    async def next_delivery(self, after: float = 0.0) -> float | None:
+        """When, later than ``after``, the next pending delivery is due, or None."""
+
+    async def tried(
+        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+    ) -> None:
+        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+
+    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+        """One delivery, or None."""
+
+    async def deliveries(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        """Deliveries, newest first."""
+
+    async def secret(self, name: str) -> bytes:
+        """32 random bytes of this name, made once and kept."""
+
+    async def prune(self, before: float) -> int:
+        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many.
+
+        The key of an open ask is kept: a late repeat must not ask people a second time.
+        """
+
+    async def counts(self) -> Mapping[str, int]:
+        """How many asks there are by status, from counters, and deliveries by state."""

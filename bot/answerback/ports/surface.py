@@ -1,0 +1,205 @@
+"""Surfaces, and the service as surfaces see it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, Protocol, TypeVar
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination, Thread
+from answerback.core.errors import Problem
+from answerback.core.walker import Action, Person
+from answerback.ports.places import Places
+from answerback.ports.records import (
+    Page,
+)
+
+T = TypeVar("T")
+
+
+class Actor(NamedTuple):
+    """Somebody who acts: the person and the groups (user groups, roles) they are known to be in.
+
+    ``groups_known`` are the groups that were looked up; membership in another one is still open.
+    """
+
+    person: Person
+    groups: frozenset[str] = frozenset()
+    groups_known: frozenset[str] = frozenset()
+    all_groups: bool = False
+    """Whether ``groups`` are all there are, so that none is to be looked up."""
+
+
+class Why(StrEnum):
+    """Why an action changed nothing."""
+
+    NOT_FOUND = "not_found"
+    NOT_ALLOWED = "not_allowed"
+    UNCHECKED = "unchecked"
+    """Whether this person may act could not be found out now."""
+    STALE = "stale"
+    ENDED = "ended"
+    INVALID = "invalid"
+
+
+class Acted(NamedTuple):
+    """The action counted: the ask as it stands now. ``repeated``: this delivery had been counted before."""
+
+    ask: Ask
+    repeated: bool = False
+
+
+class Rejected(NamedTuple):
+    """The action changed nothing; ``ask`` is the ask as it stands (None when there is none of this id)."""
+
+    why: Why
+    ask: Ask | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+class Following(Protocol):
+    """Waits for commits; nothing is kept of it once it is left."""
+
+    async def changed(self) -> Ask | None:
+        """Returns after the next commit, with the ask; None when the process is stopping."""
+
+
+class Asks(Places, Protocol):
+    """The service, as adapters see it. Every method commits before it returns."""
+
+    async def act(
+        self,
+        ask_id: str,
+        action: Action,
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+        at: float | None = None,
+    ) -> Acted | Rejected:
+        """Acts on an ask as a responder.
+
+        Args:
+            revision: the revision the person saw; another one is `Why.STALE`.
+            delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
+            at: when they acted, by the platform's clock.
+
+        Raises:
+            StoreError: nothing is known to be saved; tell the person to try again.
+        """
+
+    async def choose(
+        self,
+        ask_id: str,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+        at: float | None = None,
+    ) -> Acted | Rejected | None:
+        """`act` with what ``choose`` makes of the ask as it stands, in one step; None where it makes nothing.
+
+        ``choose`` is pure and quick, runs only when this person may act on this revision, and may
+        run on another thread, and twice.
+        """
+
+    async def typed(
+        self,
+        ask_id: str,
+        text: str,
+        actor: Actor,
+        *,
+        at: float | None,
+        delivery: str,
+        revision: int | None = None,
+    ) -> Acted | Rejected:
+        """`act` with what typed words stand for. A problem tells the person what to do where they stand for nothing
+        (`Why.INVALID`) or may be older than the open question (`Why.STALE`; ``at`` None: nobody knows when)."""
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """The ask as it stands, or None."""
+
+    async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
+        """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at the most."""
+
+    async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
+        """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
+
+    def follow(self, what: str) -> AbstractContextManager[Following]:
+        """Follows the commits to one ask (its id), or to every ask of a surface (its name)."""
+
+    async def draft(self, key: str) -> JsonValue:
+        """What a person has entered so far in a form of several pages; None when there is nothing."""
+
+    async def save_draft(self, key: str, value: JsonValue) -> None:
+        """Keeps (or with None drops) a draft, over restarts, for a few days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask."""
+
+    revision: int
+    message: Mapping[str, JsonValue]
+    thread: Thread
+    at: float | None = None
+    """Since when it surely shows it, by the platform's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The live message is being brought up to date by other means: look again in so many seconds."""
+
+    seconds: float
+
+
+class Surface(Protocol):
+    """A place where people are: renders stored asks and hands in what people do.
+
+    `show`, `remind`, `moved` and `groups_of` may raise PlatformError, one of its kinds.
+    """
+
+    name: str
+    live: bool
+    """Whether there is a live message to keep up to date; without one (a web page) `show` only names the thread."""
+
+    async def start(self, asks: Asks) -> None:
+        """Connects. Returns once connected, or once a first attempt failed that is being repeated."""
+
+    async def stop(self) -> None:
+        """Disconnects; what is being handed in is finished first."""
+
+    def ready(self) -> str | None:
+        """None when people can be reached, else one sentence that says why not and what to do."""
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
+        """Makes the live message show the ask as given: posts it the first time, edits it afterwards.
+
+        Idempotent: showing the same ask again changes nothing. ``save`` stores a reference in the
+        middle of showing (a thread that was made before its message, say), so that a crash cannot
+        double it.
+        """
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """Pings the responders in the thread, pointing at the live message.
+
+        ``number`` is the reminder's place (0, 1, …). Safe to call again for the same number: it is
+        posted once.
+        """
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """Turns the message ``left`` (at the place that an ask left) into a note without controls."""
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """Which of these groups (without the leading @) the person is in."""
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
+
+    def check(self, destination: Destination) -> str | None:
+        """None when the destination is well-formed here, else one sentence that says what is wrong."""

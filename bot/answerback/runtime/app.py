@@ -1,0 +1,299 @@
+"""The one place where everything is wired: settings in, a running service out, and all of it taken down again."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+from aiohttp import web
+from pydantic import SecretStr
+
+from answerback.agents.claude_hooks import ClaudeHook
+from answerback.api.calls import Api
+from answerback.api.metrics import Metrics
+from answerback.api.problems import unmet
+from answerback.api.server import application, public_application
+from answerback.http.strangers import Strangers, share
+from answerback.mcp.http import McpEndpoint
+from answerback.ports.person_key import OPERATOR, Holder, Holders
+from answerback.ports.store import Store
+from answerback.ports.surface import Surface
+from answerback.runtime.clock import SystemClock
+from answerback.runtime.config import SURFACES, Settings, is_loopback
+from answerback.runtime.configured import callbacks_of, routes_of, tokens_of
+from answerback.runtime.reloading import Reloading
+from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
+from answerback.runtime.supervision import supervised
+from answerback.service.callers import Callers
+from answerback.service.routing import Rules
+from answerback.service.service import Service
+from answerback.service.submission import Routes
+from answerback.webhooks.address_policy import Callbacks, guarded_session
+from answerback.webhooks.outbox import Deliverer
+from answerback.webhooks.sender import Sender
+from answerback.workers.inquiry import HttpInquiry
+from answerback.workers.message_sync import Shower
+from answerback.workers.scheduler import Upkeep
+from answerback_discord.adapter import DiscordSurface
+from answerback_slack.adapter import SlackSurface
+from answerback_storage.key_file import KeyFile
+from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.store import SqliteStore
+from answerback_web.adapter import WebSurface
+
+Loop = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A service that is up: where it listens, and its inside for commands that live in the process."""
+
+    api_url: str
+    public_url: str | None
+    inbox_url: str
+    """Opens the page of open asks with the person's key: for the operator's eyes alone."""
+    answering_url: Callable[[str], Awaitable[str]]
+    """The address where the operator may answer an ask on the page."""
+    service: Service
+    reload: Callable[[Settings], list[str]]
+    """Takes up changed settings; see `answerback.runtime.reloading`."""
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Running]:
+    """The whole service, up for as long as the context lasts.
+
+    Raises:
+        ConfigError: an address or a route cannot be had; in words.
+        StoreError: the database cannot be opened; in words.
+    """
+    routes, callbacks = routes_of(settings), callbacks_of(settings)
+    async with AsyncExitStack() as stack:
+        sockets = await _bind(settings, stack)
+        metrics = Metrics()
+        await stack.enter_async_context(sole_use(settings.storage.sqlite_path))
+        store = SqliteStore(settings.storage.sqlite_path, timed=metrics.commit_seconds.observe)
+        await store.open()
+        stack.push_async_callback(store.close)
+        holders = await _holders(settings)
+        page = await _page(settings, store, sockets, holders)
+        chats = chats_of(settings, await stack.enter_async_context(chat_session()))
+        service = _service(settings, store, (page, *chats), routes, callbacks, metrics)
+        for surface in service.surfaces.values():
+            stack.push_async_callback(surface.stop)
+            await surface.start(service)
+        deliverer = await _deliverer(service, callbacks, stack)
+        shower = await _background(settings, service, deliverer, stack)
+        tokens = tokens_of(settings)
+        api = Api(
+            service=service,
+            store=store,
+            surfaces=service.surfaces,
+            tokens=tokens,
+            holders=holders,
+            metrics=metrics,
+            enabled=service.rules.enabled,
+            shows=lambda: shower.outcomes,
+        )
+        await _listen(await _local(settings, api, page, stack), sockets.api, api, stack)
+        if sockets.public is not None:
+            hooks = [route for chat in chats for route in chat.public_routes()]
+            opened = public_application(api, pages=page.public_routes(), hooks=hooks)
+            strangers = Strangers(share())
+            public = listen_to_strangers(opened, sockets.public, unmet, strangers)
+            stack.push_async_callback(_finish, api)
+            await stack.enter_async_context(public)
+        # Waiters first: a listener that closes waits for what it is answering.
+        stack.callback(service.stop_waiting)
+        yield Running(
+            sockets.api_url,
+            sockets.public_url,
+            await page.inbox_url(),
+            page.answering_url,
+            service,
+            Reloading(settings, tokens, callbacks).take,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sockets:
+    """The bound listeners, and their addresses as others see them."""
+
+    api: socket.socket
+    public: socket.socket | None
+    api_url: str
+    public_url: str | None
+
+
+async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
+    api = await bind(settings.server.host, settings.server.port, "server")
+    stack.callback(api.close)
+    if settings.public.port is None:
+        return _Sockets(api, None, address_of(api), None)
+    public = await bind(settings.public.host, settings.public.port, "public")
+    stack.callback(public.close)
+    return _Sockets(api, public, address_of(api), settings.public.url or address_of(public))
+
+
+async def _holders(settings: Settings) -> Holders:
+    """Whose keys are valid, read anew each time: `answerback key rotate` counts at once."""
+    file = KeyFile(settings.storage.sqlite_path)
+    await asyncio.to_thread(file.ensure)
+
+    async def holders() -> tuple[Holder, ...]:
+        key = await file.current()
+        return () if key is None else (Holder(key, OPERATOR),)
+
+    return holders
+
+
+async def _page(
+    settings: Settings, store: Store, sockets: _Sockets, holders: Holders
+) -> WebSurface:
+    return WebSurface(
+        secret=await store.secret("web"),
+        labels=settings.labels,
+        local_url=lambda: sockets.api_url,
+        public_url=lambda: sockets.public_url,
+        holders=holders,
+        tokens=bool(settings.agents),
+        now=time.time,
+    )
+
+
+def _service(
+    settings: Settings,
+    store: Store,
+    surfaces: Iterable[Surface],
+    routes: Routes,
+    callbacks: Callbacks,
+    metrics: Metrics,
+) -> Service:
+    service = Service(
+        store,
+        SystemClock(),
+        {surface.name: surface for surface in surfaces},
+        known_surfaces=SURFACES,
+        routes=routes,
+        rules=Rules(tools=settings.tools),
+        labels=settings.labels,
+        has_inquiry=settings.inquiry.url is not None,
+        check_callback=callbacks.check,
+    )
+    service.hooks.acted = metrics.acted
+    return service
+
+
+async def _local(
+    settings: Settings, api: Api, page: WebSurface, stack: AsyncExitStack
+) -> web.Application:
+    """The agents' listener: the API, MCP, Claude's hooks, and the pages."""
+    callers = Callers(api.tokens.agent_of, api.finish)
+    mcp = McpEndpoint(api.service, callers, tokens=api.tokens.required)
+    await stack.enter_async_context(mcp.running())
+    routes = [*mcp.routes(), *ClaudeHook(api.service, callers).routes()]
+    loopback = is_loopback(settings.server.host)
+    return application(api, routes=routes, pages=page.routes(), loopback=loopback)
+
+
+async def _listen(
+    app: web.Application, bound: socket.socket, api: Api, stack: AsyncExitStack
+) -> None:
+    runner = await listen(app, bound, unmet)
+    stack.push_async_callback(_finish, api)
+    stack.push_async_callback(runner.cleanup)
+
+
+async def _finish(api: Api) -> None:
+    """Whoever asked for these has hung up; what they began is finished all the same."""
+    await asyncio.gather(*api.working, return_exceptions=True)
+
+
+async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitStack) -> Deliverer:
+    http = await stack.enter_async_context(guarded_session(callbacks.rules))
+    sender = Sender(http, callbacks.rules, callbacks.secrets_of)
+    deliverer = Deliverer(service.store, service.clock, sender)
+    stack.push_async_callback(deliverer.stop)
+    service.hooks.deliver = deliverer.wake
+    return deliverer
+
+
+async def _background(
+    settings: Settings,
+    service: Service,
+    deliverer: Deliverer,
+    stack: AsyncExitStack,
+) -> Shower:
+    """Starts what goes on in the background; it ends with the stack."""
+    inquiry = None
+    if settings.inquiry.url is not None:
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        inquiry = HttpInquiry(http, settings.inquiry.url, settings.inquiry.timeout)
+    shower = Shower(service)
+    stack.push_async_callback(shower.stop)
+    upkeep = Upkeep(service, shower, inquiry)
+    stack.push_async_callback(upkeep.stop)
+    service.hooks.show = shower.poke
+    service.hooks.due = upkeep.due
+    loops: Sequence[tuple[str, Loop]] = (
+        ("upkeep", upkeep.run),
+        ("delivery", deliverer.run),
+    )
+    tasks = [asyncio.create_task(supervised(name, run), name=f"loop {name}") for name, run in loops]
+
+    async def stop() -> None:
+        # What is shown or sent from now on is left to the next start, which finds it in the store.
+        service.hooks.show = lambda _ask: None
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    stack.push_async_callback(stop)
+    return shower
+
+
+def chat_session() -> aiohttp.ClientSession:
+    """What chat surfaces call their platforms with: however many calls hang, a click is answered at once."""
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+
+
+def chats_of(
+    settings: Settings, http: aiohttp.ClientSession
+) -> tuple[SlackSurface | DiscordSurface, ...]:
+    """The configured chat surfaces."""
+    found: list[SlackSurface | DiscordSurface] = []
+    slack, discord = settings.slack, settings.discord
+    if slack.bot_token is not None:
+        made = SlackSurface(
+            bot_token=slack.bot_token.get_secret_value(),
+            app_token=_open(slack.app_token),
+            signing_secret=_open(slack.signing_secret),
+            responders=slack.responders,
+            api_url=slack.api_url,
+            labels=settings.labels,
+            http=http,
+        )
+        found.append(made)
+    if discord.bot_token is not None:
+        other = DiscordSurface(
+            bot_token=discord.bot_token.get_secret_value(),
+            http=http,
+            labels=settings.labels,
+            public_key=discord.public_key,
+            responders=discord.responders,
+            api_url=discord.api_url,
+            gateway=discord.gateway,
+            content=discord.message_content,
+            shards=discord.shards,
+        )
+        found.append(other)
+    return tuple(found)
+
+
+def _open(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()

@@ -1,0 +1,56 @@
+"""What settings stand for: the routes, the tokens, where webhooks may go. Starts nothing."""
+
+from __future__ import annotations
+
+from answerback.api.auth import Tokens
+from answerback.core.errors import ConfigError
+from answerback.runtime.config import SURFACES, Settings
+from answerback.service.submission import Agent, Routes, destination_of
+from answerback.webhooks.address_policy import AddressRules, Callbacks
+
+
+def callbacks_of(settings: Settings) -> Callbacks:
+    """Where webhooks may go, and what signs them.
+
+    Raises:
+        ConfigError: callbacks.allow holds what is no host, address or network.
+    """
+    named = {name: agent.callback_secret for name, agent in settings.agents.items()}
+    secrets = named if settings.agents else {None: settings.callbacks.secret}
+    return Callbacks(
+        AddressRules(settings.callbacks.allow),
+        {name: [one.get_secret_value() for one in many] for name, many in secrets.items()},
+    )
+
+
+def routes_of(settings: Settings) -> Routes:
+    """The configured routes.
+
+    Raises:
+        ConfigError: one leads nowhere.
+    """
+    for name, route in settings.routes.items():
+        places = [("to", route.to)]
+        if route.escalate is not None and route.escalate.to is not None:
+            places.append(("escalate.to", route.escalate.to))
+        for key, to in places:
+            if isinstance(wrong := destination_of(to, SURFACES), str):
+                raise ConfigError(f"routes.{name}.{key}: {wrong}")
+    default = settings.default_route
+    if default not in settings.routes and isinstance(
+        wrong := destination_of(default, SURFACES), str
+    ):
+        raise ConfigError(f"default_route: {wrong}")
+    return Routes(default=default, by_name=settings.routes)
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens of the configured agents."""
+    return Tokens(
+        {
+            agent.token_hash: Agent(
+                name=name, role=agent.role, routes=agent.routes, label=agent.label
+            )
+            for name, agent in settings.agents.items()
+        }
+    )

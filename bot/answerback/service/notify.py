@@ -1,0 +1,74 @@
+"""Who waits for what in this process, and waking them: one signal an ask, nothing kept for asks nobody waits on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from answerback.core.ask import Ask
+
+
+class Follower:
+    """Waits for the commits to one ask; several commits in between are one."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._released = False
+        self.latest: Ask | None = None
+        """The ask as the last commit left it; None before the first."""
+
+    async def changed(self) -> Ask | None:
+        """Returns after the next commit, with the ask; None when the process is stopping."""
+        await self._event.wait()
+        if self._released:
+            return None
+        self._event.clear()
+        return self.latest
+
+    def wake(self, ask: Ask) -> None:
+        """Notes a commit, and wakes who waits for it."""
+        if self.latest is None or ask.revision >= self.latest.revision:
+            self.latest = ask
+        self._event.set()
+
+    def release(self) -> None:
+        """Wakes who waits, for good: what is committed from now on is no reason to go on waiting."""
+        self._released = True
+        self._event.set()
+
+
+class Signals:
+    """All followers of this process, by what they follow: an ask's id, or a surface's name."""
+
+    def __init__(self) -> None:
+        self._followers: dict[str, set[Follower]] = {}
+        self.count = 0
+        """How many are waiting."""
+
+    @contextmanager
+    def follow(self, what: str) -> Iterator[Follower]:
+        """A follower of an ask, or of every ask of a surface, for as long as the context lasts."""
+        follower = Follower()
+        self._followers.setdefault(what, set()).add(follower)
+        self.count += 1
+        try:
+            yield follower
+        finally:
+            self.count -= 1
+            followers = self._followers[what]
+            followers.discard(follower)
+            if not followers:
+                del self._followers[what]
+
+    def notify(self, ask: Ask) -> None:
+        """Tells an ask's followers, and its surface's, of a commit."""
+        for what in (ask.id, ask.destination.surface):
+            for follower in self._followers.get(what, ()):
+                follower.wake(ask)
+
+    def release(self) -> None:
+        """Wakes everybody: the process is stopping."""
+        for followers in self._followers.values():
+            for follower in followers:
+                follower.release()

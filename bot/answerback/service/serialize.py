@@ -1,0 +1,185 @@
+"""The ask, its record and its events as the JSON that crosses the wire. Pure; every reader gets these shapes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status, asked_by, options_json
+from answerback.core.labels import Labels
+from answerback.core.view import View, texts_of, view_of
+from answerback.core.walker import Person
+from answerback.dialects import registry
+from answerback.ports.records import StoredDelivery, StoredEntry
+
+_ENGLISH: Final = Labels()
+EVENT_NAMES: Final = {
+    "request": "prompt",
+    "answered": "answer",
+    "backed": "answer",
+    "cancelled": "answer",
+    "ended": "outcome",
+}
+"""What a line of the record is called among an ask's Server-Sent Events; other lines are none."""
+
+
+def iso(at: float) -> str:
+    """A time as RFC 3339 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def ask_json(ask: Ask) -> dict[str, JsonValue]:
+    """The ask, as agents and webhooks get it."""
+    result = registry.result_of(ask)
+    outcome = ask.outcome
+    return {
+        "id": ask.id,
+        "status": ask.status.value,
+        "revision": ask.revision,
+        "dialect": ask.request.dialect,
+        "asked_by": asked_by(ask),
+        "surface": ask.destination.surface,
+        "thread": _thread(ask),
+        "prompt": prompt_json(view_of(ask)),
+        "answers": {given.question_id: given.value for given in ask.walk.answers},
+        "reply": ask.walk.reply,
+        "end_turn": ask.status is Status.TURN_ENDED,
+        "tool_result": result.model_dump() if result else None,
+        "ended_by": person_json(outcome.ended_by) if outcome else None,
+        "source": outcome.source.value if outcome and outcome.source else None,
+        "tool_call_id": ask.request.tool_call_id,
+        "conversation": ask.request.conversation,
+        "turn": ask.request.turn,
+        "created_at": iso(ask.created_at),
+        "updated_at": iso(ask.updated_at),
+        "expires_at": iso(ask.expires_at) if ask.expires_at is not None else None,
+        "metadata": ask.request.metadata,
+    }
+
+
+def prompt_json(view: View) -> dict[str, JsonValue] | None:
+    """What is prompted now: a question or the review; None once ended."""
+    if view.outcome is not None:
+        return None
+    controls: list[JsonValue] = [control.value for control in view.controls]
+    if view.prompt is None:
+        edits: list[JsonValue] = [line.question.id for line in view.lines if line.editable]
+        return {
+            "question_id": None,
+            "text": "Review",
+            "context": None,
+            "answer_type": None,
+            "options": None,
+            "position": len(view.lines),
+            "total": len(view.lines),
+            "progress": None,
+            "prefill": None,
+            "controls": ["edit", "submit", *controls],
+            "kind": "review",
+            "editable": edits,
+            "answered": _answered(view),
+            "reviewed": True,
+        }
+    question = view.prompt.question
+    return {
+        "question_id": question.id,
+        "text": question.text,
+        "context": question.context,
+        "header": question.header,
+        "answer_type": question.answer_type.value,
+        "options": options_json(question),
+        "other": question.other,
+        "other_beside": question.other_beside,
+        "schema": question.json_schema,
+        "remember": view.prompt.remember,
+        "position": view.prompt.position,
+        "total": view.prompt.total,
+        "progress": view.prompt.progress,
+        "prefill": view.prompt.prefill,
+        "prefill_other": view.prompt.words,
+        "controls": controls,
+        "kind": "question",
+        "answered": _answered(view),
+        "reviewed": view.reviewed,
+    }
+
+
+def _answered(view: View) -> JsonValue:
+    """The answers so far as people read them, in English."""
+    return [
+        {
+            "question_id": line.question.id,
+            "text": line.question.text,
+            "answer": [*texts_of(line.question, line.given, _ENGLISH)],
+        }
+        for line in view.lines
+        if line.given is not None
+    ]
+
+
+def person_json(person: Person | None) -> JsonValue:
+    """A person, or null."""
+    return asdict(person) if person else None
+
+
+def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:
+    """A line of the record: a ``request``, its ``response``, how the ask ended, or a note beside them."""
+    entry = stored.entry
+    line: dict[str, JsonValue] = {
+        "seq": stored.seq,
+        "at": iso(entry.at),
+        "question_id": entry.question_id,
+    }
+    match entry.kind:
+        case "request":
+            return {**line, "type": "request", "request": entry.body}
+        case "answered":
+            answered: JsonValue = {**entry.body, "by": person_json(entry.by)}
+            return {**line, "type": "response", "response": {"answered": answered}}
+        case "backed":
+            return {
+                **line,
+                "type": "response",
+                "response": {"backed": {"by": person_json(entry.by)}},
+            }
+        case "cancelled":
+            cancelled: JsonValue = {**entry.body, "by": person_json(entry.by)}
+            return {**line, "type": "response", "response": {"cancelled": cancelled}}
+        case "ended" | "delivery" | "note":
+            return {
+                **line,
+                "type": entry.kind,
+                entry.kind: {**entry.body, "by": person_json(entry.by)},
+            }
+
+
+def delivery_json(stored: StoredDelivery) -> dict[str, JsonValue]:
+    """A webhook delivery and what became of it."""
+    delivery = stored.delivery
+    return {
+        "id": delivery.id,
+        "ask_id": delivery.ask_id,
+        "type": delivery.type,
+        "url": delivery.url,
+        "state": stored.state.value,
+        "tries": stored.tries,
+        "next_try_at": iso(stored.next_at) if stored.next_at is not None else None,
+        "last_status": stored.last_status,
+        "last_error": stored.last_error,
+        "created_at": iso(delivery.created_at),
+        "updated_at": iso(stored.updated_at),
+    }
+
+
+def _thread(ask: Ask) -> dict[str, JsonValue] | None:
+    thread, destination = ask.thread, ask.destination
+    if thread is None and destination.channel is None:
+        return None
+    return {
+        "channel": (thread.channel if thread else None) or destination.channel,
+        "id": (thread.id if thread else None) or destination.thread,
+        "url": thread.url if thread else None,
+    }

@@ -1,0 +1,393 @@
+"""The service: submit, act, withdraw, expire. Each is one load → authorise → decide → commit, then wakes who waits.
+
+The one door through which asks change and are read. How they are submitted, acted on and stored
+is told in `submit`, `act` and `transaction`; forms are the walker's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core import ask as asks
+from answerback.core import typed_words, walker
+from answerback.core.ask import Ask, Change, Reason, Status
+from answerback.core.errors import Problem, StoreError, UnreadableError
+from answerback.core.labels import Labels
+from answerback.core.walker import Action, Answer, Refused, Source, Submit
+from answerback.ports.clock import Clock
+from answerback.ports.records import DeliveryState, Page, StoredDelivery, StoredEntry
+from answerback.ports.shown import missed, renumbered
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
+from answerback.service import routing
+from answerback.service.act import Acting, Seen
+from answerback.service.notify import Follower
+from answerback.service.submission import Agent, Routes, Submission
+from answerback.service.submit import Submitted, Submitting
+from answerback.service.transaction import Commits
+
+logger = logging.getLogger(__name__)
+
+_OPEN_IN_THREAD: Final = 10
+_PAGE: Final = 100
+_SETTLING_SECONDS: Final = 5.0
+"""How long after a change people may still use the copy from before it, although the message was edited."""
+
+
+class Service:
+    """The one way in which asks change.
+
+    Args:
+        known_surfaces: the names of all surfaces there are; ``surfaces`` holds the configured ones.
+        check_callback: None when a callback may be sent to for an agent, else why not, in words.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        surfaces: Mapping[str, Surface],
+        *,
+        known_surfaces: frozenset[str],
+        routes: Routes | None = None,
+        rules: routing.Rules | None = None,
+        labels: Labels | None = None,
+        has_inquiry: bool = False,
+        check_callback: Callable[[str, Agent | None], str | None] = lambda _url, _agent: None,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.surfaces = surfaces
+        self.rules = rules or routing.Rules()
+        self.labels = labels or Labels()
+        self._commits = Commits(store, clock, surfaces, self.rules, has_inquiry=has_inquiry)
+        self.signals = self._commits.signals
+        self.hooks = self._commits.hooks
+        self._submitting = Submitting(
+            self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
+        )
+        self._acting = Acting(self._commits)
+        self._stopping = False
+
+    # --- submitting and acting -------------------------------------------------------------------
+
+    async def submit(
+        self,
+        body: Submission,
+        *,
+        agent: Agent | None = None,
+        idempotency_key: str | None = None,
+        digest: str = "",
+    ) -> Submitted:
+        """Stores a tool call as an ask and has it shown.
+
+        Args:
+            digest: of the whole body; a repeated key with another digest is refused.
+
+        Raises:
+            InvalidCallError: with every mistake in the call and around it; the record notes the refusal.
+            ProblemError: the idempotency key was used for another body.
+        """
+        return await self._submitting.submit(
+            body, agent=agent, idempotency_key=idempotency_key, digest=digest
+        )
+
+    async def act(
+        self,
+        ask_id: str,
+        action: Action,
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+        at: float | None = None,
+    ) -> Acted | Rejected:
+        """Acts on an ask as a responder (see `answerback.ports.surface.Asks`)."""
+        began = time.perf_counter()
+        acted = await self._acting.act(
+            ask_id, lambda _ask: action, actor, Seen(revision, at), delivery
+        )
+        if acted is None:
+            raise AssertionError("an action was given")
+        self._tell(acted, actor, action.action, began)
+        return acted
+
+    async def choose(
+        self,
+        ask_id: str,
+        choose: Callable[[Ask], Action | None],
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+        at: float | None = None,
+    ) -> Acted | Rejected | None:
+        """Acts as ``choose`` finds for the ask as it stands (see `answerback.ports.surface.Asks`)."""
+        began, chosen = time.perf_counter(), ["none"]
+
+        def noted(ask: Ask) -> Action | None:
+            action = choose(ask)
+            if action is not None:
+                chosen.append(action.action)
+            return action
+
+        acted = await self._acting.act(ask_id, noted, actor, Seen(revision, at), delivery)
+        if acted is not None:
+            self._tell(acted, actor, chosen[-1], began)
+        return acted
+
+    async def typed(
+        self,
+        ask_id: str,
+        text: str,
+        actor: Actor,
+        *,
+        at: float | None,
+        delivery: str,
+        revision: int | None = None,
+    ) -> Acted | Rejected:
+        """Takes words typed by a responder as the action they stand for (see `answerback.ports.surface.Asks`)."""
+        began = time.perf_counter()
+        refused: list[Rejected] = []
+
+        def choose(ask: Ask) -> Action | None:
+            why, found = Why.STALE, typed_words.too_early(ask, at, actor.person, self.labels)
+            if found is None:
+                why, action = Why.INVALID, typed_words.action_of(ask, text, self.labels)
+                if not isinstance(action, typed_words.Unclear):
+                    return action
+                found = action
+            problem = Problem(pointer="/text", code="unknown_value", message=found.sentence)
+            refused[:] = [Rejected(why, ask, (problem,))]
+            return None
+
+        seen = Seen(revision, at, typed=True)
+        acted = await self._acting.act(ask_id, choose, actor, seen, delivery) or refused[0]
+        self._tell(acted, actor, "typed", began)
+        return acted
+
+    def _tell(self, acted: Acted | Rejected, actor: Actor, action: str, began: float) -> None:
+        """Tells the hook what came of an action, and how long that took."""
+        counted = "repeated" if isinstance(acted, Acted) and acted.repeated else "acted"
+        result = acted.why.value if isinstance(acted, Rejected) else counted
+        self.hooks.acted(actor.person.surface, action, result, time.perf_counter() - began)
+
+    # --- what ends an ask without a person's answer ------------------------------------------------
+
+    async def withdraw(self, ask_id: str) -> Acted | Rejected:
+        """The agent takes its ask back."""
+        return await self._commits.change(
+            ask_id,
+            lambda ask, at: asks.ended(ask, Status.WITHDRAWN, at=at, reason=Reason.WITHDRAWN),
+        )
+
+    async def fail(self, ask_id: str, reason: Reason, message: str) -> Acted | Rejected:
+        """The ask cannot be put to anybody, in words for the model."""
+        return await self._commits.change(
+            ask_id,
+            lambda ask, at: asks.ended(ask, Status.FAILED, at=at, reason=reason, message=message),
+        )
+
+    async def expire(self, ask_id: str) -> Acted | Rejected:
+        """Nobody answered in time: the defaults are taken where that was asked for and all are there."""
+        return await self._commits.change(ask_id, self._expired)
+
+    async def answer_by_inquiry(self, ask_id: str, value: JsonValue) -> Acted | Rejected:
+        """The inquiry backend answered the open question; an answer that does not fit fails the ask."""
+
+        def decide(ask: Ask, at: float) -> Change | None:
+            if not ask.inquiring:
+                return None
+            change = asks.acted(ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY)
+            if isinstance(change, Refused):
+                words = change.problems[0].message
+                message = routing.final(f"The inquiry backend's answer does not fit: {words}")
+                return asks.ended(
+                    ask, Status.FAILED, at=at, reason=Reason.BACKEND_ERROR, message=message
+                )
+            return self._commits.routed(change, at)
+
+        return await self._commits.change(ask_id, decide)
+
+    async def update(
+        self, ask_id: str, decide: Callable[[Ask, float], Change | None]
+    ) -> Acted | Rejected:
+        """Changes an open ask for upkeep's purposes; ``decide`` is pure, and None leaves it as it is."""
+        return await self._commits.change(ask_id, decide)
+
+    async def left(self, ask_id: str) -> None:
+        """The message that the ask left behind has become a note, or cannot become one."""
+
+        def decide(ask: Ask | None) -> Decision[None]:
+            write = Write(replace(ask, left=None)) if ask and ask.left else None
+            return Decision(write, None)
+
+        await self.store.change(ask_id, decide)
+
+    async def unreachable(self, ask: Ask, why: str) -> None:
+        """Nobody can answer where the ask is shown any more (see `answerback.ports.surface.Asks`)."""
+        where = ask.destination.surface
+        told = f"{ask.request.name} could not be put to anybody on {where}: {why}"
+        message = routing.final(told, routing.WITHOUT_PEOPLE)
+
+        def failed(latest: Ask, at: float) -> Change | None:
+            if latest.destination != ask.destination:
+                return None  # handed on meanwhile: people are asked elsewhere
+            reason = Reason.BACKEND_ERROR
+            return asks.ended(latest, Status.FAILED, at=at, reason=reason, message=message)
+
+        await self.update(ask.id, failed)
+
+    async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
+        """The live message is not as noted (see `answerback.ports.surface.Asks`)."""
+        at = self.clock.now()
+
+        def decide(ask: Ask | None) -> Decision[Ask | None]:
+            if ask is None or ask.message is None or (deleted and not ask.open):
+                return Decision(None, None)
+            shown = ask.shown_revision >= ask.revision
+            if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
+                return Decision(None, None)
+            behind = missed(ask) if shown or deleted else ask
+            return Decision(Write(behind) if behind is not ask else None, behind)
+
+        ask, _ = await self.store.change(ask_id, decide)
+        if ask is not None:
+            self.hooks.show(ask)
+
+    async def renumbered(self, ask_id: str, old: str, new: str) -> None:
+        """The ask's channel has another id (see `answerback.ports.surface.Asks`)."""
+
+        def decide(ask: Ask | None) -> Decision[None]:
+            return Decision(Write(renumbered(ask, old, new)) if ask else None, None)
+
+        await self.store.change(ask_id, decide)
+
+    # --- reading and waiting -------------------------------------------------------------------------
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """The ask as it stands, or None."""
+        return await self.store.get(ask_id)
+
+    async def wait(self, ask_id: str, seconds: float, known: Ask | None = None) -> Ask | None:
+        """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops.
+
+        ``known`` is waited for although the database cannot be read just now.
+        """
+        with self.signals.follow(ask_id) as follower:
+            try:
+                ask = await self.store.get(ask_id)
+            except StoreError as error:
+                if known is None:
+                    raise
+                logger.warning("Waiting without reading: %s", error, extra={"ask_id": ask_id})
+                ask = known
+            if ask is None or not ask.open or self._stopping:
+                return ask
+            try:
+                async with asyncio.timeout(seconds):
+                    while ask.open:
+                        changed = await follower.changed()
+                        if changed is None:
+                            break
+                        ask = changed
+            except TimeoutError:
+                pass
+            return ask
+
+    def follow(self, ask_id: str) -> AbstractContextManager[Follower]:
+        """Follows the commits to an ask, from now on."""
+        return self.signals.follow(ask_id)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the process is about to stop, and nobody should wait any more."""
+        return self._stopping
+
+    def stop_waiting(self) -> None:
+        """Releases everybody who waits, each with the ask as it stands: the process is stopping."""
+        self._stopping = True
+        self.signals.release()
+
+    async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
+        """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""
+        return await self.store.find(surface, channel, thread, _OPEN_IN_THREAD)
+
+    async def each_open(
+        self, surface: str, channel: str | None = None, thread: str | None = None
+    ) -> AsyncIterator[Ask]:
+        """Every open ask of a surface, a channel or a thread (see `answerback.ports.surface.Asks`)."""
+        after: str | None = None
+        while True:
+            if channel is None:
+                page = await self.inbox(surface, after, _PAGE)
+                found: Sequence[Ask] = page.rows
+                after = page.after
+            else:
+                found = await self.store.find(surface, channel, thread, _PAGE, after)
+                after = found[-1].id if len(found) == _PAGE else None
+            for ask in found:
+                yield ask
+            if after is None:
+                return
+
+    async def each_behind(self, surface: str) -> AsyncIterator[Ask]:
+        """Asks of a surface whose live message shows an older state (see `answerback.ports.places.Places`)."""
+        for ask_id in await self.store.behind(10 * _PAGE):
+            with suppress(UnreadableError):  # showing logs it
+                ask = await self.store.get(ask_id)
+                if ask is not None and ask.destination.surface == surface:
+                    yield ask
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose live message this is (see `answerback.ports.places.Places`)."""
+        return await self.store.shown_at(surface, message_id)
+
+    async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
+        """The open asks of a surface, newest first."""
+        return await self.store.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
+
+    async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
+        """The record of an ask behind a number, oldest first."""
+        return await self.store.record(ask_id, after)
+
+    async def draft(self, key: str) -> JsonValue:
+        """What a person has entered so far (see `answerback.ports.surface.Asks`)."""
+        return await self.store.draft(key)
+
+    async def save_draft(self, key: str, value: JsonValue) -> None:
+        """Keeps or drops what a person has entered so far (see `answerback.ports.surface.Asks`)."""
+        await self.store.save_draft(key, value, self.clock.now())
+
+    async def redeliver(self, stored: StoredDelivery) -> StoredDelivery:
+        """Has a webhook sent again, now."""
+        now = self.clock.now()
+        again = replace(stored, state=DeliveryState.PENDING, next_at=now, updated_at=now, tries=0)
+        await self.store.tried([again], [])
+        self.hooks.deliver()
+        return again
+
+    def _expired(self, ask: Ask, at: float) -> Change:
+        """The end of an ask whose time is up: what the configuration answers stays its to answer."""
+        if ask.request.on_expiry == "defaults":
+            change = Change(replace(ask, walk=walker.resumed(ask.form, ask.walk)), ())
+            while (change := self._commits.routed(change, at)).ask.open:
+                question = change.ask.question
+                if question is not None and not question.has_default:
+                    break
+                action: Action = Submit() if question is None else Answer(value=question.default)
+                following = asks.acted(change.ask, action, at=at, by=None, source=Source.DEFAULT)
+                if isinstance(following, Refused):
+                    break
+                change = Change(following.ask, (*change.entries, *following.entries))
+            if not change.ask.open:
+                return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
+        return asks.ended(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)

@@ -1,0 +1,359 @@
+"""What an agent submits beside the tool call: where to ask, who may answer, for how long.
+
+Reads it, and finds every mistake in it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from answerback.core.ask import ANYONE, Destination, Escalation
+from answerback.core.errors import ConfigError, InvalidCallError, Problem
+from answerback.core.json_schema import schemas
+from answerback.core.json_schema.costs import size
+
+DEFAULT_SURFACE: Final = "web"
+_MAX_NAME: Final = 1_000
+_MAX_SECONDS: Final = 366 * 86_400
+_CODES: Final = {
+    "missing": "required",
+    "extra_forbidden": "unknown_value",
+    "literal_error": "unknown_value",
+    "too_long": "too_many",
+    "string_too_long": "too_long",
+    "string_too_short": "empty",
+    "value_error": "wrong_type",
+}
+
+_WORDS: Final = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a field that is known here",
+    "string_type": "must be a string",
+    "string_too_short": "must not be empty",
+    "string_unicode": "holds half a surrogate pair, which is no text",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "tuple_type": "must be an array",
+    "float_type": "must be a number",
+    "greater_than": "must be a number greater than 0",
+}
+"""What pydantic finds, in the words of JSON; what is not here is told in pydantic's own."""
+_CHOICES: Final = {
+    "to": "must be a string or an object",
+    "responders": 'must be an array of ids, or "anyone"',
+}
+"""Fields that may be of several types."""
+
+_MAX_VALUES: Final = 2_000
+"""JSON values of a body beside what the call is about: a thousand responders and all else there is."""
+_DEEP: Final = 64
+
+
+def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if not schemas.all_text(value):
+        raise ValueError("holds half a surrogate pair, which is no text")
+    return value
+
+
+_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
+_Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+_Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Callback(_Strict):
+    """Where a webhook tells the outcome."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class To(_Strict):
+    """A destination, spelled out."""
+
+    surface: _Name
+    channel: _Name | None = None
+    thread: _Name | None = None
+    user: _Name | None = None
+
+
+class Submission(_Strict):
+    """The body of ``POST /v1/asks``."""
+
+    name: Annotated[_Name, Field(description="The tool's name, as the model called it.")]
+    arguments: Annotated[
+        dict[str, JsonValue], Field(description="The tool call's arguments, in any dialect.")
+    ]
+    dialect: Annotated[
+        _Name | None, Field(description="Overrides the dialect that name and shape choose.")
+    ] = None
+    to: Annotated[
+        _Name | To | None,
+        Field(
+            description="A route, surface:channel[/thread], surface:@user, web, or the same as an object."
+        ),
+    ] = None
+    responders: Annotated[
+        _Responders | None,
+        Field(description='User ids, "@id" for a group or role, or "anyone": who may act.'),
+    ] = None
+    callback: Callback | None = None
+    conversation: _Name | None = None
+    turn: _Name | None = None
+    tool_call_id: _Name | None = None
+    expires_in: Annotated[_Seconds | None, Field(description="Seconds until the ask expires.")] = (
+        None
+    )
+    on_expiry: Literal["cancel", "defaults"] | None = None
+    remind_after: Annotated[
+        tuple[_Seconds, ...] | None,
+        Field(max_length=20, description="Seconds until each reminder."),
+    ] = None
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
+
+
+class RouteEscalation(_Strict):
+    """``[routes.<name>.escalate]``: what is done when nobody answered ``after`` seconds."""
+
+    after: _Seconds
+    to: str | To | None = None
+    responders: _Responders = ()
+
+
+class Route(_Strict):
+    """``[routes.<name>]``: a named destination with its own rules."""
+
+    to: str | To
+    responders: Annotated[tuple[_Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
+    """Who may act there; a call may name fewer of them, and nobody else."""
+    responders_from_call: bool = True
+    """Whether a call may say who may act."""
+    remind_after: tuple[_Seconds, ...] = ()
+    expires_in: _Seconds | None = None
+    on_expiry: Literal["cancel", "defaults"] = "cancel"
+    escalate: RouteEscalation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """All routes, and the one that is taken when an ask names none (a route's name or a destination)."""
+
+    default: str = DEFAULT_SURFACE
+    by_name: Mapping[str, Route] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who submits or acts through the API: a token's name, what it may do and where it may ask."""
+
+    name: str
+    role: Literal["agent", "surface"] = "agent"
+    routes: tuple[str, ...] = ()
+    """The names of the routes it may use; empty: every route and destination."""
+    label: str | None = None
+    """What people see as the one who asks; None: its name."""
+
+    @property
+    def shown_as(self) -> str:
+        """The one who asks, as people see it."""
+        return self.label or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where and how long to ask, from the submission, its route and the defaults."""
+
+    destination: Destination
+    responders: tuple[str, ...] | None
+    remind_after: tuple[float, ...]
+    expires_in: float | None
+    on_expiry: Literal["cancel", "defaults"]
+    escalation: Escalation | None
+
+
+def read_submission(body: JsonValue) -> Submission:
+    """The submission that a JSON body is.
+
+    Raises:
+        InvalidCallError: with every mistake.
+    """
+    if (too_many := oversized(body, free=("arguments", "metadata"))) is not None:
+        raise InvalidCallError(_tool(body), [too_many])
+    try:
+        return Submission.model_validate(body)
+    except ValidationError as error:
+        raise InvalidCallError(_tool(body), problems_of(error)) from None
+
+
+def oversized(body: JsonValue, free: Collection[str]) -> Problem | None:
+    """What is wrong with a body of more values than anybody means; naming every mistake in it would take seconds.
+
+    Args:
+        free: members that may be as large as a body may be.
+    """
+    bounded = (
+        {key: value for key, value in body.items() if key not in free}
+        if isinstance(body, dict)
+        else body
+    )
+    nodes = size(bounded, _DEEP).nodes
+    if nodes <= _MAX_VALUES:
+        return None
+    words = (
+        f"The body has {nodes} values outside of {' and '.join(free)}; {_MAX_VALUES} are allowed."
+    )
+    return Problem(pointer="", code="too_many", message=words)
+
+
+def _tool(body: JsonValue) -> str:
+    name = body.get("name") if isinstance(body, dict) else None
+    return name[:100] if isinstance(name, str) and schemas.is_text(name) else "ask"
+
+
+def problems_of(error: ValidationError) -> tuple[Problem, ...]:
+    """Pydantic's findings as problems with JSON pointers."""
+    found: dict[str, Problem] = {}
+    for item in error.errors(include_url=False, include_input=False, include_context=False):
+        # the names of a union's members are in pydantic's path, and no part of the document
+        path = [
+            p
+            for p in item["loc"]
+            if p not in {"str", "constrained-str", "To"} and "[" not in str(p)
+        ]
+        where = schemas.pointer(path)
+        code = _CODES.get(item["type"], "wrong_type")
+        name = ".".join(map(str, path)) or "The body"
+        several = _CHOICES.get(name) if code == "wrong_type" else None
+        words = several or _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
+        message = f"{name} {words}."
+        found.setdefault(where, Problem(pointer=where, code=code, message=message))
+    # Of a field that may be of several types, what is wrong within one says all.
+    inner = {f"/{name}" for name in _CHOICES if any(w.startswith(f"/{name}/") for w in found)}
+    return tuple(problem for where, problem in found.items() if where not in inner)
+
+
+def plan(
+    submission: Submission, routes: Routes, surfaces: frozenset[str], agent: Agent | None
+) -> Plan | tuple[Problem, ...]:
+    """Where a submission leads.
+
+    Args:
+        surfaces: the names of all surfaces there are, configured or not.
+        agent: who submits; None where no tokens are configured.
+    """
+    to = submission.to
+    allowed = agent.routes if agent else ()
+    if to is None:
+        to = routes.default if not allowed or routes.default in allowed else allowed[0]
+    if allowed and (not isinstance(to, str) or to not in allowed):
+        names = ", ".join(f'"{name}"' for name in allowed)
+        return (
+            _unknown(
+                f'This token may only use the routes {names}; set "to" to one of them or leave it out.'
+            ),
+        )
+    route = routes.by_name.get(to) if isinstance(to, str) else None
+    destination = destination_of(route.to if route else to, surfaces)
+    if isinstance(destination, str):
+        known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
+        return (_unknown(f"{destination} Configured routes: {known}."),)
+    responders = _responders(submission.responders, route)
+    if isinstance(responders, Problem):
+        return (responders,)
+    return Plan(
+        destination=destination,
+        responders=responders,
+        remind_after=_sorted(submission.remind_after, route.remind_after if route else ()),
+        expires_in=submission.expires_in or (route.expires_in if route else None),
+        on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
+        escalation=_escalation(route, surfaces),
+    )
+
+
+def destination_of(to: str | To, surfaces: frozenset[str]) -> Destination | str:
+    """The destination that ``to`` names, or a sentence that says why it names none."""
+    if isinstance(to, To):
+        if to.surface not in surfaces:
+            return _no_surface(to.surface, surfaces)
+        return Destination(**to.model_dump())
+    surface, colon, place = to.partition(":")
+    if surface not in surfaces:
+        return _no_surface(to, surfaces)
+    if colon and not place:
+        return f'"{to}" names no channel behind the colon.'
+    if place.startswith("@"):
+        return (
+            Destination(surface=surface, user=place[1:]) if place[1:] else f'"{to}" names no user.'
+        )
+    channel, slash, thread = place.partition("/")
+    if slash and not (channel and thread):
+        return f'"{to}" must be surface:channel/thread.'
+    return Destination(surface=surface, channel=channel or None, thread=thread or None)
+
+
+def _no_surface(name: str, surfaces: frozenset[str]) -> str:
+    known = ", ".join(sorted(surfaces))
+    return f'"{name[:100]}" is neither a route nor a destination such as "web" or "surface:channel"; surfaces: {known}.'
+
+
+def _unknown(message: str) -> Problem:
+    return Problem(pointer="/to", code="unknown_route", message=message)
+
+
+def _responders(
+    named: tuple[str, ...] | Literal["anyone"] | None, route: Route | None
+) -> tuple[str, ...] | Problem | None:
+    """Who may act, by the call and its route: who may decide is the operator's to say, not the model's.
+
+    A route's list is a ceiling. Names are compared as they are written: whether somebody is in a group on the list is
+    not known here, so a call that names them is refused.
+    """
+    ceiling = _listed(route.responders) if route else None
+    given = _listed(named)
+    if named is None:
+        return ceiling
+    if route is not None and not route.responders_from_call:
+        return _forbidden("Who may answer is set by this route. Leave responders out.")
+    if given is None:
+        code = "responders_forbidden" if ceiling else "empty"
+        message = "responders names nobody. Name at least one, or leave it out."
+        return Problem(pointer="/responders", code=code, message=message)
+    if ceiling is None or ANYONE in ceiling:
+        return given
+    allowed = ", ".join(f'"{one}"' for one in ceiling)
+    rest = f"The route allows {allowed}: name some of these, or leave responders out."
+    if named == ANYONE:
+        return _forbidden(f'"anyone" is more than this route allows. {rest}')
+    beyond = ", ".join(f'"{one[:100]}"' for one in given if one not in ceiling)
+    return _forbidden(f"{beyond} may not answer here. {rest}") if beyond else given
+
+
+def _forbidden(message: str) -> Problem:
+    return Problem(pointer="/responders", code="responders_forbidden", message=message)
+
+
+def _listed(responders: tuple[str, ...] | Literal["anyone"] | None) -> tuple[str, ...] | None:
+    return (ANYONE,) if responders == ANYONE else (tuple(responders) if responders else None)
+
+
+def _sorted(given: tuple[float, ...] | None, otherwise: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(sorted(otherwise if given is None else given))
+
+
+def _escalation(route: Route | None, surfaces: frozenset[str]) -> Escalation | None:
+    if route is None or route.escalate is None:
+        return None
+    to = None if route.escalate.to is None else destination_of(route.escalate.to, surfaces)
+    # Routes are checked when the configuration is read; a destination that is none is a broken promise of it.
+    if isinstance(to, str):
+        raise ConfigError(to)
+    return Escalation(
+        after=route.escalate.after, to=to, responders=_listed(route.escalate.responders) or ()
+    )

@@ -1,0 +1,287 @@
+"""Submitting: a tool call becomes a stored ask, or is refused with every mistake in it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Change, Entry, Reason, Request
+from answerback.core.errors import InvalidCallError, Problem, ProblemError
+from answerback.core.form import Form
+from answerback.core.view import can_remember
+from answerback.core.walker import Answer, Source, start
+from answerback.dialects import registry
+from answerback.ports.records import Existing, Idempotency
+from answerback.ports.store import Write
+from answerback.ports.surface import Shown
+from answerback.service.submission import Agent, Plan, Routes, Submission, plan
+from answerback.service.transaction import Commits
+
+logger = logging.getLogger(__name__)
+
+_NO_AGENT: Final = ""
+_NO_NAME: Final = "Assistant"
+"""Who asks where there are no tokens, and so no agents with names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """An ask that an agent submitted; ``created`` is False when its idempotency key found an earlier one."""
+
+    ask: Ask
+    created: bool
+
+
+class Submitting:
+    """Takes tool calls in.
+
+    Args:
+        known_surfaces: the names of all surfaces there are, configured or not.
+        check_callback: None when a callback may be sent to for an agent, else why not, in words.
+    """
+
+    def __init__(
+        self,
+        commits: Commits,
+        known_surfaces: frozenset[str],
+        routes: Routes,
+        check_callback: Callable[[str, Agent | None], str | None],
+    ) -> None:
+        self._commits = commits
+        self._known_surfaces = known_surfaces
+        self._routes = routes
+        self._check_callback = check_callback
+        self._reading = asyncio.Lock()
+
+    async def submit(
+        self,
+        body: Submission,
+        *,
+        agent: Agent | None = None,
+        idempotency_key: str | None = None,
+        digest: str = "",
+    ) -> Submitted:
+        """Stores a tool call as an ask and has it shown.
+
+        Args:
+            digest: of the whole body; a repeated key with another digest is refused.
+
+        Raises:
+            InvalidCallError: with every mistake in the call and around it; the record notes the refusal.
+            ProblemError: the idempotency key was used for another body.
+        """
+        key = (
+            None
+            if idempotency_key is None
+            else Idempotency(agent.name if agent else _NO_AGENT, idempotency_key, digest)
+        )
+        try:
+            dialect, form, planned = await self._read(body, agent)
+            ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
+            write = await self._opened(ask)
+            self._check_askable(body, write.ask)
+        except InvalidCallError as error:
+            # What was right when it was submitted may be wrong by now: a route was renamed.
+            if key is not None and (first := await self._commits.store.created(key)):
+                return _repeated(first)
+            await self._note_refusal(error, agent)
+            raise
+        stored = await self._commits.store.create(write, key)
+        if isinstance(stored, Existing):
+            return _repeated(stored)
+        extra = {
+            "action": "submitted",
+            "ask_id": stored.ask.id,
+            "agent": stored.ask.request.agent,
+            "dialect": stored.ask.request.dialect,
+            "surface": stored.ask.destination.surface,
+        }
+        logger.info("An ask was submitted", extra=extra)
+        self._commits.committed(write)
+        return Submitted(stored.ask, created=True)
+
+    async def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
+        """The call's form and where it leads, or every mistake of both."""
+        problems: list[Problem] = []
+        planned = plan(body, self._routes, self._known_surfaces, agent)
+        if isinstance(planned, tuple):
+            problems += planned
+        else:
+            problems += self._check_place(planned)
+        if body.callback is not None and (
+            refusal := self._check_callback(body.callback.url, agent)
+        ):
+            problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
+        problems += self._check_enabled(body)
+        try:
+            dialect, form = await self._parsed(body)
+        except InvalidCallError as error:
+            raise InvalidCallError(
+                error.tool, [*error.problems, *problems], error.dialect
+            ) from None
+        if problems or isinstance(planned, tuple):
+            raise InvalidCallError(body.name[:100], problems, dialect)
+        return dialect, form, planned
+
+    async def _parsed(self, body: Submission) -> tuple[str, Form]:
+        """The dialect and form of a call. What takes time is read in a thread, one call after the other."""
+        if registry.is_quick(body.arguments):
+            return registry.parse_call(body.name, body.arguments, body.dialect)
+        async with self._reading:
+            return await asyncio.to_thread(
+                registry.parse_call, body.name, body.arguments, body.dialect
+            )
+
+    def _check_enabled(self, body: Submission) -> list[Problem]:
+        dialect = registry.dialect_of(body.name, body.arguments, body.dialect)
+        tool = body.arguments.get("tool")
+        asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
+        key = self._commits.rules.disabled(dialect, body.name, asking)
+        if key is None:
+            return []
+        message = f'The tool "{body.name}" is switched off here ({key} is false). Do not call it.'
+        return [Problem(pointer="/name", code="unknown_value", message=message)]
+
+    def _check_place(self, planned: Plan) -> list[Problem]:
+        surface = self._commits.surfaces.get(planned.destination.surface)
+        if surface is None:
+            return []  # what the operator has others answer needs no surface: see _check_askable
+        if (wrong := surface.check(planned.destination)) is not None:
+            return [Problem(pointer="/to", code="unknown_route", message=wrong)]
+        if not self._responders(planned):
+            message = (
+                "Nobody is named who may answer there. Add responders to the call, to its route "
+                f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "
+                '"@id" for a group or role, or "anyone".'
+            )
+            return [Problem(pointer="/responders", code="responders_required", message=message)]
+        return []
+
+    def _check_askable(self, body: Submission, ask: Ask) -> None:
+        """Refuses an ask that needs a person on a surface that is not configured.
+
+        Raises:
+            InvalidCallError: nobody can be asked there.
+        """
+        surface = ask.destination.surface
+        failed = ask.outcome is not None and ask.outcome.reason is Reason.NO_PROMPT_BACKEND
+        if failed and surface not in self._commits.surfaces:
+            there = ", ".join(f'"{name}"' for name in sorted(self._commits.surfaces))
+            message = (
+                f'The surface "{surface}" is not configured here, so nobody can be asked there. '
+                f"The operator can configure it (the settings {surface}.*, then restart). "
+                f"Configured: {there}."
+            )
+            problem = Problem(pointer="/to", code="unknown_surface", message=message)
+            raise InvalidCallError(body.name[:100], [problem], ask.request.dialect)
+
+    def _responders(self, planned: Plan) -> tuple[str, ...]:
+        if planned.responders:
+            return planned.responders
+        if planned.destination.user is not None:
+            return (planned.destination.user,)
+        surface = self._commits.surfaces.get(planned.destination.surface)
+        return surface.default_responders(planned.destination) if surface else ()
+
+    def _new_ask(
+        self, body: Submission, agent: Agent | None, dialect: str, form: Form, planned: Plan
+    ) -> Ask:
+        now = self._commits.clock.now()
+        request = Request(
+            name=body.name,
+            dialect=dialect,
+            arguments=body.arguments,
+            form=form,
+            agent=agent.name if agent else None,
+            callback=body.callback.url if body.callback else None,
+            conversation=body.conversation,
+            turn=body.turn,
+            tool_call_id=body.tool_call_id,
+            on_expiry=planned.on_expiry,
+            remind_after=planned.remind_after,
+            escalation=planned.escalation,
+            metadata=body.metadata,
+            prompt_label=agent.shown_as if agent else _NO_NAME,
+            prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
+        )
+        return Ask(
+            id=f"ask_{secrets.token_hex(12)}",
+            created_at=now,
+            updated_at=now,
+            request=request,
+            destination=planned.destination,
+            responders=self._responders(planned),
+            walk=start(form),
+            expires_at=now + planned.expires_in if planned.expires_in is not None else None,
+        )
+
+    async def _named(self, ask: Ask) -> Ask:
+        """The ask with its thread, where the surface knows it without posting anything."""
+        surface = self._commits.surfaces.get(ask.destination.surface)
+        if surface is None or surface.live:
+            return ask
+        shown = await surface.show(ask, _save_nothing)
+        return replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
+
+    async def _opened(self, ask: Ask) -> Write:
+        """What is stored of a new ask: open at its first question, or already answered without anybody."""
+        change = Change(ask, asks.request_entry(ask, ask.created_at))
+        remembered = await self._remembered(ask)
+        if remembered is not None:
+            answered = asks.acted(
+                ask,
+                Answer(value=remembered[0]),
+                at=ask.created_at,
+                by=None,
+                source=Source.REMEMBERED,
+            )
+            if isinstance(answered, Change):
+                return self._commits.write(
+                    Change(answered.ask, (*change.entries, *answered.entries)), ask.created_at
+                )
+        return self._commits.write(self._commits.routed(change, ask.created_at), ask.created_at)
+
+    async def _remembered(self, ask: Ask) -> tuple[JsonValue] | None:
+        request, question = ask.request, ask.question
+        if (
+            question is None
+            or request.conversation is None
+            or request.turn is None
+            or not can_remember(ask)
+        ):
+            return None
+        return await self._commits.store.remembered(
+            request.agent or _NO_AGENT,
+            request.conversation,
+            request.turn,
+            ask.form.tool or "",
+            question.id,
+        )
+
+    async def _note_refusal(self, error: InvalidCallError, agent: Agent | None) -> None:
+        body: dict[str, JsonValue] = {
+            "refused": error.tool,
+            "agent": agent.name if agent else None,
+            "errors": [problem.model_dump() for problem in error.problems[:20]],
+        }
+        await self._commits.store.note(
+            None, Entry(at=self._commits.clock.now(), kind="note", body=body)
+        )
+
+
+def _repeated(first: Existing) -> Submitted:
+    if not first.same_body:
+        title = "This Idempotency-Key was used for another body"
+        raise ProblemError(422, title, "Send the same body again, or use a new key for a new ask.")
+    return Submitted(first.ask, created=False)
+
+
+async def _save_nothing(_shown: object) -> None:
+    """A surface without a live message has nothing to save."""

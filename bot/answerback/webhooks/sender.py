@@ -1,0 +1,150 @@
+"""One try of one webhook: signed, posted, and what became of it. Knows nothing of queues and retries.
+
+An agent is told of a try in a few fixed words. What a receiver's network says is for the operator's log: an agent
+must not learn from its callbacks what is inside a network that it cannot see.
+
+Signatures are Standard Webhooks, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import aiohttp
+from standardwebhooks import Webhook
+from yarl import URL
+
+from answerback.ports.records import Delivery
+from answerback.version import VERSION
+from answerback.webhooks.address_policy import AddressRules
+
+TIMEOUT: Final = 15.0
+"""Seconds a receiver has to answer with a status."""
+_AGENT: Final = f"Answerback/{VERSION}"
+_GONE: Final = 410
+_DETAIL: Final = 500
+"""Characters of a detail in the log."""
+LONGEST_RETRY_AFTER: Final = 3_600.0
+"""Seconds for which a receiver can ask to be left alone."""
+_DATES: Final = ("%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y")
+"""The dates of HTTP, https://www.rfc-editor.org/rfc/rfc9110.html#section-5.6.7: the preferred form and the obsolete."""
+
+REFUSED: Final = "refused"
+"""No HTTP answer came: a closed port, an address that is not allowed, an unknown name, another protocol.
+
+One word for all of them: with several, an agent could map the network around the service.
+"""
+TIMED_OUT: Final = "timeout"
+NO_SECRET: Final = "no signing secret"
+FAILED: Final = "failed"
+"""The try itself failed, by a defect of Answerback's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one try came to. ``status`` is None when nothing answered; ``error`` is None when it was taken.
+
+    ``error`` is one of the fixed words above, or ``status`` and the number. ``detail`` is for the log alone.
+    """
+
+    status: int | None
+    error: str | None
+    detail: str = ""
+    gone: bool = False
+    """The receiver wants no more of these (410)."""
+    retry_after: float | None = None
+    """Seconds that the receiver asks to be left alone."""
+
+
+class Sender:
+    """Posts webhooks.
+
+    Args:
+        http: a session whose resolver guards addresses (`answerback.webhooks.address_policy.guarded_session`).
+        rules: which addresses may be reached, for URLs that hold an address instead of a name.
+        secrets_of: the signing secrets of an agent.
+        timeout: seconds for one try.
+    """
+
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        rules: AddressRules,
+        secrets_of: Callable[[str | None], Sequence[str]],
+        *,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._http = http
+        self._rules = rules
+        self._secrets_of = secrets_of
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
+
+    async def send(self, delivery: Delivery, at: float) -> Sent:
+        """Posts a webhook once; ``at`` is now, seconds since the epoch."""
+        secrets = self._secrets_of(delivery.agent)
+        if not secrets:
+            key = (
+                f"agents.{delivery.agent}.callback_secret" if delivery.agent else "callbacks.secret"
+            )
+            return Sent(None, NO_SECRET, f"There is no secret to sign with any more ({key}).")
+        if (refused := self._rules.refusal_of_url(delivery.url)) is not None:
+            return Sent(None, REFUSED, refused)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": _AGENT,
+            **signed(delivery.id, delivery.body, at, secrets),
+        }
+        try:
+            # The status alone counts: the body is never read, and an unread one costs its connection.
+            async with self._http.post(
+                URL(delivery.url),
+                data=delivery.body.encode(),
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+            ) as response:
+                return _judged(response, at)
+        except TimeoutError:
+            return Sent(None, TIMED_OUT, f"no answer within {self._timeout.total:g} seconds")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            why = getattr(error, "os_error", error)
+            return Sent(None, REFUSED, f"{type(error).__name__}: {why}"[:_DETAIL])
+
+
+def signed(webhook_id: str, body: str, at: float, secrets: Sequence[str]) -> dict[str, str]:
+    """The three headers of Standard Webhooks, with one signature a secret."""
+    time = datetime.fromtimestamp(int(at), UTC)
+    signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]
+    return {
+        "webhook-id": webhook_id,
+        "webhook-timestamp": str(int(at)),
+        "webhook-signature": " ".join(signatures),
+    }
+
+
+def _judged(response: aiohttp.ClientResponse, at: float) -> Sent:
+    status = response.status
+    if 200 <= status < 300:
+        return Sent(status, None)
+    words = f"status {status}"
+    if status == _GONE:
+        return Sent(status, words, "the receiver wants no more of these", gone=True)
+    if 300 <= status < 400:
+        return Sent(status, words, "redirects are not followed; change callback.url")
+    return Sent(status, words, retry_after=retry_after(response.headers.get("Retry-After", ""), at))
+
+
+def retry_after(value: str, at: float) -> float | None:
+    """The seconds that a Retry-After header (seconds or a date) asks for, an hour at most; None: it says neither."""
+    value = value.strip()
+    if value.isascii() and value.isdecimal():
+        return min(float(value), LONGEST_RETRY_AFTER)
+    for form in _DATES:
+        with contextlib.suppress(ValueError):
+            until = datetime.strptime(value, form).replace(tzinfo=UTC)
+            return min(max(until.timestamp() - at, 0.0), LONGEST_RETRY_AFTER)
+    return None

@@ -1,0 +1,224 @@
+"""Keeps every live message at its ask's state: level-triggered, one show at a time an ask, nothing queued.
+
+Whoever finds an ask whose shown revision is behind calls `Shower.poke`; the shower then shows the
+latest state until the two agree. A platform that fails is tried again with growing pauses, which end
+when somebody acts or looks; what can never be shown ends the ask in words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import Final
+
+from answerback.core.ask import Ask, Destination, Left, Thread
+from answerback.core.errors import (
+    ForbiddenError,
+    GoneError,
+    PlatformError,
+    RateLimitedError,
+    RefusedError,
+    StoreError,
+    UnauthorizedError,
+    UnreadableError,
+)
+from answerback.ports.surface import Later, Shown, Surface
+from answerback.service.service import Service
+from answerback.workers.lanes import MOST, Again, Lanes
+
+logger = logging.getLogger(__name__)
+
+SHOW_TIMEOUT: Final = 45.0
+"""Seconds after which a show that hangs is given up, and tried again."""
+_AT_ONCE: Final = 32
+_AT_ONCE_AGAIN: Final = Later(0.0)
+_REFILL: Final = 1_000
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 60.0
+_REST: Final = 600.0
+"""Seconds for which sweeps leave alone what only the operator can mend."""
+
+
+class Shower:
+    """Shows asks on their surfaces, in the background."""
+
+    def __init__(self, service: Service, *, first_pause: float = _FIRST_PAUSE) -> None:
+        self._service = service
+        self._first_pause = first_pause
+        self._lanes = Lanes(self._attend, lambda: self.sweep(_REFILL))
+        self._resting: dict[str, float] = {}
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self.outcomes: dict[tuple[str, str], int] = {}
+        """How often showing ended how, by surface: for the metrics."""
+
+    def poke(self, ask: Ask) -> None:
+        """Has an ask shown as it stands, whatever pause it is in; a first post takes its turn at its place."""
+        self._resting.pop(ask.id, None)
+        self._lanes.add(ask.id, place_of(ask.destination) if ask.message is None else None)
+
+    async def sweep(self, limit: int) -> None:
+        """Has asks shown whose message is behind, and that nobody poked or a stop cut off; so many at the most."""
+        now = self._service.clock.monotonic()
+        self._resting = {ask_id: until for ask_id, until in self._resting.items() if until > now}
+        known = len(self._resting) + len(self._lanes)
+        for ask_id in await self._service.store.behind(limit + known):
+            if ask_id in self._resting or ask_id in self._lanes:
+                continue
+            try:
+                ask = await self._service.store.get(ask_id)
+            except StoreError as error:
+                extra = {"action": "show_unreadable", "ask_id": ask_id}
+                logger.warning("An ask cannot be shown now: %s", error, extra=extra)
+                continue
+            if ask is not None:
+                self.poke(ask)
+
+    async def idle(self) -> None:
+        """Returns once nothing is being shown."""
+        await self._lanes.idle()
+
+    async def stop(self) -> None:
+        """Gives up what is under way: the next start finds it behind, and shows it."""
+        await self._lanes.stop()
+
+    async def _attend(self, ask_id: str, failures: int) -> Again | None:
+        try:
+            later = await self._show_latest(ask_id)
+        except RateLimitedError as error:
+            return Again(error.retry_after, limited=True)
+        except (UnauthorizedError, UnreadableError) as error:
+            # Nobody mends that in a moment, and platforms count what they refuse.
+            self._warn(ask_id, error, _REST)
+            self._rest(ask_id)
+            return None
+        except (PlatformError, StoreError, TimeoutError) as error:
+            longest = min(self._first_pause * 2**failures, _LONGEST_PAUSE)
+            wait = longest * random.uniform(0.8, 1.2)
+            self._warn(ask_id, error, wait)
+            return Again(wait, failed=True)
+        except Exception:
+            # A defect in rendering must not take the other asks down with it; this one is tried again.
+            logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
+            return Again(_LONGEST_PAUSE, failed=True)
+        return None if later is None else Again(later.seconds)
+
+    def _rest(self, ask_id: str) -> None:
+        """Has sweeps leave an ask alone; of very many, those that came first are tried sooner."""
+        while len(self._resting) >= MOST:
+            del self._resting[next(iter(self._resting))]
+        self._resting[ask_id] = self._service.clock.monotonic() + _REST
+
+    async def _show_latest(self, ask_id: str) -> Later | None:
+        """Shows the ask once; None: that was all there was to do."""
+        ask = await self._service.store.get(ask_id)
+        if ask is None:
+            return None
+        surface = self._service.surfaces.get(ask.destination.surface)
+        if surface is None:
+            return None  # configured no more: the ask waits until it is again
+        if ask.left is None:
+            return await self._bring_up(ask, surface)
+        # Neither place waits for the other, which may be down.
+        shown, left = await asyncio.gather(
+            self._bring_up(ask, surface), self._leave(ask, ask.left), return_exceptions=True
+        )
+        if isinstance(shown, BaseException):
+            raise shown
+        if isinstance(left, BaseException):
+            raise left
+        if left:
+            return shown or _AT_ONCE_AGAIN
+        return None if shown == _AT_ONCE_AGAIN else shown
+
+    async def _bring_up(self, ask: Ask, surface: Surface) -> Later | None:
+        """Brings the message where the ask is now up to date; None: that was not needed any more."""
+        if ask.shown_revision >= ask.revision and (surface.live or ask.thread is not None):
+            return None
+        if ask.message is None and (not ask.open or ask.inquiring):
+            # Nobody was ever shown it, and nobody has to be.
+            shown = Shown(ask.revision, {}, ask.thread or Thread())
+            await self._service.store.shown(ask.id, shown, ask)
+            return None
+        return await self._show(ask, surface)
+
+    async def _show(self, ask: Ask, surface: Surface) -> Later:
+        async def save(shown: Shown) -> None:
+            await self._service.store.shown(ask.id, shown, ask)
+
+        try:
+            async with self._room, asyncio.timeout(SHOW_TIMEOUT):
+                shown = await surface.show(ask, save)
+        except (GoneError, RefusedError) as error:
+            self._count(surface, "gone" if isinstance(error, GoneError) else "refused")
+            await self._give_up(ask, error)
+            return _AT_ONCE_AGAIN
+        except UnauthorizedError as error:
+            self._count(surface, "unauthorized")
+            if ask.seen and (ask.open or not isinstance(error, ForbiddenError)):
+                raise  # the operator can mend that; who sees the message waits for it
+            await self._give_up(ask, error)
+            return _AT_ONCE_AGAIN
+        except (PlatformError, TimeoutError) as error:
+            self._count(
+                surface, "limited" if isinstance(error, RateLimitedError) else "unavailable"
+            )
+            raise
+        if isinstance(shown, Later):
+            return shown
+        self._count(surface, "shown")
+        await save(shown)
+        return _AT_ONCE_AGAIN  # it may have moved on meanwhile
+
+    async def _give_up(self, ask: Ask, error: PlatformError) -> None:
+        """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
+        extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
+        logger.error("An ask cannot be shown: %s", error, extra=extra)
+        await self._service.unreachable(ask, str(error))
+        latest = await self._service.store.get(ask.id) or ask
+        if latest.destination == ask.destination:
+            shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
+            await self._service.store.shown(ask.id, shown, latest)
+
+    async def _leave(self, ask: Ask, left: Left) -> bool:
+        """Turns the message at a place that the ask has left into a note, as well as that can be done.
+
+        False: it could not be done now. The ask then counts as behind, and the next sweep finds it.
+        """
+        old = self._service.surfaces.get(left.destination.surface)
+        extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
+        try:
+            if old is not None:
+                async with asyncio.timeout(SHOW_TIMEOUT):
+                    await old.moved(ask, left.message, ask.destination)
+        except (GoneError, RefusedError, UnauthorizedError) as error:
+            extra["code"] = error.code
+            logger.warning(
+                "The message that an ask left behind stays as it is: %s", error, extra=extra
+            )
+        except (PlatformError, TimeoutError) as error:
+            extra |= {"action": "note_again", "code": getattr(error, "code", None)}
+            logger.warning(
+                "The message that an ask left behind is tried again: %s",
+                str(error) or "it hung",
+                extra=extra,
+            )
+            return False
+        await self._service.left(ask.id)
+        return True
+
+    def _count(self, surface: Surface, how: str) -> None:
+        key = (surface.name, how)
+        self.outcomes[key] = self.outcomes.get(key, 0) + 1
+
+    def _warn(self, ask_id: str, error: Exception, wait: float) -> None:
+        extra = {"action": "show_again", "ask_id": ask_id, "code": getattr(error, "code", None)}
+        logger.warning(
+            "Showing is tried again in %.1f s: %s", wait, str(error) or "it hung", extra=extra
+        )
+
+
+def place_of(destination: Destination) -> str:
+    """Where posts take turns: a channel with its threads, or a person."""
+    where = destination.channel or destination.user or destination.thread
+    return f"{destination.surface}:{where}"

@@ -1,0 +1,256 @@
+"""Models as rows and rows as models; what a page's cursor looks like. Runs no statement.
+
+An ask is stored in three parts: what the agent sent (`Request`, written once), the columns that
+are searched or say what is shown, and everything else as one JSON text, the state.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from answerback.core.ask import Ask, Entry, Request, Thread
+from answerback.core.errors import StoreError, UnreadableError
+from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
+
+logger = logging.getLogger(__name__)
+
+ASK_COLUMNS: Final = "seq, id, revision, shown_revision, message, thread, state"
+"""Times are read from the state, which is exact: SQLite's own JSON rounds numbers to 15 digits."""
+DELIVERY_COLUMNS: Final = (
+    "id, ask_id, type, url, agent, body, created_at,"
+    " state, tries, next_at, last_status, last_error, updated_at"
+)
+T = TypeVar("T")
+Row = tuple[Any, ...]
+"""What sqlite3 gives: a column's type is the schema's business."""
+
+_COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "request"}
+_CACHE_CHARACTERS: Final = 4_000_000
+"""JSON kept as parsed requests, at the most; a parsed one takes about ten times its text."""
+_JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
+_ASK: Final = TypeAdapter(Ask)
+_ENTRY: Final = TypeAdapter(Entry)
+_REQUEST: Final = TypeAdapter(Request)
+_THREAD: Final = TypeAdapter(Thread)
+
+
+def dump(value: JsonValue) -> str:
+    """A value as JSON text."""
+    try:
+        return to_json(value, inf_nan_mode="constants").decode()
+    except ValueError as error:
+        raise no_text(error) from error
+
+
+def load(text: bytes) -> JsonValue:
+    """The value of a JSON text."""
+    return _JSON.validate_python(from_json(text))
+
+
+def dump_request(request: Request) -> str:
+    """What the agent sent as JSON text."""
+    return _dump(_REQUEST, request)
+
+
+def dump_thread(thread: Thread) -> str:
+    """A thread as JSON text."""
+    return _dump(_THREAD, thread)
+
+
+def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> str:
+    try:
+        # Not by `dump_json`, which in Python alone takes as long as this.
+        return kind.serializer.to_json(value, exclude=exclude).decode()
+    except ValueError as error:
+        raise no_text(error) from error
+
+
+def unreadable(ask_id: str, error: Exception | None = None) -> UnreadableError:
+    """The error for an ask whose rows are not as this version writes them; None: one is missing."""
+    reason = "its request is missing" if error is None else str(error)
+    if isinstance(error, sqlite3.Error):  # which may quote what the row holds
+        reason = "the file is damaged there, or it holds text that is not UTF-8"
+    if isinstance(error, ValidationError):  # whose text has answers in it
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in found)
+    return UnreadableError(
+        f"The ask {ask_id} is stored in a way that this version cannot read ({reason}). Start the"
+        " version that wrote it, or restore the database from a copy; every other ask goes on."
+    )
+
+
+def concerns_one_row(error: Exception) -> bool:
+    """Whether other rows can be read although this one failed: bytes that are not text, or a damaged page."""
+    if isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error):
+        return True
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, UnreadableError) or code == sqlite3.SQLITE_CORRUPT
+
+
+def no_text(error: ValueError) -> StoreError:
+    """The error for text that is none."""
+    return StoreError(
+        f"This cannot be stored, it holds something that is no text, such as half a surrogate pair:"
+        f" {error}"
+    )
+
+
+def placed(ask: Ask) -> tuple[str, str | None, str | None]:
+    """Surface, channel and thread where the ask is, or is to be as long as it is not shown."""
+    thread, to = ask.thread, ask.destination
+    if thread is not None and thread.channel is not None:
+        return to.surface, thread.channel, thread.id
+    return to.surface, to.channel, to.thread
+
+
+def searched_columns(ask: Ask) -> Row:
+    """What only some changes touch, as columns: status, place, deadline, message, thread."""
+    return (
+        *(ask.status.value, *placed(ask), ask.next_due()),
+        None if ask.message is None else dump(ask.message),
+        None if ask.thread is None else dump_thread(ask.thread),
+    )
+
+
+def is_step(old: Ask, new: Ask) -> bool:
+    """Whether ``new``, made of ``old``, has surely the same `searched_columns`."""
+    return (
+        new.outcome is old.outcome
+        and new.destination is old.destination
+        and new.message is old.message
+        and new.thread is old.thread
+        and new.inquiring == old.inquiring
+        and new.reminded == old.reminded
+        and new.escalated == old.escalated
+        and new.expires_at == old.expires_at
+        and new.set_back == old.set_back
+    )
+
+
+def state(ask: Ask) -> str:
+    """Everything that is in no column."""
+    return _dump(_ASK, ask, _COLUMNS)
+
+
+def ask_of(row: Row, request: Request) -> Ask:
+    """The ask of a row of `ASK_COLUMNS`."""
+    _, ask_id, revision, shown_revision, message, thread, rest = row
+    try:
+        return _ASK.validate_python(
+            from_json(rest)
+            | {
+                "id": ask_id,
+                "revision": revision,
+                "shown_revision": shown_revision,
+                "message": None if message is None else from_json(message),
+                "thread": None if thread is None else from_json(thread),
+                "request": request,
+            }
+        )
+    except ValueError as error:
+        raise unreadable(ask_id, error) from error
+
+
+def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
+    """Lines of the record as rows: the ask's id, the time, the kind and the line itself."""
+    return [(ask_id, entry.at, entry.kind, _dump(_ENTRY, entry)) for entry in entries]
+
+
+def entry_of(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
+    """The record's line of a JSON text; a line that cannot be read is a note that says so."""
+    try:
+        return _ENTRY.validate_json(text)
+    except ValidationError:
+        extra = {"action": "unreadable", "ask_id": ask_id, "line": seq}
+        logger.error("A line of the record cannot be read", extra=extra)  # noqa: TRY400 it would quote the line
+        return Entry(
+            at=at, kind="note", body={"unreadable": "This line of the record cannot be read."}
+        )
+
+
+def delivery_row(stored: StoredDelivery) -> Row:
+    """The columns of `DELIVERY_COLUMNS`."""
+    told = stored.delivery
+    return (
+        *(told.id, told.ask_id, told.type, told.url, told.agent, told.body, told.created_at),
+        *(stored.state.value, stored.tries, stored.next_at),
+        *(stored.last_status, stored.last_error, stored.updated_at),
+    )
+
+
+def new_delivery(delivery: Delivery) -> StoredDelivery:
+    """A delivery that nobody tried yet."""
+    at = delivery.created_at
+    return StoredDelivery(delivery, DeliveryState.PENDING, 0, at, None, None, at)
+
+
+def delivery_of(row: Row) -> StoredDelivery:
+    """The delivery of a row of `DELIVERY_COLUMNS`."""
+    state, *rest = row[7:]
+    return StoredDelivery(Delivery(*row[:7]), DeliveryState(state), *rest)
+
+
+class RequestCache:
+    """The requests read last, parsed: a click does not parse a form of 200 kB again.
+
+    Safe on several threads. A request never changes, so nothing is ever invalid.
+    """
+
+    def __init__(self, characters: int = _CACHE_CHARACTERS) -> None:
+        self._limit = characters
+        self._held = 0
+        self._requests: OrderedDict[int, tuple[Request, int]] = OrderedDict()
+        self._lock = Lock()
+        self.told: set[tuple[str, int]] = set()
+        """The rows that were logged as unreadable, by table and number."""
+
+    def get(self, seq: int, read: Callable[[], str]) -> Request:
+        """The request of an ask; ``read`` gives its JSON when it is not here."""
+        with self._lock:
+            if (found := self._requests.get(seq)) is not None:
+                self._requests.move_to_end(seq)
+                return found[0]
+        text = read()
+        request = Request.model_validate_json(text)
+        with self._lock:
+            if seq not in self._requests:
+                self._requests[seq] = (request, len(text))
+                self._held += len(text)
+            while self._held > self._limit:
+                self._held -= self._requests.popitem(last=False)[1][1]
+        return request
+
+
+def cursor(kind: str, seq: int) -> str:
+    """The opaque cursor behind row ``seq`` of a list of this kind."""
+    return base64.urlsafe_b64encode(f"{kind}:{seq}".encode()).decode().rstrip("=")
+
+
+def behind_cursor(kind: str, text: str | None) -> int:
+    """The row a cursor stands for; without one, behind every row.
+
+    Raises:
+        ValueError: no page of this kind gave this cursor.
+    """
+    if text is None:
+        return 2**63 - 1
+    try:
+        found, _, digits = (
+            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
+        )
+        seq = int(digits)
+    except (ValueError, binascii.Error):
+        seq, found = 0, ""
+    if found != kind or not 0 < seq < 2**63 or cursor(kind, seq) != text:
+        raise ValueError(f"There is no page behind {text!r}: pass the cursor that a page gave.")
+    return seq

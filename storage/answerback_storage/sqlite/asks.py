@@ -1,0 +1,262 @@
+"""The statements about asks and their record, on a connection inside a transaction of the caller's."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final, TypeVar
+
+from answerback.core.ask import Ask, Entry
+from answerback.core.errors import UnreadableError
+from answerback.ports.records import Existing, Idempotency, Page, StoredEntry
+from answerback_storage import rows
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MOST_TOLD: Final = 10_000
+"""Rows that are logged as unreadable, at the most."""
+_NOTICED: Final = 5.0
+"""Seconds within which it is noticed that the clock was set back: an ask created in them knows the new time."""
+_LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
+_LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
+_INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
+    channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_MOVE: Final = """UPDATE asks SET status = ?, surface = ?, channel = ?, thread_id = ?, due = ?,
+    message = ?, thread = ?, revision = ?, updated_at = ?, shown_revision = ?, state = ?
+    WHERE id = ? AND revision = ?"""
+
+
+def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
+    """The ask as it stands."""
+    try:
+        row = db.execute(_LOAD, (ask_id,)).fetchone()
+        return None if row is None else ask(db, cache, row)
+    except sqlite3.Error as error:
+        if rows.concerns_one_row(error):
+            raise rows.unreadable(ask_id, error) from None  # which quotes the row
+        raise
+
+
+def loaded(db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]) -> Iterator[Ask]:
+    """The asks of these rows, but for those that cannot be read."""
+
+    def read(seq: int) -> Ask:
+        return ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
+
+    return readable(db, cache.told, ("asks", seqs), read)
+
+
+def readable(
+    db: sqlite3.Connection,
+    told: set[tuple[str, int]],
+    rows_of: tuple[str, Iterable[int]],
+    read: Callable[[int], T],
+) -> Iterator[T]:
+    """What ``read`` gives for rows of a table; a row that cannot be read is left out, and logged once.
+
+    Args:
+        told: the rows that were logged before.
+        rows_of: the table and the rows' numbers.
+    """
+    table, seqs = rows_of
+    for seq in seqs:
+        try:
+            yield read(seq)
+        except (UnreadableError, ValueError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.Error) and not rows.concerns_one_row(error):
+                raise
+            if (table, seq) not in told and len(told) < _MOST_TOLD:
+                told.add((table, seq))
+                _tell(db, table, seq, error)
+
+
+def _tell(db: sqlite3.Connection, table: str, seq: int, error: Exception) -> None:
+    (name,) = db.execute(f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?", (seq,)).fetchone()
+    why = error if isinstance(error, UnreadableError) else type(error).__name__
+    extra = {"action": "unreadable", "table": table, "id": name.decode(errors="replace")}
+    logger.error("A row cannot be read and is left out: %s", why, extra=extra)
+
+
+def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
+    """The ask of a row of `rows.ASK_COLUMNS`."""
+
+    def read() -> str:
+        found = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
+        if found is None:
+            raise rows.unreadable(row[1])
+        text: str = found[0]
+        return text
+
+    try:
+        request = cache.get(row[0], read)
+    except ValueError as error:
+        raise rows.unreadable(row[1], error) from error
+    except sqlite3.Error as error:
+        if rows.concerns_one_row(error):
+            raise rows.unreadable(row[1], error) from None
+        raise
+    return rows.ask_of(row, request)
+
+
+def insert(db: sqlite3.Connection, new: Ask) -> None:
+    """Stores a new ask."""
+    request = new.request
+    seq = db.execute(
+        "INSERT INTO requests (request) VALUES (?)", (rows.dump_request(request),)
+    ).lastrowid
+    named = (seq, new.id, new.created_at, request.conversation, request.agent)
+    db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new)))
+
+
+def existing(
+    db: sqlite3.Connection, cache: rows.RequestCache, idempotency: Idempotency
+) -> Existing | None:
+    """What an idempotency key stored before, as it stands."""
+    found = db.execute(
+        "SELECT ask_id, digest FROM idempotency WHERE agent = ? AND key = ?",
+        (idempotency.agent, idempotency.key),
+    ).fetchone()
+    first = None if found is None else load(db, cache, found[0])
+    return None if first is None else Existing(first, found[1] == idempotency.digest)
+
+
+def note_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None:
+    """Notes the idempotency key that a new ask was submitted with."""
+    db.execute(
+        "INSERT INTO idempotency (agent, key, digest, ask_id, at) VALUES (?, ?, ?, ?, ?)",
+        (idempotency.agent, idempotency.key, idempotency.digest, new.id, new.created_at),
+    )
+
+
+def update(db: sqlite3.Connection, old: Ask, new: Ask) -> None:
+    """Stores what became of ``old``, which this transaction has read, with all its columns."""
+    values = (*rows.searched_columns(new), *_stepped(new), old.id, old.revision)
+    if db.execute(_MOVE, values).rowcount != 1:
+        raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
+
+
+def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:
+    """Has reminders and escalations come as soon as they would have come, had the clock not been set back to ``at``."""
+    seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
+    for one in loaded(db, cache, seqs):
+        if not at - _NOTICED <= one.created_at <= at:
+            update(db, one, replace(one, set_back=one.set_back + seconds))
+
+
+def _stepped(new: Ask) -> rows.Row:
+    return new.revision, new.updated_at, new.shown_revision, rows.state(new)
+
+
+def add_entries(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entry]]) -> None:
+    """Adds lines to the record."""
+    db.executemany(
+        "INSERT INTO record (ask_id, at, kind, entry) VALUES (?, ?, ?, ?)",
+        [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])],
+    )
+
+
+def record(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
+    """The record of an ask behind a number, oldest first."""
+    found = db.execute(
+        "SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE ask_id = ? AND seq > ?"
+        " ORDER BY seq LIMIT ?",
+        (ask_id, after, limit),
+    )
+    return [StoredEntry(line[0], rows.entry_of(ask_id, *line)) for line in found]
+
+
+def find(
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    place: tuple[str, str, str | None],
+    span: tuple[int, str | None],
+) -> list[Ask]:
+    """The open asks at (surface, channel, thread; None: anywhere in the channel), newest first.
+
+    ``span`` is how many at the most, and the ask that they are older than (None: all of them).
+    """
+    (surface, channel, thread), (limit, after) = place, span
+    named = {
+        "AND thread_id = ?": thread,
+        "AND seq < (SELECT seq FROM asks WHERE id = ?)": after,
+    }
+    where = " ".join(term for term, value in named.items() if value is not None)
+    values = [value for value in named.values() if value is not None]
+    found = db.execute(
+        "SELECT seq FROM asks WHERE status = 'open' AND surface = ?"
+        f" AND channel = ? {where} ORDER BY seq DESC",
+        (surface, channel, *values),
+    )
+    return list(islice(loaded(db, cache, (seq for (seq,) in found)), limit))
+
+
+_SHOWN_AT: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
+    WHERE status = 'open' AND message IS NOT NULL AND surface = ? AND json_extract(message, '$.id') = ?"""
+
+
+def shown_at(
+    db: sqlite3.Connection, cache: rows.RequestCache, message: tuple[str, str]
+) -> Ask | None:
+    """The open ask whose message on a surface has this id."""
+    row = db.execute(_SHOWN_AT, message).fetchone()
+    return None if row is None else ask(db, cache, row)
+
+
+def page(
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    filters: dict[str, str | None],
+    after: int,
+    limit: int,
+) -> Page[Ask]:
+    """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
+    seqs, cursor = newest_first(db, "asks", filters, (after, limit))
+    return Page(tuple(loaded(db, cache, seqs)), cursor)
+
+
+def newest_first(
+    db: sqlite3.Connection,
+    table: str,
+    filters: dict[str, str | None],
+    span: tuple[int, int],
+) -> tuple[Sequence[int], str | None]:
+    """The numbers of rows of a table behind a row, as many as a page takes, and the cursor of the next page."""
+    after, limit = span
+    named = {name: value for name, value in filters.items() if value is not None}
+    where = "".join(f"{name} = ? AND " for name in named)
+    found = db.execute(
+        f"SELECT seq FROM {table} WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",
+        (*named.values(), after, limit + 1),
+    ).fetchall()
+    more = len(found) > limit
+    seqs = [seq for (seq,) in found[:limit]]
+    return seqs, rows.cursor(table, seqs[-1]) if more else None
+
+
+_BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+        PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
+    ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision) ORDER BY turn, updated_at LIMIT ?"""
+
+
+def behind(db: sqlite3.Connection, limit: int) -> list[str]:
+    """Ids of asks whose message shows an older revision, oldest change first, all places in turn."""
+    return [ask_id for (ask_id,) in db.execute(_BEHIND, (limit,))]
+
+
+def due(db: sqlite3.Connection, now: float, limit: int) -> list[str]:
+    """Ids of asks for which the clock has something to do, earliest first."""
+    found = db.execute("SELECT id FROM asks WHERE due <= ? ORDER BY due LIMIT ?", (now, limit))
+    return [ask_id for (ask_id,) in found]
+
+
+def next_due(db: sqlite3.Connection, after: float) -> float | None:
+    """When the clock has something to do next."""
+    when: float | None
+    (when,) = db.execute("SELECT min(due) FROM asks WHERE due > ?", (after,)).fetchone()
+    return when

@@ -1,0 +1,210 @@
+"""Changes of asks, a batch at a time: read together, decided one by one, written together.
+
+Every SQLite call hands the interpreter's lock over and has to win it back from a busy event loop;
+a click that made five calls of its own would wait for it five times. So the clicks of a batch share
+theirs: one reads all their asks, one looks for deliveries seen before, three write. What is not a
+plain step in mid-form (an end, another place, a webhook, a memory) is written on its own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from answerback.core.ask import Ask
+from answerback.ports.store import Decision, Write
+from answerback_storage import rows
+from answerback_storage.sqlite import asks, outbox
+
+T = TypeVar("T")
+
+_LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
+    FROM asks WHERE id IN (SELECT value FROM json_each(?))"""
+_SEEN: Final = (
+    """SELECT json_group_array(id) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
+)
+_STEP: Final = """UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
+    state = column6 FROM ({values}) AS step WHERE id = column1 AND revision = column2"""
+_RECORD: Final = "INSERT INTO record (ask_id, at, kind, entry) {values}"
+_NOTE_SEEN: Final = "INSERT INTO seen (id, at) {values}"
+_ROWS: Final = 64
+"""Rows in one statement, at the most: each number of them is a statement of its own, prepared once."""
+
+_KEPT: Final = 256
+_SMALL: Final = 20_000
+"""Characters and options of a form that is kept, at the most: all that are kept take a few megabytes."""
+
+
+class ChangeJob(Generic[T]):
+    """One change to be decided: what `answerback.ports.store.Store.change` was given."""
+
+    __slots__ = ("_batch", "_decide", "ask_id", "delivery")
+
+    def __init__(
+        self,
+        batch: Batch,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        delivery: str | None,
+    ) -> None:
+        self.ask_id = ask_id
+        self.delivery = delivery
+        self._batch = batch
+        self._decide = decide
+
+    def __call__(self, db: sqlite3.Connection) -> tuple[T, bool]:
+        """Decides, and has what is to be stored stored, before the transaction ends."""
+        ask = self._batch.ask(self.ask_id)
+        decision = self._decide(ask)
+        write = decision.write
+        if self._batch.seen(self.delivery):
+            return decision.result, True
+        if write is not None:
+            if ask is None:
+                raise AssertionError(f"there is no ask {self.ask_id} to be changed")
+            self._batch.store(db, ask, write, self.delivery)
+        return decision.result, False
+
+
+class Batch:
+    """What the changes of one transaction have read and are about to write."""
+
+    def __init__(self, requests: rows.RequestCache) -> None:
+        self._requests = requests
+        self._kept: OrderedDict[str, Ask] = OrderedDict()
+        """The asks that changed last, as they are on disk: who clicks goes on clicking."""
+        self._version = 0
+        self._asks: dict[str, Ask] = {}
+        self._seen: set[str] = set()
+        self._noted: list[tuple[str, float]] = []
+        self._steps: dict[str, rows.Row] = {}
+        """The row of `_STEP` of each ask that moved: its id, the revision on disk, its new columns."""
+        self._entries: list[rows.Row] = []
+
+    def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
+        """Reads what the changes among ``runs`` will want, and forgets the last transaction."""
+        self._asks, self._seen, self._noted, self._steps, self._entries = {}, set(), [], {}, []
+        changes = [run for run in runs if isinstance(run, ChangeJob)]
+        if not changes:
+            return
+        (version,) = db.execute("PRAGMA data_version").fetchone()
+        if version != self._version:  # somebody else wrote
+            self._kept.clear()
+            self._version = version
+        wanted = {change.ask_id for change in changes}
+        self._asks = {ask_id: self._kept[ask_id] for ask_id in wanted & self._kept.keys()}
+        if missing := wanted - self._asks.keys():
+            found = _loaded(db, missing)
+            for row in from_json(found):
+                ask = asks.ask(db, self._requests, row)
+                self._asks[ask.id] = ask
+                if _is_small(ask):
+                    self._kept[ask.id] = ask
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        deliveries = [change.delivery for change in changes if change.delivery is not None]
+        if deliveries:
+            found = db.execute(_SEEN, (_text(deliveries),)).fetchone()[0]
+            self._seen = set(from_json(found))
+
+    def ask(self, ask_id: str) -> Ask | None:
+        """The ask as the changes before this one left it."""
+        return self._asks.get(ask_id)
+
+    def seen(self, delivery: str | None) -> bool:
+        """Whether a change with this delivery's id was stored before."""
+        return delivery in self._seen
+
+    def store(self, db: sqlite3.Connection, old: Ask, write: Write, delivery: str | None) -> None:
+        """Takes a plain step down for `finish`; writes everything else at once."""
+        new = write.ask
+        if new.id != old.id:
+            raise AssertionError(f"a decision about {old.id} stored {new.id}")
+        if rows.is_step(old, new) and not write.deliveries and not write.memory:
+            entries = rows.entry_rows(new.id, write.entries)
+            before = self._steps.get(new.id)
+            on_disk = before[1] if before else old.revision
+            columns = (new.revision, new.updated_at, new.shown_revision, rows.state(new))
+            self._steps[new.id] = (new.id, on_disk, *columns)
+            self._entries += entries
+        else:
+            self.finish(db)
+            asks.update(db, old, new)
+            insert_beside(db, write)
+        self._asks[new.id] = new
+        self._keep(new)
+        if delivery is not None:
+            self._seen.add(delivery)
+            self._noted.append((delivery, new.updated_at))
+
+    def _keep(self, ask: Ask) -> None:
+        """What is kept stays what is on disk."""
+        if self._kept.pop(ask.id, None) is not None and ask.open:
+            self._kept[ask.id] = ask
+
+    def forget(self) -> None:
+        """The transaction was not committed, or nobody knows whether it was."""
+        self._kept.clear()
+
+    def finish(self, db: sqlite3.Connection) -> None:
+        """Writes what was taken down."""
+        if _execute(db, _STEP, list(self._steps.values())) != len(self._steps):
+            raise sqlite3.IntegrityError("an ask is not at its revision in its own transaction")
+        _execute(db, _RECORD, self._entries)
+        _execute(db, _NOTE_SEEN, self._noted)
+        self._steps, self._entries, self._noted = {}, [], []
+
+
+def _loaded(db: sqlite3.Connection, wanted: set[str]) -> str:
+    """The rows of these asks as JSON."""
+    try:
+        found: str = db.execute(_LOAD, (_text(sorted(wanted)),)).fetchone()[0]
+    except sqlite3.Error as error:
+        if len(wanted) == 1 and rows.concerns_one_row(error):
+            raise rows.unreadable(next(iter(wanted)), error) from None
+        raise
+    return found
+
+
+def _is_small(ask: Ask) -> bool:
+    questions = ask.form.questions
+    size = sum(len(q.text) + len(q.context or "") + 100 * len(q.options) for q in questions)
+    return size <= _SMALL
+
+
+def insert_beside(db: sqlite3.Connection, write: Write) -> None:
+    """What one transaction stores besides the ask."""
+    if write.entries:
+        asks.add_entries(db, [(write.ask.id, entry) for entry in write.entries])
+    if write.deliveries:
+        outbox.insert(db, write.deliveries)
+    if (memory := write.memory) is not None:
+        db.execute(
+            "INSERT OR REPLACE INTO remembered"
+            " (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id),
+                *(rows.dump(memory.value), write.ask.updated_at),
+            ),
+        )
+
+
+def _execute(db: sqlite3.Connection, statement: str, found: Sequence[rows.Row]) -> int:
+    """Runs a statement on many rows of values, in as few calls as may be; how many rows it wrote."""
+    written = 0
+    for first in range(0, len(found), _ROWS):
+        part = found[first : first + _ROWS]
+        row = f"({','.join('?' * len(part[0]))})"
+        text = statement.format(values=f"VALUES {','.join([row] * len(part))}")
+        written += db.execute(text, list(chain.from_iterable(part))).rowcount
+    return written
+
+
+def _text(value: Any) -> str:
+    """A parameter for json_each."""
+    return to_json(value).decode()

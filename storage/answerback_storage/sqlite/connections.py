@@ -1,0 +1,346 @@
+"""The SQLite file: how it is made, recognised, opened, migrated, and reopened; its errors in words.
+
+Owns the two connections, one that writes and one that reads, each used by one thread. Every
+method blocks: none may be called on the event loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from sqlite_utils import Database
+
+from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
+from answerback_storage.migrations import APPLICATION_ID, migrations
+from answerback_storage.rows import concerns_one_row, no_text
+from answerback_storage.sqlite.changes import Batch, ChangeJob
+from answerback_storage.sqlite.worker import Job
+
+logger = logging.getLogger(__name__)
+
+_WAL_PAUSE: Final = 0.01
+"""Seconds between two tries to switch the file to its log."""
+
+_PRAGMAS: Final = (
+    "synchronous = FULL",
+    "recursive_triggers = ON",  # else INSERT OR REPLACE deletes behind a trigger's back
+    f"journal_size_limit = {64 * 1024 * 1024}",  # bytes the log is cut back to after a burst
+)
+
+_WORDS: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit. Free some space;"
+    " nothing has to be restarted",
+    sqlite3.SQLITE_BUSY: "another process holds it locked. Stop that process (a second Answerback,"
+    " a backup, an open SQLite shell), or try again",
+    sqlite3.SQLITE_LOCKED: "another connection holds it locked. Try again",
+    sqlite3.SQLITE_READONLY: "it may not be written. Give the user that Answerback runs as write"
+    " permission on the file and on its directory",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened. Look at the permissions of the file and of its"
+    " directory, where SQLite keeps two more files beside it",
+    sqlite3.SQLITE_CORRUPT: "it is damaged. Restore a backup, or rescue what can be read with"
+    " `sqlite3 FILE .recover`",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged. Name another file, or"
+    " restore a backup",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write. Look at the disk and at the system's"
+    " log",
+}
+
+
+def in_words(path: Path, error: sqlite3.Error) -> str:
+    """What went wrong with the database, and what to do."""
+    why = _WORDS.get(
+        _code(error), "SQLite refused what was asked; this is a defect of Answerback's"
+    )
+    return f"The database {path}: {why} ({getattr(error, 'sqlite_errorname', '?')}: {error})."
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; 0 when the error is not SQLite's own."""
+    extended: int = getattr(error, "sqlite_errorcode", 0)
+    return extended & 0xFF
+
+
+def make_file(path: Path) -> None:
+    """Makes the file, readable by its owner only; SQLite's two files beside it take after it.
+
+    Raises:
+        StoreError: it cannot be made or used; in words.
+    """
+    directory = path.parent
+    if not directory.is_dir():
+        raise StoreError(
+            f"The database {path} cannot be made: there is no directory {directory}. Make"
+            " it, or set `storage.url` to a file in a directory that exists."
+        )
+    if path.is_dir():
+        raise StoreError(f"The database {path} is a directory: set `storage.url` to a file in it.")
+    # A file that exists is not opened here: closing it would drop the locks that another
+    # connection of this process holds on it.
+    with contextlib.suppress(FileExistsError, PermissionError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    for needed in (directory, path):
+        if not os.access(needed, os.R_OK | os.W_OK):
+            raise StoreError(
+                f"The database {path} cannot be used: {needed} may not be read and"
+                " written. Give the user that Answerback runs as both permissions on the file"
+                " and on its directory, or set `storage.url` to another place."
+            )
+
+
+class Connections:
+    """The file's two connections, and how batches of jobs run on them.
+
+    Args:
+        path: the file; it is made when it is missing, its directory is not.
+        busy_timeout: seconds to wait for another process's lock.
+        batch: what the changes among the jobs of a transaction share.
+    """
+
+    def __init__(self, path: Path, busy_timeout: float, batch: Batch) -> None:
+        self.path = path
+        self._batch = batch
+        self._busy_timeout = busy_timeout
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._reading = threading.Lock()
+        """Held while the reading connection is used, opened or closed."""
+        self._inode = (0, 0)
+
+    def open(self) -> None:
+        """Makes the file if need be, recognises it, migrates it.
+
+        Raises:
+            DatabaseTooNewError: a newer Answerback wrote it.
+            StoreError: it cannot be used.
+        """
+        make_file(self.path)
+        try:
+            connection = self._connect()
+            try:
+                _recognise(connection, self.path)
+                _migrate(connection)
+            finally:
+                connection.close()
+            self._writer = self._connect_writer()
+        except sqlite3.Error as error:
+            raise StoreError(in_words(self.path, error)) from error
+        stat = self.path.stat()
+        self._inode = (stat.st_dev, stat.st_ino)
+
+    def close(self) -> None:
+        """Closes both; each is opened anew when it is needed. The last one to close tidies up the log."""
+        with self._reading:
+            connections = [c for c in (self._reader, self._writer) if c is not None]
+            self._reader = self._writer = None
+            self._batch.forget()
+            for connection in connections:
+                # A cursor that an exception keeps alive would keep the transaction open, and its lock.
+                with contextlib.suppress(sqlite3.Error):
+                    connection.rollback()
+                connection.close()
+
+    def write(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
+        """Runs jobs in one durable transaction. One that fails leaves the others as they would be without it."""
+        try:
+            connection = self._begin()
+            if not self._attempt_all(jobs, connection):
+                connection.rollback()
+                self._batch.forget()
+                # Nobody of this batch is stored: each is run again on its own.
+                for one in jobs if len(jobs) > 1 else ():
+                    self.write([one])
+                return
+        except sqlite3.Error as error:
+            self._batch.forget()
+            if len(jobs) > 1 and concerns_one_row(error):
+                self.close()
+                for one in jobs:
+                    self.write([one])
+                return
+            self._fail(jobs, error)
+            if _code(error) != sqlite3.SQLITE_BUSY:
+                self.close()
+            return
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._outcome_unknown(jobs, error)
+
+    def _attempt_all(
+        self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
+    ) -> bool:
+        """Whether all of them did their writing, or none of it: else the transaction is spoilt."""
+        try:
+            self._batch.begin(connection, [job.run for job in jobs])
+        except (StoreError, ValueError) as error:  # what one of them wants cannot be read
+            for job in jobs:
+                job.error = error if isinstance(error, StoreError) else no_text(error)
+            return False
+        changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
+        others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
+        if not all(self._attempted(job, connection) for job in changes):
+            return False
+        # Before the others, which could make old what the changes have read.
+        self._batch.finish(connection)
+        return all(self._attempted(job, connection) for job in others)
+
+    def _attempted(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> bool:
+        """Whether a job did its writing, or none of it."""
+        before = connection.total_changes
+        self._attempt(job, connection)
+        if job.error is None:
+            return True
+        # Where the disk is full, SQLite rolls everything back by itself.
+        return connection.in_transaction and connection.total_changes == before
+
+    def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
+        """Runs jobs that only read; each sees everything that was committed before it was handed in."""
+        with self._reading:
+            try:
+                if self._reader is None:
+                    self._reader = self._connect()
+                    self._reader.execute("PRAGMA query_only = ON")
+            except sqlite3.Error as error:
+                self._fail(jobs, error)
+                return
+            for job in jobs:
+                self._attempt(job, self._reader)
+
+    def check_in_place(self) -> None:
+        """Raises StoreError when the file that is open is no longer the one at its path."""
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            stat = None
+        if stat is None or (stat.st_dev, stat.st_ino) != self._inode:
+            raise StoreError(
+                f"The database {self.path} was removed or replaced while it was in use: what is"
+                " stored now is lost at the next start. Restart Answerback, with the right file in"
+                " place."
+            )
+
+    def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
+        job.attempt(connection)
+        if job.error is None:
+            return
+        if isinstance(job.error, sqlite3.Error):
+            self._fail([job], job.error)
+        elif isinstance(job.error, UnicodeEncodeError):
+            job.error = no_text(job.error)
+
+    def _fail(
+        self,
+        jobs: Sequence[Job[sqlite3.Connection, Any]],
+        error: sqlite3.Error,
+        kind: type[StoreError] = StoreError,
+        more: str = "",
+    ) -> None:
+        for job in jobs:
+            job.error = kind(in_words(self.path, error) + more)
+            job.error.__cause__ = error
+
+    def _begin(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self._writer = self._connect_writer()
+        self._writer.execute("BEGIN IMMEDIATE")
+        return self._writer
+
+    def _outcome_unknown(
+        self, jobs: Sequence[Job[sqlite3.Connection, Any]], error: sqlite3.Error
+    ) -> None:
+        """A COMMIT failed: SQLite's recovery settles whether it is on disk.
+
+        It runs at the next open, if nobody has the file open: so both connections are closed.
+        """
+        logger.error(
+            "commit failed", extra={"action": "commit", "error": in_words(self.path, error)}
+        )
+        self._batch.forget()
+        unknown = " Whether the last change is stored is not known: read again before trying again."
+        self._fail(jobs, error, OutcomeUnknownError, unknown)
+        self.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        # A connection is used by one thread at a time, but closed and reopened by the writer's.
+        return sqlite3.connect(
+            self.path,
+            timeout=self._busy_timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def _connect_writer(self) -> sqlite3.Connection:
+        connection = self._connect()
+        try:
+            _use_wal(connection, self._busy_timeout)
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
+    """Switches the file to its write-ahead log, which it then keeps.
+
+    Of two that switch at the same moment SQLite refuses one at once, whatever its busy timeout:
+    each would wait for the other. So the waiting, of ``patience`` seconds, is ours.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_WAL_PAUSE)
+        else:
+            return
+
+
+def _recognise(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses files that are not ours, before anything in them is touched."""
+    db = Database(connection, execute_plugins=False)
+    connection.execute("BEGIN")  # of one moment, whoever else makes this file right now
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    others = [name for name in db.table_names() if name != migrations.migrations_table]
+    connection.execute("COMMIT")
+    if application != APPLICATION_ID:
+        if application != 0 or others:
+            raise StoreError(
+                f"The database {path} belongs to another program (it has the tables"
+                f" {', '.join(others[:5]) or 'of nobody we know'}). Nothing in it was touched: set"
+                " `storage.url` to a file of Answerback's own."
+            )
+        return
+    with Database(memory=True, execute_plugins=False) as empty:
+        ours = {step.name for step in migrations.pending(empty)}
+    if newer := sorted({step.name for step in migrations.applied(db)} - ours):
+        raise DatabaseTooNewError(
+            f"The database {path} was written by a newer Answerback than this one (it knows"
+            f" {', '.join(newer)}). Install that version again, or start with another file."
+        )
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Applies what is missing, all or nothing; a second process that starts now waits for us."""
+    db = Database(connection, execute_plugins=False)
+    if not migrations.pending(db):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        migrations.apply(db)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.execute("COMMIT")

@@ -1,0 +1,91 @@
+"""The statements about webhook deliveries, on a connection inside a transaction of the caller's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from answerback.ports.records import Delivery, Page, StoredDelivery
+from answerback_storage import rows
+from answerback_storage.sqlite import asks
+
+# A delivery waits for every earlier one of its ask that is still pending. The index holds the
+# pending ones in the order of their times: without the hint SQLite sorts them all.
+_FIRST: Final = """FROM deliveries INDEXED BY deliveries_due WHERE state = 'pending'
+    AND NOT EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.state = 'pending'
+        AND earlier.ask_id = deliveries.ask_id AND earlier.seq < deliveries.seq)"""
+
+
+Told = set[tuple[str, int]]
+"""The rows that were logged as unreadable, by table and number."""
+
+_LOAD_ROW: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE seq = ?"
+
+
+def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
+    """Stores new deliveries, to be sent at once."""
+    db.executemany(
+        f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [rows.delivery_row(rows.new_delivery(delivery)) for delivery in deliveries],
+    )
+
+
+def due(db: sqlite3.Connection, told: Told, now: float, limit: int) -> list[StoredDelivery]:
+    """The first pending delivery of each ask, where its time has come, oldest first."""
+    found = db.execute(f"SELECT seq {_FIRST} AND next_at <= ? ORDER BY next_at", (now,))
+    return list(islice(_loaded(db, told, (seq for (seq,) in found)), limit))
+
+
+def _loaded(db: sqlite3.Connection, told: Told, seqs: Iterable[int]) -> Iterator[StoredDelivery]:
+    def read(seq: int) -> StoredDelivery:
+        return rows.delivery_of(db.execute(_LOAD_ROW, (seq,)).fetchone())
+
+    return asks.readable(db, told, ("deliveries", seqs), read)
+
+
+def next_due(db: sqlite3.Connection, after: float) -> float | None:
+    """When, later than ``after``, the next delivery may be sent."""
+    found = db.execute(
+        f"SELECT next_at {_FIRST} AND next_at > ? ORDER BY next_at LIMIT 1", (after,)
+    ).fetchone()
+    return None if found is None else found[0]
+
+
+def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery]) -> None:
+    """Stores what became of deliveries."""
+    for result in results:
+        db.execute(
+            """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
+                last_error = ?, updated_at = ? WHERE id = ?""",
+            (*rows.delivery_row(result)[7:], result.delivery.id),
+        )
+
+
+def set_back(db: sqlite3.Connection, seconds: float, at: float) -> None:
+    """Has what was planned by a clock that was then set back to ``at`` come as soon as it would have come."""
+    db.execute(
+        "UPDATE deliveries SET next_at = next_at - ? WHERE state = 'pending' AND next_at > ?",
+        (seconds, at),
+    )
+
+
+def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
+    """One delivery."""
+    row = db.execute(
+        f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?", (delivery_id,)
+    ).fetchone()
+    return None if row is None else rows.delivery_of(row)
+
+
+def page(
+    db: sqlite3.Connection,
+    told: Told,
+    filters: dict[str, str | None],
+    span: tuple[int, int],
+) -> Page[StoredDelivery]:
+    """Deliveries whose columns have these values (None: any), newest first: behind a row, so many."""
+    seqs, cursor = asks.newest_first(db, "deliveries", filters, span)
+    return Page(tuple(_loaded(db, told, seqs)), cursor)

@@ -1,0 +1,380 @@
+"""`SqliteStore`: the asks in one SQLite file. Owns which thread and transaction each statement runs in.
+
+Everything that writes goes through one thread with one connection, where calls that arrive
+together share a durable transaction; everything that reads has a thread of its own, and neither
+ever blocks the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Entry, Status
+from answerback.core.errors import StoreError
+from answerback.ports.records import (
+    Created,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
+from answerback.ports.shown import noted
+from answerback.ports.store import Decision, Write
+from answerback.ports.surface import Shown
+from answerback_storage import rows
+from answerback_storage.sqlite import asks, outbox
+from answerback_storage.sqlite.changes import Batch, ChangeJob, insert_beside
+from answerback_storage.sqlite.connections import Connections
+from answerback_storage.sqlite.worker import Worker
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+_BUSY_TIMEOUT: Final = 2.0
+"""Seconds to wait for another process's lock: a chat platform wants its acknowledgement within 3."""
+_PROBE: Final = 256 * 1024
+"""Bytes that a check writes: a disk with room for less cannot take every ask."""
+_PRUNE_STEP: Final = 1_000
+"""Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
+
+
+class SqliteStore:
+    """The protocol `answerback.ports.store.Store` on an SQLite file.
+
+    Args:
+        path: the file; it is made when it is missing, its directory is not.
+        busy_timeout: seconds to wait for another process's lock.
+        timed: is told how many seconds a write took which somebody waited for.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        busy_timeout: float = _BUSY_TIMEOUT,
+        timed: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
+        self._timed = timed
+        self._checks = 0
+        self._requests = rows.RequestCache()
+        self._batch = Batch(self._requests)
+        self._connections = Connections(Path(path).absolute(), busy_timeout, self._batch)
+        self._writer: Worker[sqlite3.Connection] | None = None
+        self._reader: Worker[sqlite3.Connection] | None = None
+
+    async def open(self) -> None:
+        """Makes the file if need be, and migrates it. Reads nothing else: the number of asks makes no difference."""
+        await asyncio.to_thread(self._connections.open)
+        self._writer = Worker("sqlite-writer", self._connections.write)
+        self._reader = Worker("sqlite-reader", self._connections.read)
+
+    async def close(self) -> None:
+        """Finishes what was handed in and closes the file."""
+        for worker in (self._writer, self._reader):
+            if worker is not None:
+                await worker.stop()
+        self._writer = self._reader = None
+        await asyncio.to_thread(self._connections.close)
+
+    def _write(
+        self, run: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+    ) -> asyncio.Future[T]:
+        if self._writer is None:
+            raise StoreError(_NOT_OPEN)
+        return self._writer.do(run, then)
+
+    def _read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        if self._reader is None:
+            raise StoreError(_NOT_OPEN)
+        return self._reader.do(run)
+
+    async def check(self) -> None:
+        """Writes as much as a large ask takes, durably, and reads it; finds the file where it was opened."""
+        self._checks += 1
+        # Other text than last time: SQLite does not write pages that stay as they are.
+        filling = "ab"[self._checks % 2] * _PROBE
+
+        def write(db: sqlite3.Connection) -> None:
+            self._connections.check_in_place()
+            db.execute("UPDATE health SET checks = checks + 1, filling = ?", (filling,))
+
+        await self._write(write)
+        await self._read(lambda db: db.execute("SELECT checks, filling FROM health").fetchone())
+
+    async def latest(self) -> float | None:
+        """When the last line of the record was written, or None."""
+        statement = "SELECT at FROM record ORDER BY seq DESC LIMIT 1"
+        found = await self._read(lambda db: db.execute(statement).fetchone())
+        return None if found is None else float(found[0])
+
+    async def set_back(self, seconds: float, at: float) -> None:
+        """Plans anew because the clock was set back; see `answerback.ports.store.Store.set_back`."""
+
+        def run(db: sqlite3.Connection) -> None:
+            noted = db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (f"clock:{at!r}", at))
+            if noted.rowcount:
+                outbox.set_back(db, seconds, at)
+                asks.set_back(db, self._requests, seconds, at)
+                entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+                asks.add_entries(db, [(None, entry)])
+                self._batch.forget()
+
+        await self._write(run)
+
+    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+        """Stores a new ask, or finds the one that this idempotency key stored before."""
+
+        def run(db: sqlite3.Connection) -> Created | Existing:
+            if idempotency is not None:
+                # What it finds may be of this very transaction, and must not be remembered.
+                if existing := asks.existing(db, rows.RequestCache(), idempotency):
+                    return existing
+                asks.note_key(db, idempotency, write.ask)
+            asks.insert(db, write.ask)
+            insert_beside(db, write)
+            return Created(write.ask)
+
+        began = time.perf_counter()
+        try:
+            return await self._write(run)
+        finally:
+            self._timed(time.perf_counter() - began)
+
+    async def created(self, idempotency: Idempotency) -> Existing | None:
+        """What this idempotency key stored before, or None."""
+        return await self._read(lambda db: asks.existing(db, self._requests, idempotency))
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        then: Callable[[T], None] | None = None,
+    ) -> tuple[T, bool]:
+        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
+
+        def done(told: tuple[T, bool]) -> None:
+            result, repeated = told
+            if then is not None and not repeated:
+                then(result)
+
+        began = time.perf_counter()
+        try:
+            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery), done)
+        finally:
+            self._timed(time.perf_counter() - began)
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """An ask, or None."""
+        return await self._read(lambda db: asks.load(db, self._requests, ask_id))
+
+    async def find(
+        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
+    ) -> Sequence[Ask]:
+        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
+        place = (surface, channel, thread)
+        return await self._read(lambda db: asks.find(db, self._requests, place, (limit, after)))
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose reference to its live message has this ``id``, or None."""
+        return await self._read(lambda db: asks.shown_at(db, self._requests, (surface, message_id)))
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        filters = {
+            "status": status and status.value,
+            "surface": surface,
+            "conversation": conversation,
+            "agent": agent,
+        }
+        behind = rows.behind_cursor("asks", after)
+        return await self._read(lambda db: asks.page(db, self._requests, filters, behind, limit))
+
+    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """The record of an ask behind a number, oldest first."""
+        return await self._read(lambda db: asks.record(db, ask_id, after, limit))
+
+    async def note(self, ask_id: str | None, entry: Entry) -> None:
+        """Adds a line to the record that no change of an ask comes with."""
+        await self._write(lambda db: asks.add_entries(db, [(ask_id, entry)]))
+
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
+        """Notes what the live message shows; an older revision than the one noted is ignored."""
+
+        def decide(latest: Ask | None) -> Decision[None]:
+            if latest is None:
+                return Decision(None, None)
+            now = noted(
+                latest,
+                of or latest,
+                revision=shown.revision,
+                message=shown.message,
+                thread=shown.thread,
+                at=shown.at,
+            )
+            return Decision(Write(now) if now else None, None)
+
+        await self._write(ChangeJob(self._batch, ask_id, decide, None))
+
+    async def behind(self, limit: int) -> Sequence[str]:
+        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
+        return await self._read(lambda db: asks.behind(db, limit))
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first."""
+        return await self._read(lambda db: asks.due(db, now, limit))
+
+    async def next_due(self, after: float) -> float | None:
+        """When, later than ``after``, the clock has something to do next, or None."""
+        return await self._read(lambda db: asks.next_due(db, after))
+
+    async def remembered(
+        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+    ) -> tuple[JsonValue] | None:
+        """The remembered answer in a tuple of one, or None."""
+        key = (agent, conversation, turn, tool, question_id)
+        found = await self._read(
+            lambda db: db.execute(
+                "SELECT CAST(value AS BLOB) FROM remembered"
+                " WHERE agent = ? AND conversation = ? AND turn = ? AND tool = ? AND question_id = ?",
+                key,
+            ).fetchone()
+        )
+        return None if found is None else _read(found[0], "remembered")
+
+    async def draft(self, key: str) -> JsonValue:
+        """A draft, or None."""
+        found = await self._read(
+            lambda db: db.execute(
+                "SELECT CAST(value AS BLOB) FROM drafts WHERE key = ?", (key,)
+            ).fetchone()
+        )
+        kept = None if found is None else _read(found[0], "drafts")
+        return None if kept is None else kept[0]
+
+    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
+        """Stores or (None) drops a draft."""
+
+        def run(db: sqlite3.Connection) -> None:
+            if value is None:
+                db.execute("DELETE FROM drafts WHERE key = ?", (key,))
+            else:
+                values = (key, rows.dump(value), at)
+                db.execute(
+                    "INSERT OR REPLACE INTO drafts (key, value, at) VALUES (?, ?, ?)", values
+                )
+
+        await self._write(run)
+
+    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
+        return await self._read(lambda db: outbox.due(db, self._requests.told, now, limit))
+
+    async def next_delivery(self, after: float = 0.0) -> float | None:
+        """When, later than ``after``, the next pending delivery is due, or None."""
+        return await self._read(lambda db: outbox.next_due(db, after))
+
+    async def tried(
+        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+    ) -> None:
+        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+
+        def run(db: sqlite3.Connection) -> None:
+            outbox.tried(db, results)
+            asks.add_entries(db, entries)
+
+        await self._write(run)
+
+    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+        """One delivery, or None."""
+        return await self._read(lambda db: outbox.get(db, delivery_id))
+
+    async def deliveries(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        filters = {"state": state and state.value, "agent": agent}
+        behind = rows.behind_cursor("deliveries", after)
+        told = self._requests.told
+        return await self._read(lambda db: outbox.page(db, told, filters, (behind, limit)))
+
+    async def secret(self, name: str) -> bytes:
+        """32 random bytes of this name, made once and kept."""
+
+        def run(db: sqlite3.Connection) -> bytes:
+            new = (name, secrets.token_bytes(32))
+            db.execute("INSERT OR IGNORE INTO secrets (name, value) VALUES (?, ?)", new)
+            value: bytes
+            (value,) = db.execute("SELECT value FROM secrets WHERE name = ?", (name,)).fetchone()
+            return value
+
+        return await self._write(run)
+
+    async def prune(self, before: float) -> int:
+        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
+        forgotten = 0
+        for table, key, still in _PRUNED:
+            statement = f"""DELETE FROM {table} WHERE ({key}) IN
+                (SELECT {key} FROM {table} WHERE at < ? {still} ORDER BY at LIMIT {_PRUNE_STEP})"""
+            step = _PRUNE_STEP
+            while step == _PRUNE_STEP:
+                step = await self._write(_execute(statement, before))
+                forgotten += step
+        return forgotten
+
+    async def counts(self) -> Mapping[str, int]:
+        """How many asks there are by status, and deliveries by state, from counters; every name is there."""
+        return dict(
+            await self._read(lambda db: db.execute("SELECT name, n FROM counters").fetchall())
+        )
+
+
+_NOT_OPEN: Final = "The store is not open."
+_PRUNED: Final = (
+    ("seen", "id", ""),
+    # The key of an open ask is kept: a late repeat must not ask people a second time.
+    (
+        "idempotency",
+        "agent, key",
+        "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
+    ),
+    ("remembered", "agent, conversation, turn, tool, question_id", ""),
+    ("drafts", "key", ""),
+)
+"""What is forgotten: the table, its key, and what is kept all the same."""
+
+
+def _read(value: bytes, table: str) -> tuple[JsonValue] | None:
+    """A stored value; one that cannot be read counts as not there: people are asked, or enter it again."""
+    try:
+        return (rows.load(value),)
+    except ValueError:
+        extra = {"action": "unreadable", "table": table}
+        logger.error("A row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
+        return None
+
+
+def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:
+    return lambda db: db.execute(statement, values).rowcount
