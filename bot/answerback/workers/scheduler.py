@@ -80,7 +80,8 @@ class Upkeep:
                 if not started:
                     await self._look_back(now)
                     started = True
-                await self._plan_anew(now)
+                await self._plan_anew()
+                now = self._service.clock.now()  # it may have been set until here
                 await self._sweep_and_prune(now)
                 if await self.once():
                     continue
@@ -100,10 +101,10 @@ class Upkeep:
         if latest is not None and latest > now + SET:
             self._backs.append((latest - now, now))
 
-    async def _plan_anew(self, now: float) -> None:
+    async def _plan_anew(self) -> None:
         """Where the clock was set back: what is to be done after a while is not done later for that."""
         if back := self._watch.set_back():
-            self._backs.append((back, now))
+            self._backs.append((back, self._service.clock.now()))
             self._postponed.clear()
             self._set_aside.clear()
             self._swept = self._pruned = float("-inf")

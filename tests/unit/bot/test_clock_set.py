@@ -95,7 +95,7 @@ async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_fi
     at = parts.clock.now()
     for _ in range(2):  # as after a COMMIT of which nobody knows whether it was done
         upkeep._backs.append((DAY, at))
-        await upkeep._plan_anew(at)
+        await upkeep._plan_anew()
     found = await parts.store.get(ask.id)
     assert found is not None
     assert found.set_back == pytest.approx(DAY)
