@@ -44,11 +44,16 @@ class _Acting(_Wire):
 
 
 class AnswerBody(_Acting):
-    """Answer the prompted question; ``remember`` lets the answer hold for the turn, where that is offered."""
+    """Answer the prompted question.
+
+    ``remember`` lets the answer hold for the turn, where that is offered; ``note`` is words beside the answer, where
+    the prompt's ``note`` is true.
+    """
 
     action: Literal["answer"]
     value: JsonValue
     remember: StrictBool = False
+    note: str | None = None
 
 
 class OtherBody(_Acting):
@@ -113,7 +118,7 @@ def action_of(body: ActionModel) -> walker.Action:
     """The action that a body asks for."""
     match body:
         case AnswerBody():
-            return walker.Answer(value=body.value, remember=body.remember)
+            return walker.Answer(value=body.value, remember=body.remember, note=body.note)
         case OtherBody():
             return walker.Other(text=body.text, value=body.value)
         case BackBody():
@@ -172,12 +177,16 @@ class QuestionPromptBody(_Wire):
     json_schema: Annotated[JsonValue, Field(alias="schema")]
     remember: bool
     """Whether an answer may be remembered for the turn."""
+    note: bool
+    """Whether an `answer` may have a `note` beside it."""
     position: int
     total: int
     progress: str | None
     prefill: JsonValue
     prefill_other: str | None
     """The part of `prefill` that is the text of an earlier `other`."""
+    prefill_note: str | None
+    """The note beside the earlier answer that is `prefill`."""
     controls: tuple[Control, ...]
     answered: tuple[AnsweredBody, ...]
     reviewed: bool

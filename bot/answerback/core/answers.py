@@ -19,6 +19,8 @@ class Accepted(NamedTuple):
     """The value answers the question; ``value`` is its normal form (a multi-select in option order)."""
 
     value: JsonValue
+    note: str | None = None
+    """What stands beside the value."""
 
     def at(self, _pointer: str) -> Accepted:
         """The same: it points nowhere."""
@@ -90,6 +92,23 @@ def check_own_words(question: Question, text: str, ticked: JsonValue) -> Accepte
         return chosen if isinstance(chosen, Unfit) else words
     rows = chosen.value if isinstance(chosen.value, list) else []
     return Accepted([*rows, text])
+
+
+def check_noted(question: Question, value: JsonValue, note: str | None) -> Accepted | Unfit:
+    """Decides whether ``value`` answers ``question``, and whether ``note`` may stand beside it; a blank one is none.
+
+    The pointers are into the action: ``/value`` and ``/note``.
+    """
+    checked = check_answer(question, value).at("/value")
+    if note is None or isinstance(checked, Unfit):
+        return checked
+    if not question.notes:
+        message = "This question takes an answer only, no note beside it."
+        return _unfit("unknown_value", message).at("/note")
+    read = _check_text(note).at("/note")
+    return (
+        read if isinstance(read, Unfit) else Accepted(checked.value, note if note.strip() else None)
+    )
 
 
 def check_words(text: str) -> Accepted | Unfit:

@@ -374,6 +374,8 @@ def _response(
             "other": given.other,
             "source": str(given.source),
         }
+        if given.note is not None:
+            body["note"] = given.note
         return (Entry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
     if isinstance(action, walker.Back):
         return (Entry(at=at, kind="backed", question_id=question.id, by=by),)

@@ -74,6 +74,8 @@ class Question(_Frozen):
     """Whether "Something else…" is offered beside the options."""
     other_beside: bool = False
     """Whether the words of "Something else…" stand beside what is ticked; else they replace it."""
+    notes: bool = False
+    """Whether a note may stand beside what is chosen."""
     exclusive: bool = True
     """Whether only a person may answer."""
     persistence: Persistence = Persistence.NONE

@@ -51,6 +51,11 @@ class Prompt(NamedTuple):
         return self.again.words if self.again else None
 
     @property
+    def note(self) -> str | None:
+        """The note beside the earlier answer; None where there is none."""
+        return self.again.note if self.again else None
+
+    @property
     def progress(self) -> str | None:
         """``[N/M]``, or None where the form has one question."""
         return None if self.total == 1 else f"[{self.position}/{self.total}]"

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, assert_never
 
 from pydantic import ConfigDict, JsonValue
 
-from answerback.core.answers import Unfit, check_answer, check_own_words, check_words, json_equal
+from answerback.core.answers import Unfit, check_noted, check_own_words, check_words, json_equal
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Persistence, Question
 
@@ -63,6 +63,8 @@ class Given(Exact):
     by: Person | None = None
     remembered: bool = False
     """Whether the person asked for it to be reused in this turn."""
+    note: str | None = None
+    """What the person wrote beside what they chose."""
 
     @property
     def words(self) -> str | None:
@@ -126,11 +128,12 @@ class Walk(Exact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Answer the prompted question with a value of its type."""
+    """Answer the prompted question with a value of its type, and a note beside it where the question takes one."""
 
     action: ClassVar[str] = "answer"
     value: JsonValue
     remember: bool = False
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +268,7 @@ def _answer(
     if isinstance(action, Other):
         checked = check_own_words(question, action.text, action.value)
     else:
-        checked = check_answer(question, action.value).at("/value")
+        checked = check_noted(question, action.value, action.note)
     if isinstance(checked, Unfit):
         return Refused(checked.problems)
     given = Given(
@@ -275,6 +278,7 @@ def _answer(
         source=source,
         by=by,
         remembered=remember,
+        note=checked.note,
     )
     answers = {answer.question_id: answer for answer in walk.answers}
     return _onwards(form, walk, answers | {question.id: given})

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, AnswerType, Form, Question
-from answerback.dialects import questions, results
+from answerback.dialects import choices, results
 from answerback.dialects.reading import Node
 
 
@@ -19,7 +19,7 @@ def parse(call: Node) -> Form | None:
             continue
         text = node.text("question")
         multiple = node.flag("multiSelect", default=False)
-        options = questions.read_label_options(node, least=2)
+        options = choices.read_label_options(node, least=2)
         if text is None or not options:
             continue
         question = Question(

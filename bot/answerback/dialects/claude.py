@@ -10,7 +10,7 @@ from answerback.core.answers import show
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
 from answerback.core.walker import Given
-from answerback.dialects import questions, results
+from answerback.dialects import choices, results
 from answerback.dialects.reading import Node
 
 _MAX_QUESTIONS: Final = 4
@@ -32,7 +32,7 @@ def parse(call: Node) -> Form | None:
             node.fail("duplicate_question", message, "question")
         header = (node.text("header") or "")[:MAX_LABEL]
         multiple = node.flag("multiSelect", default=False)
-        options = questions.read_label_options(
+        options = choices.read_label_options(
             node, least=_MIN_OPTIONS, most=_MAX_OPTIONS, described=True
         )
         if text is None:
@@ -47,6 +47,7 @@ def parse(call: Node) -> Form | None:
                 answer_type=kind,
                 options=options,
                 other=True,
+                notes=True,
             )
         )
     return None if call.problems.found else Form(questions=tuple(read))

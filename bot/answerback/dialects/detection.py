@@ -52,12 +52,36 @@ def _set(*words: str) -> frozenset[str]:
 
 
 TABLE: Final[tuple[Row, ...]] = (
+    Row(("request_user_input", "item/tool/requestUserInput", "request_user_input_async"), "codex"),
+    Row(("vscode_askQuestions", "askQuestions", "vscode/askQuestions"), "vscode"),
+    Row(("ask_question", "ask_followup_question"), "cline"),
+    Row(("user_input.requested",), "copilot"),
     Row(("AskUserQuestion", "ask_user_question"), "claude"),
     Row(("tool_question",), "tool_question"),
-    Row(("elicitation/create",), "elicitation"),
+    Row(
+        ("elicitation/create", "mcpServer/elicitation/request", "elicitation.requested"),
+        "elicitation",
+    ),
+    Row(
+        ("question",),
+        "opencode",
+        Shape(first_has=_set("question"), first_lacks=_set("prompt")),
+    ),
+    Row(("question",), "question", Shape(first_has=_set("prompt"))),
     Row(("question",), "question"),
+    Row(("ask_user",), "copilot", Shape(has=_set("requestedSchema"))),
+    Row(
+        ("ask_user",),
+        "copilot",
+        Shape(
+            has=_set("question"),
+            has_any=_set("choices", "allowFreeform"),
+            lacks=_set("questions", "answer_type"),
+        ),
+    ),
     Row(("ask_user",), "single", Shape(has=_set("question"), lacks=_set("questions"))),
     Row(("ask_user",), "ask_user", Shape(first_has=_set("answer_type"))),
+    Row(("ask_user",), "gemini", Shape(first_has=_set("question", "type"))),
     Row(("ask_user",), "ask_user_form", Shape(first_has=_set("question"))),
     Row(("ask_user",), "ask_user"),
 )

@@ -8,16 +8,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.answers import Unfit, check_answer, show
-from answerback.core.form import (
-    MAX_LABEL,
-    MAX_OPTIONS,
-    AnswerType,
-    Option,
-    Persistence,
-    Question,
-    When,
-)
+from answerback.core.form import MAX_LABEL, AnswerType, Option, Persistence, Question, When
 from answerback.core.json_schema import schemas
+from answerback.dialects import choices
 from answerback.dialects.reading import Node
 
 FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
@@ -113,39 +106,6 @@ def _ids(earlier: Collection[str]) -> str:
     return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
 
 
-def read_label_options(
-    node: Node, *, least: int, most: int = MAX_OPTIONS, described: bool = False
-) -> tuple[Option, ...]:
-    """Options that are objects with a ``label`` (which is their value too), a description and perhaps a preview.
-
-    Args:
-        described: whether a preview may come with an option.
-    """
-    options: list[Option] = []
-    seen: set[str] = set()
-    for item in node.items("options", least=least, most=most, of="options"):
-        if not item.is_object():
-            continue
-        label = item.label("label")
-        description = item.text("description", required=False, blank=True)
-        preview = item.text("preview", required=False, blank=True) if described else None
-        if label is None:
-            continue
-        if label in seen:
-            item.fail(
-                "duplicate_option",
-                f"{item.name}.label {show(label)} is there already; labels must differ.",
-                "label",
-            )
-        seen.add(label)
-        options.append(
-            Option(
-                value=label, label=label, description=description or None, preview=preview or None
-            )
-        )
-    return tuple(options)
-
-
 def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
     child = node.at("options")
     if kind is not None and kind not in _WITH_OPTIONS:
@@ -162,20 +122,7 @@ def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
                 f"{child.name} is missing or empty: {kind} needs at least one option.",
             )
         return ()
-    options: list[Option] = []
-    seen: set[str] = set()
-    for item in node.items("options", least=1, most=MAX_OPTIONS, of="options"):
-        value = item.string(most=MAX_LABEL)
-        if value is None:
-            continue
-        if value in seen:
-            item.fail(
-                "duplicate_option",
-                f"{item.name} {show(value)} is there already; options must differ.",
-            )
-        seen.add(value)
-        options.append(Option(value=value, label=value))
-    return tuple(options)
+    return choices.read_plain_options(node, "options")
 
 
 def _schema(node: Node, kind: AnswerType | None) -> JsonValue:

@@ -49,6 +49,8 @@ class Problems:
     """The mistakes found in one call's arguments."""
 
     arguments: JsonValue
+    tool: str = ""
+    """The name that the tool was called by."""
     found: list[Problem] = field(default_factory=list)
     budget: schemas.Budget = field(default_factory=schemas.Budget)
     """What the schemas of the call have taken so far."""
@@ -99,6 +101,11 @@ class Node:
     value: JsonValue
     problems: Problems
     path: tuple[str | int, ...] = ()
+
+    @property
+    def tool(self) -> str:
+        """The name that the tool was called by."""
+        return self.problems.tool
 
     @property
     def name(self) -> str:
@@ -223,10 +230,14 @@ class Node:
             return child.value
         return None
 
-    def items(self, key: str, *, least: int, most: int, of: str) -> list[Node]:
+    def items(
+        self, key: str, *, least: int, most: int, of: str, required: bool = True
+    ) -> list[Node]:
         """The parts of an array below; empty where it is none. Too few or too many are noted."""
         child = self.at(key)
         if not self.has(key):
+            if not required:
+                return []
             child.fail("required", f"{child.name} is missing: it must be an array of {of}.")
             return []
         if not isinstance(child.value, list):

@@ -15,12 +15,18 @@ from answerback.dialects import (
     ask_user,
     ask_user_form,
     claude,
+    cline,
+    codex,
+    copilot,
     detection,
     elicitation,
+    gemini,
+    opencode,
     question,
     single,
     tool_question,
     tools,
+    vscode,
 )
 from answerback.dialects.reading import Node, Problems, did_you_mean
 
@@ -45,6 +51,12 @@ DIALECTS: Final[dict[str, Dialect]] = {
     "question": question,
     "tool_question": tool_question,
     "elicitation": elicitation,
+    "codex": codex,
+    "opencode": opencode,
+    "gemini": gemini,
+    "copilot": copilot,
+    "vscode": vscode,
+    "cline": cline,
 }
 
 
@@ -63,7 +75,7 @@ def parse_call(
     dialect = found.dialect if found else override or ""
     if dialect not in DIALECTS:
         raise InvalidCallError(name[:100], [_unknown(name, override)])
-    problems = Problems(arguments)
+    problems = Problems(arguments, name)
     form = DIALECTS[dialect].parse(Node(arguments, problems))
     if form is not None and not schemas.all_text(arguments):  # in a field that nobody reads
         message = "The call holds half a surrogate pair, which is no text."

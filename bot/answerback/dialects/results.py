@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.walker import Given
 
 
 def as_json(structured: JsonValue) -> ToolResult:
@@ -17,6 +19,46 @@ def as_json(structured: JsonValue) -> ToolResult:
 def collected(ask: Ask) -> dict[str, JsonValue]:
     """What was answered, by question id, in the form's order; skipped questions are not in it."""
     return {given.question_id: given.value for given in ask.walk.answers}
+
+
+def rows(given: Given) -> list[JsonValue]:
+    """What was chosen and written, each on its own; nothing where that is blank."""
+    found = given.value if isinstance(given.value, list) else [given.value]
+    return [row for row in found if str(row).strip()]
+
+
+def answer_rows(
+    ask: Ask, instead: list[JsonValue], of: Callable[[Given], list[JsonValue]] = rows
+) -> list[list[JsonValue]]:
+    """A list for each question of what was answered.
+
+    Args:
+        instead: the list of the question that was open in the end.
+        of: the list of an answer.
+    """
+    found: list[list[JsonValue]] = []
+    for i, question in enumerate(ask.form.questions):
+        given = ask.walk.answer(question.id)
+        still_open = [*instead] if i == ask.walk.at else []
+        found.append(of(given) if given is not None else still_open)
+    return found
+
+
+def unanswered(ask: Ask) -> str:
+    """What stands for an answer where a person replied without words, or nobody answered."""
+    why = reason_of(ask)
+    return "[cancelled by user]" if why is None else f"[no answer: {why}]"
+
+
+def with_reply(ask: Ask, words: str) -> str:
+    """Words for the model, and those of the reply on the next line."""
+    return f"{words}\n{ask.walk.reply}" if ask.walk.reply else words
+
+
+def reason(ask: Ask) -> dict[str, JsonValue]:
+    """What an object gets where it was not a person who ended the ask."""
+    found = reason_of(ask)
+    return {} if found is None else {"reason": found}
 
 
 def reason_of(ask: Ask) -> str | None:
@@ -33,18 +75,14 @@ def cancelled(ask: Ask) -> dict[str, JsonValue]:
 
 def extras(ask: Ask) -> dict[str, JsonValue]:
     """``reply`` where words were given, ``reason`` where it was not a person who ended the ask."""
-    found: dict[str, JsonValue] = {}
-    if ask.walk.reply is not None:
-        found["reply"] = ask.walk.reply
-    if (reason := reason_of(ask)) is not None:
-        found["reason"] = reason
-    return found
+    said: dict[str, JsonValue] = {} if ask.walk.reply is None else {"reply": ask.walk.reply}
+    return said | reason(ask)
 
 
 def failed(ask: Ask) -> ToolResult:
     """A failure: the words tell the model what happened and not to try again."""
     outcome = ask.outcome
     message = outcome.message if outcome and outcome.message else "The question could not be asked."
-    reason = outcome.reason.value if outcome and outcome.reason else "backend_error"
-    structured: JsonValue = {"error": {"reason": reason, "message": message}}
+    why = outcome.reason.value if outcome and outcome.reason else "backend_error"
+    structured: JsonValue = {"error": {"reason": why, "message": message}}
     return ToolResult(content=message, structured=structured, is_error=True)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from answerback.dialects import strictness, tool_schemas
+from answerback.dialects import host_schemas, strictness, tool_schemas
 from answerback.dialects.reading import did_you_mean
 
 Format = Literal["mcp", "anthropic", "openai", "openai-responses", "gemini"]
@@ -78,7 +78,7 @@ TOOLS: Final = (
             'array of them. If the user replies instead: {"freeText": "their words"}.',
             "put it first.",
         ),
-        tool_schemas.ASK_USER_FORM,
+        host_schemas.ASK_USER_FORM,
     ),
     Tool(
         "claude",
@@ -90,7 +90,7 @@ TOOLS: Final = (
             "[cancelled by user] and their reply.",
             'put it first and end its label with "(Recommended)".',
         ),
-        tool_schemas.CLAUDE,
+        host_schemas.CLAUDE,
     ),
     Tool(
         "question",
@@ -102,7 +102,7 @@ TOOLS: Final = (
             "are value and label with wasCustom true. cancelled is true if they did not hand in, with their reply.",
             'put it first and end its label with "(recommended)".',
         ),
-        tool_schemas.QUESTION,
+        host_schemas.QUESTION,
     ),
     Tool(
         "tool_question",
@@ -114,6 +114,76 @@ TOOLS: Final = (
             "make it the default.",
         ),
         tool_schemas.TOOL_QUESTION,
+    ),
+    Tool(
+        "gemini",
+        "ask_user",
+        "Ask the user",
+        _described(
+            "Ask the user questions to choose, to write or to say yes or no to, and wait for the answers.",
+            '{"answers": {"0": …}}, keyed by the position of the question: a label, several joined by commas, or the '
+            "user's own words; what was left empty is missing. If the user replies instead, cancelled and their words.",
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.GEMINI,
+    ),
+    Tool(
+        "copilot",
+        "ask_user",
+        "Ask the user",
+        _described(
+            "Ask the user one question and wait for the answer.",
+            '{"answer": …, "wasFreeform": …}: a choice, or the user\'s own words; so also if they reply instead.',
+            'put it first and end it with "(Recommended)".',
+        ),
+        host_schemas.COPILOT,
+    ),
+    Tool(
+        "opencode",
+        "question",
+        "Ask the user",
+        _described(
+            "Ask the user questions and wait for the answers.",
+            '{"answers": [[…]]}, for each question the labels or the user\'s own words; an empty list: unanswered. If '
+            "the user replies instead, their words answer the question that was open.",
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.OPENCODE,
+    ),
+    Tool(
+        "codex",
+        "request_user_input",
+        "Ask the user",
+        _described(
+            "Ask the user questions and wait for the answers.",
+            '{"answers": {id: {"answers": […]}}}: a label or text, and perhaps a "user_note: …"; own words are a note '
+            'after "None of the above". If the user replies, the open question has [cancelled by user] and their note.',
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.CODEX,
+    ),
+    Tool(
+        "vscode",
+        "vscode_askQuestions",
+        "Ask the user",
+        _described(
+            "Ask the user questions and wait for the answers.",
+            '{"answers": {header: {"selected": […], "freeText": …, "skipped": …}}}. If the user replies instead, their '
+            "words are the freeText of the question that was open, and the rest is skipped.",
+            "set recommended on the option.",
+        ),
+        host_schemas.VSCODE,
+    ),
+    Tool(
+        "cline",
+        "ask_question",
+        "Ask the user",
+        _described(
+            "Ask the user one question and wait for the answer.",
+            "the answer itself: the option, or the user's own words, which may also be a reply instead.",
+            "put it first.",
+        ),
+        host_schemas.CLINE,
     ),
 )
 

@@ -48,7 +48,8 @@ _PENDING: Final = (
 )
 _SHAPES: Final = (
     "Give questions: typed ones with id, text and answer_type, or multiple-choice ones with question and options, "
-    'which return {"answers": […]} in their order. Or give one question, which returns {"answer_type": …, "answer": …}.'
+    'which return {"answers": […]} in their order, or with question and type, which return them by position. Or give '
+    'one question, which returns {"answer_type": …, "answer": …}, or {"answer": …, "wasFreeform": …} with choices.'
 )
 
 
@@ -169,7 +170,7 @@ def _joined(shapes: Sequence[tools.Tool]) -> dict[str, JsonValue]:
             if name == "questions":
                 lists.append(_OBJECT.validate_python(schema))
             else:
-                properties[name] = schema
+                properties.setdefault(name, schema)
     items: list[JsonValue] = [each["items"] for each in lists]
     either: dict[str, JsonValue] = {"anyOf": items}
     properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}

@@ -51,6 +51,38 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "tool_question",
         {"tool": "git", "question": {"id": "a", "text": "a?", "answer_type": "text"}},
     ),
+    "codex": (
+        "request_user_input",
+        {"questions": [{"id": q, "question": f"{q}?", "options": OPTIONS} for q in "ab"]},
+    ),
+    "opencode": (
+        "question",
+        {
+            "questions": [
+                {"question": f"{q}?", "options": OPTIONS, "multiple": q == "b"} for q in "ab"
+            ]
+        },
+    ),
+    "gemini": (
+        "ask_user",
+        {
+            "questions": [
+                {"question": "a?", "type": "choice", "options": OPTIONS},
+                {"question": "b?", "type": "text"},
+            ]
+        },
+    ),
+    "copilot": ("ask_user", {"question": "a?", "choices": ["A", "B"]}),
+    "vscode": (
+        "vscode_askQuestions",
+        {
+            "questions": [
+                {"header": q, "question": f"{q}?", "options": OPTIONS, "multiSelect": q == "b"}
+                for q in "ab"
+            ]
+        },
+    ),
+    "cline": ("ask_question", {"question": "a?", "options": ["A", "B"]}),
     "elicitation": (
         "elicitation/create",
         {

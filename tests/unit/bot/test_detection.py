@@ -87,10 +87,16 @@ def test_an_unknown_name_is_told_the_nearest_known_one(
 @pytest.mark.parametrize(
     ("arguments", "others"),
     [
-        ({}, "single, ask_user_form"),
-        ({"answer_type": "text", "options": ["a"]}, "single, ask_user_form"),
-        ({"questions": [{"prompt": "A?", "multiselect": True}]}, "ask_user_form, single"),
-        ({"questions": [], "default": "a", "contxt": "c"}, "single, ask_user_form"),
+        ({}, "copilot, single, gemini, ask_user_form"),
+        (
+            {"answer_type": "text", "default": "a", "contxt": "c"},
+            "single, copilot, gemini, ask_user_form",
+        ),
+        (
+            {"questions": [{"prompt": "A?", "multiselect": True}]},
+            "gemini, ask_user_form, copilot, single",
+        ),
+        ({"qestion": "A?", "chioces": ["a"]}, "copilot, single, gemini, ask_user_form"),
     ],
 )
 def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes_nearest_first(

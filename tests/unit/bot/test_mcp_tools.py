@@ -121,7 +121,10 @@ async def test_what_is_switched_off_under_any_of_its_names_is_not_offered(
 async def test_a_shape_that_is_switched_off_is_missing_from_the_tools_schema(
     tmp_path: Path,
 ) -> None:
-    off = {"single": ToolRule(enable=False), "ask_user_form": ToolRule(enable=False)}
+    off = {
+        dialect: ToolRule(enable=False)
+        for dialect in ("single", "ask_user_form", "gemini", "copilot")
+    }
     async with served(tmp_path, tools=off) as service:
         schema = (await listed(service))["ask_user"].input_schema
     jsonschema.validate(CALLS["ask_user"][1], schema)

@@ -26,8 +26,9 @@ def test_a_list_never_has_two_tools_of_one_name() -> None:
     def dialects(*wanted: str, off: str = "") -> list[str]:
         return [tool.dialect for tool in tools.picked(wanted, lambda each: each != off)]
 
-    assert dialects() == ["ask_user", "claude", "question", "tool_question"]
-    assert dialects(off="ask_user") == ["single", "claude", "question", "tool_question"]
+    others = ["claude", "question", "tool_question", "codex", "vscode", "cline"]
+    assert dialects() == ["ask_user", *others]
+    assert dialects(off="ask_user") == ["single", *others]
     assert dialects("claude", "single") == ["single", "claude"]
     assert dialects("claude", off="claude") == []
     with pytest.raises(ValueError, match="named ask_user"):

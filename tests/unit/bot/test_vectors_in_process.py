@@ -50,7 +50,7 @@ async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
         ]
         return
     ask = (await service.submit(body)).ask
-    assert ask.request.dialect == dialect
+    assert dialect in {"detection", ask.request.dialect}
     expected = case.get("first_prompt", {})
     for step in [None, *case["steps"]]:
         if step is not None:

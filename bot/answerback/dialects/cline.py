@@ -1,0 +1,56 @@
+"""The dialect `cline`: Cline's ask_question, and the older ask_followup_question that Roo Code has too.
+
+Read in the package @cline/core 0.0.86, in https://github.com/cline/cline and https://github.com/RooCodeInc/Roo-Code.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.dialects import choices, results
+from answerback.dialects.reading import Node
+
+QUESTION_ID: Final = "answer"
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object()
+    text = call.text("question")
+    options = _options(call)
+    if text is None or call.problems.found:
+        return None
+    question = Question(
+        id=QUESTION_ID,
+        text=text,
+        answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
+        options=options,
+        other=bool(options),
+    )
+    return Form(questions=(question,))
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended: the answer itself."""
+    if ask.status is Status.FAILED:
+        return results.failed(ask)
+    given = ask.walk.answer(QUESTION_ID)
+    answer = str(given.value) if given else ask.walk.reply or results.unanswered(ask)
+    return ToolResult(content=answer, structured=answer)
+
+
+def _options(call: Node) -> tuple[Option, ...]:
+    """The options: an array, an array written as JSON in a string, or the suggestions of ``follow_up``."""
+    sent = call.at("options").value
+    if isinstance(sent, str):
+        try:
+            sent = json.loads(sent) if sent.strip() else None
+        except (ValueError, RecursionError):
+            call.at("options").wrong_type("an array of strings, or one written as JSON")
+            return ()
+    if sent is None or sent == []:
+        return choices.read_plain_options(call, "follow_up", "text", required=False)
+    return choices.read_plain_options(Node({"options": sent}, call.problems), "options")

@@ -1,0 +1,121 @@
+"""The dialect `codex`: Codex's request_user_input, the same from its app server, and the asynchronous variant.
+
+Read in the schema that the package @openai/codex 0.169.0 generates. A person's own words are a note after "None of the
+above", as @agentclientprotocol/codex-acp 2.6.0 writes them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.walker import Given
+from answerback.dialects import choices, results
+from answerback.dialects.reading import Node
+
+_REQUEST: Final = "item/tool/requestUserInput"
+"""The app server's request; it says itself whether other words are offered, the client has added them already."""
+_ASYNC: Final = "request_user_input_async"
+_NONE_OF_THEM: Final = "None of the above"
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    ids: set[str] = set()
+
+    def read(node: Node, question_id: str) -> Question | None:
+        if call.tool == _ASYNC:
+            return _titled(node, question_id)
+        return _question(node, question_id, ids)
+
+    return choices.read_form(call, read)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    if ask.status is Status.FAILED:
+        return results.failed(ask)
+    if ask.request.name == _ASYNC:
+        return _message(ask)
+    marker = results.unanswered(ask)
+    rows = results.answer_rows(ask, [marker, *_note(ask.walk.reply)], _rows)
+    answers: dict[str, JsonValue] = {
+        question.id: {"answers": row}
+        for question, row in zip(ask.form.questions, rows, strict=True)
+    }
+    return results.as_json({"answers": answers, **results.reason(ask)})
+
+
+def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
+    question_id = node.label("id") if node.has("id") else fallback
+    choices.require_new(node, "id", question_id, ids)
+    text = node.text("question")
+    options = choices.read_label_options(node, least=0, required=False)
+    other = node.flag("isOther", default=node.tool != _REQUEST)
+    if node.flag("isSecret", default=False):
+        message = (
+            f"{node.name}.isSecret is true, but answers are stored and shown in a chat. Do not ask for the secret: "
+            "ask whether it is in place."
+        )
+        node.fail("unknown_value", message, "isSecret")
+    if question_id is None or text is None:
+        return None
+    return choices.recommended(
+        Question(
+            id=question_id,
+            text=text,
+            header=choices.read_header(node),
+            answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
+            options=options,
+            other=bool(options) and other,
+            notes=bool(options),
+        )
+    )
+
+
+def _titled(node: Node, question_id: str) -> Question | None:
+    """A question of the asynchronous tool."""
+    text = node.text("title")
+    options = choices.read_plain_options(node, "options", required=False)
+    if text is None:
+        return None
+    return Question(
+        id=question_id,
+        text=text,
+        answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
+        options=options,
+        default=options[0].value if options else None,
+        has_default=bool(options),
+        other=bool(options),
+        notes=bool(options),
+    )
+
+
+def _rows(given: Given) -> list[JsonValue]:
+    if given.other:
+        return [_NONE_OF_THEM, *_note(given.words)]
+    return [*results.rows(given), *_note(given.note)]
+
+
+def _note(words: str | None) -> list[JsonValue]:
+    return [] if words is None else [f"user_note: {words}"]
+
+
+def _message(ask: Ask) -> ToolResult:
+    """The user's message that follows the asynchronous call, whose own result was that it was accepted."""
+    given = results.answer_rows(ask, [], lambda each: [*results.rows(each), *_note(each.note)])
+    answers: list[JsonValue] = [*given]
+    structured: dict[str, JsonValue] = {"accepted": True, "answers": answers}
+    if ask.status is not Status.ANSWERED:
+        structured = {**structured, "cancelled": True, **results.extras(ask)}
+        return ToolResult(
+            content=results.with_reply(ask, results.unanswered(ask)), structured=structured
+        )
+    told = [
+        "\n".join([question.text, *map(str, row or ["(no answer)"])])
+        for question, row in zip(ask.form.questions, given, strict=True)
+    ]
+    return ToolResult(content="\n\n".join(told), structured=structured)

@@ -1,0 +1,78 @@
+"""The dialect `gemini`: Gemini CLI's ask_user; answers are keyed by the questions' positions.
+
+Read in the packages @google/gemini-cli-core and @google/gemini-cli 0.61.0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.walker import Given
+from answerback.dialects import choices, results
+from answerback.dialects.reading import Node
+
+_DISMISSED: Final = "User dismissed ask_user dialog without answering."
+_CHOICE: Final = "choice"
+_YES_OR_NO: Final = "yesno"
+_TYPES: Final = (_CHOICE, "text", _YES_OR_NO)
+_YES_AND_NO: Final = tuple(Option(value=word, label=word) for word in ("Yes", "No"))
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    return choices.read_form(call, _question)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    if ask.status is Status.FAILED:
+        return results.failed(ask)
+    texts = [_text(question, ask.walk.answer(question.id)) for question in ask.form.questions]
+    answers: dict[str, JsonValue] = {str(i): text for i, text in enumerate(texts) if text}
+    if ask.status is Status.ANSWERED:
+        return results.as_json({"answers": answers})
+    return ToolResult(
+        content=results.with_reply(ask, _DISMISSED),
+        structured={"answers": answers, "cancelled": True, **results.extras(ask)},
+    )
+
+
+def _question(node: Node, question_id: str) -> Question | None:
+    text = node.text("question")
+    word = node.choice("type", _TYPES)
+    kind = AnswerType.TEXT
+    options: tuple[Option, ...] = ()
+    if word == _YES_OR_NO:
+        kind, options = AnswerType.SELECT, _YES_AND_NO
+    elif word == _CHOICE:
+        kind = choices.read_multiple(node, "multiSelect")
+        options = choices.read_label_options(node, least=2)
+    hint = node.text("placeholder", required=False, blank=True)
+    if text is None:
+        return None
+    return Question(
+        id=question_id,
+        text=text.replace("\\n", "\n"),
+        context=hint or None,
+        header=choices.read_header(node),
+        answer_type=kind,
+        options=options,
+        other=kind is not AnswerType.TEXT,
+        other_beside=kind is AnswerType.MULTI_SELECT,
+    )
+
+
+def _text(question: Question, given: Given | None) -> str:
+    """An answer in one line; empty where nothing was chosen or written."""
+    if given is None:
+        return ""
+    if question.answer_type is AnswerType.TEXT:
+        return str(given.value).strip()
+    rows = results.rows(given)
+    if given.words is not None:
+        rows[-1] = given.words.strip()
+    return ", ".join(map(str, rows))

@@ -1,0 +1,56 @@
+"""The dialect `opencode`: opencode's question tool; a list of labels or words for each question.
+
+Read in the packages opencode-ai 1.18.33 and @opencode-ai/sdk 1.19.3.
+"""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form, Question
+from answerback.dialects import choices, results
+from answerback.dialects.reading import Node
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    return choices.read_form(call, _question)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended; what the host itself would write for these answers."""
+    if ask.status is Status.FAILED:
+        return results.failed(ask)
+    words: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
+    rows = results.answer_rows(ask, words)
+    told = ", ".join(
+        f'"{question.text}"="{", ".join(map(str, row)) or "Unanswered"}"'
+        for question, row in zip(ask.form.questions, rows, strict=True)
+    )
+    return ToolResult(
+        content=f"User has answered your questions: {told}. You can now continue with the user's answers in mind.",
+        structured={"answers": [*rows], **results.reason(ask)},
+    )
+
+
+def _question(node: Node, question_id: str) -> Question | None:
+    text = node.text("question")
+    options = choices.read_label_options(node, least=0)
+    kind = choices.read_multiple(node, "multiple")
+    custom = node.flag("custom", default=True)
+    if not custom and node.at("options").value == []:
+        message = f"{node.name}.options is empty and custom is false: there would be no answer."
+        node.fail("options_required", message, "options")
+    if text is None:
+        return None
+    question = Question(
+        id=question_id,
+        text=text,
+        header=choices.read_header(node),
+        answer_type=kind if options else AnswerType.TEXT,
+        options=options,
+        other=bool(options) and custom,
+        other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
+    )
+    return choices.recommended(question) if kind is AnswerType.SELECT else question

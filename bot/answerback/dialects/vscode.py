@@ -1,0 +1,91 @@
+"""The dialect `vscode`: Visual Studio Code's askQuestions; answers are keyed by the questions' headers.
+
+Read in ``askQuestionsTool.ts`` of https://github.com/microsoft/vscode.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.walker import Given
+from answerback.dialects import choices, results
+from answerback.dialects.reading import Node
+
+_SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    headers: set[str] = set()
+    return choices.read_form(call, lambda node, _: _question(node, headers))
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    if ask.status is Status.FAILED:
+        return results.failed(ask)
+    answers = {
+        question.id: _answer(question, ask.walk.answer(question.id))
+        for question in ask.form.questions
+    }
+    if ask.walk.reply is not None and ask.walk.at is not None:
+        answers[ask.form.questions[ask.walk.at].id] = _written(ask.walk.reply)
+    return results.as_json({"answers": {**answers}, **results.reason(ask)})
+
+
+def _question(node: Node, headers: set[str]) -> Question | None:
+    header = node.label("header")
+    choices.require_new(node, "header", header, headers)
+    text = node.text("question")
+    message = node.text("message", required=False, blank=True)
+    options = choices.read_label_options(node, least=0, required=False)
+    kind = choices.read_multiple(node, "multiSelect")
+    freely = node.flag("allowFreeformInput", default=True)
+    if len(options) == 1 and not freely:
+        wrong = f"{node.name}.options has one option, and no other words are allowed: there is nothing to choose."
+        node.fail("too_few", wrong, "options")
+    if header is None or text is None:
+        return None
+    question = Question(
+        id=header,
+        text=text,
+        header=header,
+        context=message or None,
+        answer_type=kind if options else AnswerType.TEXT,
+        options=options,
+        other=bool(options) and freely,
+        other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
+    )
+    return _with_default(question, node.at("options").value)
+
+
+def _with_default(question: Question, sent: JsonValue) -> Question:
+    """The question with what is recommended of its options, as they were sent, for its default."""
+    chosen = [
+        item["label"]
+        for item in (sent if isinstance(sent, list) else [])
+        if isinstance(item, dict) and item.get("recommended") is True and "label" in item
+    ]
+    if not chosen:
+        return question
+    default = chosen if question.answer_type is AnswerType.MULTI_SELECT else chosen[0]
+    return question.model_copy(update={"default": default, "has_default": True})
+
+
+def _answer(question: Question, given: Given | None) -> JsonValue:
+    if given is None:
+        return _SKIPPED
+    if question.answer_type is AnswerType.TEXT:
+        return _written(str(given.value)) if results.rows(given) else _SKIPPED
+    chosen: JsonValue = given.chosen
+    if not isinstance(chosen, list):
+        chosen = [] if chosen is None else [chosen]
+    return {"selected": chosen, "freeText": given.words, "skipped": False}
+
+
+def _written(words: str) -> JsonValue:
+    return {"selected": [], "freeText": words, "skipped": False}

@@ -1,0 +1,73 @@
+"""Notes beside an answer: where they are taken, and where they are found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import acted
+from answerback.core.walker import Answer, Back, Refused
+from answerback.dialects import registry
+from answerback.ports.surface import Acted, Rejected, Why
+from answerback.service.serialize import ask_json, entry_json
+from answerback.service.submission import read_submission
+from tests.service_parts import actor
+from tests.unit.bot.conftest import Parts
+from tests.unit.bot.dialect_parts import CALLS, after, asked
+
+
+async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: Parts) -> None:
+    service = parts.service()
+    name, arguments = CALLS["codex"]
+    body = read_submission({"name": name, "arguments": arguments, "to": "web"})
+    ask = (await service.submit(body)).ask
+    prompt: Any = ask_json(ask)["prompt"]
+    assert (prompt["note"], prompt["prefill_note"]) == (True, None)
+    await service.act(ask.id, Answer(value="A", note="but on Monday"), actor())
+    back = await service.act(ask.id, Back(), actor())
+    assert isinstance(back, Acted)
+    prompt = ask_json(back.ask)["prompt"]
+    assert (prompt["prefill"], prompt["prefill_note"]) == ("A", "but on Monday")
+    await service.act(ask.id, Answer(value="B", note=" "), actor())
+    lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
+    answered = [
+        line["response"]["answered"] for line in lines if "answered" in line.get("response", {})
+    ]
+    assert [one.get("note") for one in answered] == ["but on Monday", None]
+    again = await service.get(ask.id)
+    assert again is not None
+    assert [given.note for given in again.walk.answers] == [None]
+
+
+@pytest.mark.parametrize("dialect", [d for d in CALLS if d not in {"codex", "claude"}])
+async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
+    parts: Parts, dialect: str
+) -> None:
+    service = parts.service()
+    name, arguments = CALLS[dialect]
+    body = read_submission({"name": name, "arguments": arguments, "to": "web"})
+    ask = (await service.submit(body)).ask
+    prompt: Any = ask_json(ask)["prompt"]
+    assert prompt["note"] is False
+    value: Any = {"schema": {"n": 1}}.get(prompt["answer_type"], "A")
+    told = await service.act(ask.id, Answer(value=value, note="why"), actor())
+    assert isinstance(told, Rejected)
+    assert told.why is Why.INVALID
+    assert [(p.pointer, p.code) for p in told.problems] == [("/note", "unknown_value")]
+    assert await service.get(ask.id) == ask
+
+
+def test_a_note_that_is_no_text_is_refused() -> None:
+    refused = acted(asked("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
+    assert isinstance(refused, Refused)
+    assert [(p.pointer, p.code) for p in refused.problems] == [("/note", "wrong_type")]
+
+
+def test_codex_gets_a_note_behind_its_label() -> None:
+    ask = after(asked("codex"), Answer(value="A", note="soon"), Answer(value="B"))
+    result = registry.result_of(ask)
+    assert result is not None
+    assert result.structured == {
+        "answers": {"a": {"answers": ["A", "user_note: soon"]}, "b": {"answers": ["B"]}}
+    }
