@@ -87,7 +87,14 @@ class DiscordSurface:
         self._groups = Groups(self.calls)
         self._answers = Answers(confirm_after)
         self._outage = Outage(logger, "Discord")
-        self._posting = Posting(self.calls, self._channels, labels, self._look, self._answers)
+        self._posting = Posting(
+            self.calls,
+            self._channels,
+            labels,
+            self._look,
+            self._answers,
+            self._groups.demand_somebody,
+        )
         self._front = Front(public_key, self._answer_http) if public_key else None
         self._gateway: Gateway | None = None
         if gateway:

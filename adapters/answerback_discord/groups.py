@@ -6,9 +6,10 @@ Wherever they act in a server, Discord tells their roles itself.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
-from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback.core.errors import GoneError, PlatformError, RateLimitedError, UnavailableError
 from answerback_discord.calls import Calls
 from answerback_discord.errors import Code, has_code
 
@@ -41,6 +42,27 @@ class Groups:
         if error is not None and not groups & found:
             raise error
         return groups & found
+
+    async def demand_somebody(self, responders: Sequence[str], guild: str) -> None:
+        """Refuses responders of whom it is certain that they are nobody: roles that a server does not have.
+
+        Raises:
+            GoneError: nobody could answer, in words that say why.
+        """
+        if any(not who.startswith("@") for who in responders):
+            return
+        try:
+            async with asyncio.timeout(_WITHIN):
+                listed = await self._calls.get(f"/guilds/{guild}/roles")
+        except (PlatformError, TimeoutError):
+            return  # who has them is asked when somebody acts
+        roles = listed if isinstance(listed, list) else []
+        known = {f"@{role.get('id')}" for role in roles if isinstance(role, dict)}
+        if known.isdisjoint(responders):
+            names = ", ".join(who[1:] for who in responders)
+            raise GoneError(
+                f"nobody could answer: the server has no role {names}", code="no_responders"
+            )
 
     async def stop(self) -> None:
         """Gives up what is being looked up."""

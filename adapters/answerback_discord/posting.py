@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from pydantic import JsonValue
@@ -60,6 +60,7 @@ class Posting:
     Args:
         look: how the menu of an ask's multi-select looks now.
         answers: what else changes a live message.
+        demand_somebody: refuses responders of whom it is certain that they are nobody in a server.
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class Posting:
         labels: Labels,
         look: LookOf,
         answers: Answers,
+        demand_somebody: Callable[[Sequence[str], str], Awaitable[None]],
     ) -> None:
         self._calls = calls
         self._channels = channels
         self._labels = labels
         self._look = look
         self._answers = answers
+        self._demand_somebody = demand_somebody
         self.bot_id: str | None = None
 
     async def show(self, ask: Ask, save: Save) -> Shown | Later:
@@ -154,6 +157,8 @@ class Posting:
             found = await self._find(ask, noted)
         else:
             place = await self._channels.destination(ask.destination)
+            if place.guild is not None:
+                await self._demand_somebody(ask.responders, place.guild)
             noted = _noted(place)
             await save(Shown(ask.shown_revision, noted, _thread(noted)))
         if found is not None:

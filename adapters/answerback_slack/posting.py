@@ -46,6 +46,7 @@ _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 _MOST_REMINDED: Final = 40
 """A reminder is one message however many may answer: Slack makes several of a longer text."""
 _MOST_DIRECT: Final = 1_000
+_MOST_UNSENT: Final = 1_000
 _SKEW_SECONDS: Final = 300
 """How far Slack's clock and ours may differ when a message is looked for by the time of its post."""
 
@@ -98,6 +99,8 @@ class Posting:
         self._calls = calls
         self._labels = labels
         self._history = History(calls)
+        self._unsent: set[tuple[str, int]] = set()
+        """Reminders of which Slack said that they were not posted: nothing is searched for them."""
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
 
@@ -134,14 +137,22 @@ class Posting:
             raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
         thread = ref.thread or ref.ts
         event: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
-        if await self._search(ref.channel, thread, _since(ask), REMINDER_EVENT, event):
+        searched = _since(ask), REMINDER_EVENT, event
+        unsent = (ask.id, number) in self._unsent
+        self._unsent.discard((ask.id, number))
+        if not unsent and await self._search(ref.channel, thread, *searched):
             return
         pinged = [who for who in ask.responders if _ID.fullmatch(who)]
         names = " ".join(mentions(pinged, _MOST_REMINDED))
         said = escape(self._labels.reminder.format(label=view_of(ask).label))
         message = await self._with_link(f"{names} {said}".strip(), ask, ref)
         metadata = {"event_type": REMINDER_EVENT, "event_payload": event}
-        await self._post(ref.channel, thread, message, metadata)
+        try:
+            await self._post(ref.channel, thread, message, metadata)
+        except PlatformError as error:
+            if not errors.may_be_done(error) and len(self._unsent) < _MOST_UNSENT:
+                self._unsent.add((ask.id, number))
+            raise
 
     async def _settle_reminders(self, ask: Ask, ref: Ref) -> None:
         """Edits the reminders of an ask that is over: nobody is waited for any more."""

@@ -109,7 +109,7 @@ class Labels(BaseModel):
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
     show_now: str = "Show how it stands"
     entered: str = "What you had entered"
-    share: str = "Who has this link can read this, and not answer:"
+    share: str = "Anyone with this link can read this, but not answer:"
     page_expired: str = (
         "The key of this page is no longer valid, so nothing was sent. Enter your key below, then"
         " answer again."

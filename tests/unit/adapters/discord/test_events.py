@@ -275,3 +275,15 @@ async def test_an_event_that_cannot_be_taken_in_is_logged_and_the_next_is_taken(
     old = live(up, ask)
     up.discord.delete(old)
     await posted_again(up, up.channel, [old])
+
+
+async def test_an_ask_for_roles_that_do_not_exist_is_not_posted(up: Rig) -> None:
+    ask = await up.submit(TWO, responders=["@123456789012345678"])
+    await failed(up, ask, "the server has no role 123456789012345678")
+    assert up.ann.visible(up.channel) == []
+
+
+async def test_an_ask_is_posted_where_its_roles_cannot_be_looked_up_now(up: Rig) -> None:
+    up.discord.faults.server_error(f"GET /guilds/{up.guild.id}/roles", times=9)
+    ask = await up.shown(await up.submit(TWO, responders=["@123456789012345678"]))
+    assert ask.open

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask, Change, Status
-from answerback.core.errors import UnavailableError
+from answerback.core.errors import RateLimitedError, UnavailableError
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -88,3 +88,15 @@ async def test_an_ask_ends_although_its_reminders_cannot_be_found(up: Rig, code:
     up.slack.faults.add("conversations.replies", error=code)
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_a_reminder_that_was_surely_not_posted_is_not_searched_for(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id])
+    up.slack.faults.add("chat.postMessage", status=429, retry_after=60)
+    with pytest.raises(RateLimitedError):
+        await up.app.surface.remind(ask, 0)
+    searched = up.slack.count("conversations.replies")
+    up.app.surface._calls._gates.clear()
+    await up.app.surface.remind(ask, 0)
+    assert up.slack.count("conversations.replies") == searched
+    assert len([m for m in up.slack.messages(CHANNEL) if m.thread_ts]) == 1
