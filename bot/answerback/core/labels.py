@@ -79,6 +79,7 @@ class Labels(BaseModel):
     failed: str = "Could not be asked"
     by: str = "by {name}"
     not_answered: str = "not answered"
+    noted: str = "Note: {text}"
     source_default: str = "default"
     source_config: str = "set by configuration"
     source_remembered: str = "remembered from this turn"

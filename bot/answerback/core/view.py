@@ -127,7 +127,12 @@ def can_remember(ask: Ask) -> bool:
 
 
 def texts_of(question: Question, given: Given, labels: Labels) -> list[str]:
-    """An answer as lines for people, not shortened: one a chosen option, one a field of a form; never none."""
+    """An answer as lines for people, not shortened: one a chosen option, field of a form or note; never none."""
+    note = [] if given.note is None else [labels.noted.format(text=given.note)]
+    return [*_answer_texts(question, given, labels), *note]
+
+
+def _answer_texts(question: Question, given: Given, labels: Labels) -> list[str]:
     value, kind = given.value, question.answer_type
     if kind is AnswerType.SCHEMA:
         return _entered(question, value, labels)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from answerback.core.ask import Ask, Change, Destination, Request, acted
+import pytest
+
+from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status, acted, ended
+from answerback.core.errors import InvalidCallError
+from answerback.core.form import Form, Question
 from answerback.core.walker import Person, start
 from answerback.dialects import registry
 
@@ -118,3 +122,37 @@ def after(ask: Ask, *actions: Any) -> Ask:
         assert isinstance(change, Change), change
         ask = change.ask
     return ask
+
+
+def form(name: str, arguments: dict[str, Any], dialect: str | None = None) -> Form:
+    return registry.parse_call(name, arguments, dialect)[1]
+
+
+def only(name: str, question: dict[str, Any]) -> Question:
+    """The one question of a call that has it."""
+    (read,) = form(name, {"questions": [question]}).questions
+    return read
+
+
+def ask_of(name: str, arguments: dict[str, Any]) -> Ask:
+    dialect, read = registry.parse_call(name, arguments)
+    ask = asked(dialect)
+    request = Request(name=name, dialect=dialect, arguments=arguments, form=read)
+    return Ask(**{**vars(ask), "request": request, "walk": start(read)})
+
+
+def wrong(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call(name, arguments)
+    return [(problem.pointer, problem.code) for problem in refused.value.problems]
+
+
+def result(ask: Ask) -> tuple[Any, str]:
+    found = registry.result_of(ask)
+    assert found is not None
+    assert not found.is_error
+    return found.structured, found.content
+
+
+def without_answer(ask: Ask, status: Status) -> Ask:
+    return ended(ask, status, at=1, reason=Reason(status.value)).ask

@@ -61,7 +61,21 @@ def test_our_own_dialects_refuse_unknown_fields_and_name_the_nearest(dialect: st
     assert 'did you mean "context"?' in " ".join(problem.message for problem in problems)
 
 
-@pytest.mark.parametrize("dialect", ["ask_user_form", "claude", "question", "elicitation"])
+@pytest.mark.parametrize(
+    "dialect",
+    [
+        "ask_user_form",
+        "claude",
+        "question",
+        "elicitation",
+        "codex",
+        "opencode",
+        "gemini",
+        "copilot",
+        "vscode",
+        "cline",
+    ],
+)
 def test_foreign_dialects_ignore_unknown_fields(dialect: str) -> None:
     assert registry.parse_call(*with_unknown(dialect))[0] == dialect
 

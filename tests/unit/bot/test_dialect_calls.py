@@ -304,6 +304,12 @@ JSON = st.recursive(
                     "when",
                     "schema",
                     "x",
+                    "header",
+                    "type",
+                    "title",
+                    "isSecret",
+                    "recommended",
+                    "multiSelect",
                 ]
             ),
             inner,
@@ -316,7 +322,20 @@ JSON = st.recursive(
 
 @given(
     st.sampled_from(detection.NAMES),
-    st.dictionaries(st.sampled_from(["questions", "question", "message"]), JSON),
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "questions",
+                "question",
+                "message",
+                "options",
+                "choices",
+                "follow_up",
+                "requestedSchema",
+            ]
+        ),
+        JSON,
+    ),
 )
 def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
     name: str, arguments: dict[str, Any]

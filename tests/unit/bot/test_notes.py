@@ -24,7 +24,10 @@ async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: 
     ask = (await service.submit(body)).ask
     prompt: Any = ask_json(ask)["prompt"]
     assert (prompt["note"], prompt["prefill_note"]) == (True, None)
-    await service.act(ask.id, Answer(value="A", note="but on Monday"), actor())
+    told = await service.act(ask.id, Answer(value="A", note="but on Monday"), actor())
+    assert isinstance(told, Acted)
+    prompt = ask_json(told.ask)["prompt"]
+    assert prompt["answered"][0]["answer"] == ["A", "Note: but on Monday"]
     back = await service.act(ask.id, Back(), actor())
     assert isinstance(back, Acted)
     prompt = ask_json(back.ask)["prompt"]

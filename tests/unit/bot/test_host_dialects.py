@@ -1,0 +1,295 @@
+"""The dialects of the hosts, one by one, beyond the vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Change, Status, acted
+from answerback.core.errors import InvalidCallError
+from answerback.core.form import AnswerType
+from answerback.core.walker import Answer, Other, Reply
+from answerback.dialects import registry
+from tests.unit.bot.dialect_parts import (
+    OPTIONS,
+    after,
+    ask_of,
+    asked,
+    form,
+    only,
+    result,
+    without_answer,
+    wrong,
+)
+
+TITLED = {"questions": [{"title": "Colour?", "options": ["Blue", "Green"]}, {"title": "More?"}]}
+FORM = {"message": "How?", "requestedSchema": {"properties": {"n": {"type": "integer"}}}}
+RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recommended)"}]
+
+
+# --- codex -----------------------------------------------------------------------------------------
+
+
+def test_codex_offers_other_words_by_default_and_its_app_server_does_not() -> None:
+    question = {"question": "A?", "options": OPTIONS}
+    assert only("request_user_input", question).other
+    assert not only("item/tool/requestUserInput", question).other
+    assert not only("request_user_input", {**question, "isOther": False}).other
+    assert not only("request_user_input", {"question": "A?", "isOther": True}).other
+
+
+def test_codex_numbers_questions_without_ids() -> None:
+    questions = [
+        {"question": "A?"},
+        {"id": "own", "question": "B?"},
+        {"id": None, "question": "C?"},
+    ]
+    read = form("request_user_input", {"questions": questions})
+    assert [question.id for question in read.questions] == ["q1", "own", "q3"]
+    assert wrong("request_user_input", {"questions": [{"question": "?"}, {"id": "q1"}]}) == [
+        ("/questions/1/id", "duplicate_id"),
+        ("/questions/1/question", "required"),
+    ]
+    assert wrong("request_user_input", {"questions": [{"id": " ", "question": "?"}]}) == [
+        ("/questions/0/id", "empty")
+    ]
+
+
+def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
+    arguments: Any = {"questions": [{"id": "a", "question": "Token?", "isSecret": True}]}
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("request_user_input", arguments)
+    assert "ask whether it is in place" in refused.value.problems[0].message
+
+
+def test_the_asynchronous_tool_takes_own_words_notes_and_blank_answers() -> None:
+    ask = ask_of("request_user_input_async", TITLED)
+    other = after(ask, Other(text="Red"), Answer(value=" "))
+    assert result(other) == (
+        {"accepted": True, "answers": [["Red"], []]},
+        "Colour?\nRed\n\nMore?\n(no answer)",
+    )
+    noted = after(ask, Answer(value="Green", note="dark"), Answer(value="no"))
+    assert result(noted)[1] == "Colour?\nGreen\nuser_note: dark\n\nMore?\nno"
+
+
+def test_the_asynchronous_tool_ends_otherwise_as_claudes_does() -> None:
+    ask = after(ask_of("request_user_input_async", TITLED), Answer(value="Blue"))
+    answers = {"accepted": True, "answers": [["Blue"], []], "cancelled": True}
+    assert result(after(ask, Reply(text="later"))) == (
+        {**answers, "reply": "later"},
+        "[cancelled by user]\nlater",
+    )
+    assert result(without_answer(ask, Status.WITHDRAWN)) == (
+        {**answers, "reason": "withdrawn"},
+        "[no answer: withdrawn]",
+    )
+
+
+def test_the_asynchronous_tools_mistakes_have_their_places() -> None:
+    questions = [{"options": ["a", "a"]}, {"title": "?", "options": [1]}]
+    assert wrong("request_user_input_async", {"questions": questions}) == [
+        ("/questions/0/options/1", "duplicate_option"),
+        ("/questions/0/title", "required"),
+        ("/questions/1/options/0", "wrong_type"),
+    ]
+
+
+# --- opencode --------------------------------------------------------------------------------------
+
+
+def test_opencode_needs_options_where_words_are_not_allowed() -> None:
+    question = {"question": "A?", "options": [], "custom": False}
+    assert wrong("question", {"questions": [question]}) == [
+        ("/questions/0/options", "options_required")
+    ]
+
+
+def test_opencode_recommends_nothing_among_several() -> None:
+    question = {"question": "A?", "options": RECOMMENDED, "multiple": True}
+    assert not only("question", question).has_default
+
+
+def test_opencode_writes_unanswered_for_nothing() -> None:
+    ask = ask_of("question", {"questions": [{"question": "A?", "options": []}]})
+    told = 'User has answered your questions: "A?"="Unanswered". '
+    for nothing in (after(ask, Answer(value="  ")), after(ask, Reply())):
+        structured, content = result(nothing)
+        assert structured == {"answers": [[]]}
+        assert content.startswith(told)
+
+
+# --- gemini ----------------------------------------------------------------------------------------
+
+
+def test_gemini_reads_a_written_line_break_and_shows_the_placeholder() -> None:
+    question = only(
+        "ask_user", {"question": "A?\\nB?", "type": "text", "placeholder": "a short one"}
+    )
+    assert (question.text, question.context) == ("A?\nB?", "a short one")
+
+
+@pytest.mark.parametrize("kind", ["text", "yesno"])
+def test_gemini_ignores_options_beside_other_types(kind: str) -> None:
+    question = only(
+        "ask_user", {"question": "A?", "type": kind, "options": "none", "multiSelect": 1}
+    )
+    assert [option.value for option in question.options] == (
+        ["Yes", "No"] if kind == "yesno" else []
+    )
+
+
+def test_gemini_joins_labels_and_words_and_trims_the_words() -> None:
+    question = {"question": "A?", "type": "choice", "multiSelect": True, "options": OPTIONS}
+    ask = ask_of("ask_user", {"questions": [question]})
+    assert result(after(ask, Other(text=" mine ", value=["B", "A"])))[0] == {
+        "answers": {"0": "A, B, mine"}
+    }
+
+
+# --- copilot ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "dialect"),
+    [
+        ("ask_user", {"question": "A?", "choices": []}, "copilot"),
+        ("ask_user", {"question": "A?", "allowFreeform": False}, "copilot"),
+        ("ask_user", {"question": "A?", "choices": None}, "single"),
+        ("ask_user", {"question": "A?", "choices": ["a"], "answer_type": "text"}, "single"),
+        ("ask_user", {"question": "A?", "choices": ["a"], "questions": []}, "ask_user"),
+        ("ask_user", {"requestedSchema": {}, "questions": []}, "copilot"),
+        ("ask_user", {"questions": [{"question": "A?", "type": None}]}, "ask_user_form"),
+        ("ask_user", {"questions": [{"question": "A?", "type": ""}]}, "gemini"),
+        ("user_input.requested", {"question": "A?"}, "copilot"),
+        ("question", {"questions": [{"question": "A?", "prompt": None}]}, "opencode"),
+        ("question", {"questions": [{"question": "A?", "prompt": "B?"}]}, "question"),
+        ("question", {"questions": [{"id": "a"}]}, "question"),
+        ("vscode/askQuestions", {}, "vscode"),
+    ],
+)
+def test_the_table_tells_the_dialect(name: str, arguments: dict[str, Any], dialect: str) -> None:
+    assert registry.dialect_of(name, arguments) == dialect
+
+
+def test_copilot_gets_no_words_as_words() -> None:
+    structured, content = result(after(asked("copilot"), Reply()))
+    assert structured == {"answer": "[cancelled by user]", "wasFreeform": True}
+    assert content == "User responded: [cancelled by user]"
+
+
+def test_copilots_form_never_declines() -> None:
+    ask = ask_of("ask_user", FORM)
+    cancel = ({"action": "cancel"}, '{"action": "cancel"}')
+    assert result(after(ask, Reply(text="no"))) == cancel
+    assert result(without_answer(ask, Status.EXPIRED)) == cancel
+    assert result(without_answer(ask, Status.WITHDRAWN)) == cancel
+
+
+def test_copilots_form_is_an_object_though_it_need_not_say_so() -> None:
+    ask = ask_of("ask_user", FORM)
+    assert not isinstance(acted(ask, Answer(value="x"), at=1, by=None), Change)
+    assert result(after(ask, Answer(value={"n": 1})))[0] == {
+        "action": "accept",
+        "content": {"n": 1},
+    }
+
+
+def test_copilots_mistakes_have_their_places() -> None:
+    assert wrong("ask_user", {"requestedSchema": {"type": "array"}}) == [
+        ("/requestedSchema/type", "unknown_value"),
+        ("/requestedSchema/properties", "required"),
+        ("/message", "required"),
+    ]
+    assert wrong("ask_user", {"requestedSchema": "x", "message": "m"}) == [
+        ("/requestedSchema", "wrong_type")
+    ]
+    assert wrong("ask_user", {"question": "A?", "choices": "a", "allowFreeform": 1}) == [
+        ("/choices", "wrong_type"),
+        ("/allowFreeform", "wrong_type"),
+    ]
+
+
+# --- vscode ----------------------------------------------------------------------------------------
+
+
+def test_vscode_needs_a_header_and_names_the_question_by_it() -> None:
+    assert wrong("askQuestions", {"questions": [{"question": "?", "header": " "}, {}]}) == [
+        ("/questions/0/header", "empty"),
+        ("/questions/1/header", "required"),
+        ("/questions/1/question", "required"),
+    ]
+    assert only("askQuestions", {"question": "?", "header": "Name"}).id == "Name"
+
+
+def test_vscode_asks_for_words_where_there_are_no_options_at_all() -> None:
+    question = {"question": "?", "header": "h", "options": [], "allowFreeformInput": False}
+    assert only("askQuestions", question).answer_type is AnswerType.TEXT
+
+
+def test_vscode_takes_one_option_beside_words_and_the_first_that_is_recommended() -> None:
+    one = {"question": "?", "header": "h", "options": [{"label": "x", "recommended": True}]}
+    assert only("askQuestions", one).default == "x"
+    several = [
+        {"label": "a", "recommended": False},
+        *({"label": w, "recommended": True} for w in "bc"),
+    ]
+    assert only("askQuestions", {**one, "options": several}).default == "b"
+    assert not only("askQuestions", {**one, "options": [{"label": "x"}]}).has_default
+
+
+def test_vscode_skips_what_is_blank() -> None:
+    ask = ask_of("askQuestions", {"questions": [{"question": "?", "header": "h"}]})
+    skipped: Any = {"selected": [], "freeText": None, "skipped": True}
+    assert result(after(ask, Answer(value=" ")))[0] == {"answers": {"h": skipped}}
+
+
+# --- cline -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ({"options": None}, []),
+        ({"options": []}, []),
+        ({"options": " "}, []),
+        ({"options": "[]", "follow_up": [{"text": "a"}]}, ["a"]),
+        ({"options": ["b"], "follow_up": [{"text": "a"}]}, ["b"]),
+        ({"options": '["\\u00e4", "b"]'}, ["ä", "b"]),
+    ],
+)
+def test_cline_finds_its_options(arguments: dict[str, Any], options: list[str]) -> None:
+    (question,) = form("ask_followup_question", {"question": "?", **arguments}).questions
+    assert [option.value for option in question.options] == options
+    assert question.answer_type is (AnswerType.SELECT if options else AnswerType.TEXT)
+    assert question.other is bool(options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problems"),
+    [
+        ({"options": "a, b"}, [("/options", "wrong_type")]),
+        ({"options": "[" * 100_000}, [("/options", "wrong_type")]),
+        ({"options": '{"a": 1}'}, [("/options", "wrong_type")]),
+        ({"options": 5}, [("/options", "wrong_type")]),
+        (
+            {"options": '["a", "a", 1]'},
+            [("/options/1", "duplicate_option"), ("/options/2", "wrong_type")],
+        ),
+        ({"options": '["\\ud800"]'}, [("/options/0", "wrong_type")]),
+        ({"follow_up": "a"}, [("/follow_up", "wrong_type")]),
+        (
+            {"follow_up": ["a", {"text": "b"}, {"text": "b"}, {}]},
+            [
+                ("/follow_up/0", "wrong_type"),
+                ("/follow_up/2/text", "duplicate_option"),
+                ("/follow_up/3/text", "required"),
+            ],
+        ),
+    ],
+)
+def test_cline_says_which_option_is_wrong(
+    arguments: dict[str, Any], problems: list[tuple[str, str]]
+) -> None:
+    assert wrong("ask_question", {"question": "?", **arguments}) == problems

@@ -1,0 +1,156 @@
+"""What the dialects of all hosts have in common, and that any walk through a form of any dialect ends in a result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerback.core.ask import Change, Reason, Status, acted, ended
+from answerback.core.form import AnswerType, Persistence
+from answerback.core.walker import Action, Answer, Back, Other, Reply
+from answerback.dialects import registry
+from tests.unit.bot.dialect_parts import (
+    CALLS,
+    OPTIONS,
+    after,
+    asked,
+    form,
+    only,
+    result,
+    without_answer,
+)
+
+HOSTS = ["codex", "opencode", "gemini", "copilot", "vscode", "cline"]
+RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recommended)"}]
+
+
+@pytest.mark.parametrize("dialect", HOSTS)
+def test_only_people_answer_them_and_nothing_is_remembered_or_looked_over(dialect: str) -> None:
+    read = asked(dialect).form
+    assert not read.review
+    assert all(q.exclusive and q.persistence is Persistence.NONE for q in read.questions)
+
+
+@pytest.mark.parametrize("name", ["request_user_input", "question", "ask_user"])
+@pytest.mark.parametrize(
+    ("header", "shown"), [("h" * 2_000, "h" * 1_000), (" ", None), (None, None), (5, None)]
+)
+def test_a_header_is_shortened_and_may_be_missing(
+    name: str, header: Any, shown: str | None
+) -> None:
+    question = {"question": "A?", "header": header, "options": OPTIONS, "type": "choice"}
+    assert only(name, question).header == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("request_user_input", [AnswerType.SELECT, AnswerType.TEXT, AnswerType.TEXT]),
+        ("vscode_askQuestions", [AnswerType.SELECT, AnswerType.TEXT, AnswerType.TEXT]),
+    ],
+)
+def test_no_options_and_null_for_them_is_a_question_for_words(
+    name: str, kinds: list[AnswerType]
+) -> None:
+    options = [OPTIONS, None, []]
+    questions = [
+        {"question": "?", "header": f"{i}", "options": each, "description": None}
+        for i, each in enumerate(options)
+    ]
+    assert [q.answer_type for q in form(name, {"questions": questions}).questions] == kinds
+
+
+@pytest.mark.parametrize("name", ["request_user_input", "question"])
+def test_the_first_option_that_says_so_is_recommended(name: str) -> None:
+    question = only(name, {"question": "A?", "options": RECOMMENDED})
+    assert (question.default, question.has_default) == ("B (Recommended)", True)
+    assert not only(name, {"question": "A?", "options": OPTIONS}).has_default
+
+
+@pytest.mark.parametrize(
+    ("dialect", "together"),
+    [
+        ("opencode", {"answers": [["A"], ["B", "mine, own"]]}),
+        (
+            "vscode",
+            {
+                "answers": {
+                    "a": {"selected": ["A"], "freeText": None, "skipped": False},
+                    "b": {"selected": ["B"], "freeText": "mine, own", "skipped": False},
+                }
+            },
+        ),
+    ],
+)
+def test_own_words_stand_beside_what_is_ticked(dialect: str, together: Any) -> None:
+    ask = after(asked(dialect), Answer(value="A"), Other(text="mine, own", value=["B"]))
+    assert result(ask)[0] == together
+
+
+MARKED = "[no answer: expired]"
+EXPIRED: dict[str, Any] = {
+    "codex": {
+        "answers": {"a": {"answers": ["A"]}, "b": {"answers": [MARKED]}},
+        "reason": "expired",
+    },
+    "opencode": {"answers": [["A"], []], "reason": "expired"},
+    "gemini": {"answers": {"0": "A"}, "cancelled": True, "reason": "expired"},
+    "copilot": {"answer": MARKED, "wasFreeform": True, "reason": "expired"},
+    "vscode": {
+        "answers": {
+            "a": {"selected": ["A"], "freeText": None, "skipped": False},
+            "b": {"selected": [], "freeText": None, "skipped": True},
+        },
+        "reason": "expired",
+    },
+    "cline": MARKED,
+}
+
+
+@pytest.mark.parametrize("dialect", HOSTS)
+def test_an_expired_ask_reads_as_a_reply_without_words_and_says_why(dialect: str) -> None:
+    ask = asked(dialect)
+    if len(ask.form.questions) > 1:
+        ask = after(ask, Answer(value="A"))
+    expired, _ = result(without_answer(ask, Status.EXPIRED))
+    assert expired == EXPIRED[dialect]
+    withdrawn, _ = result(without_answer(ask, Status.WITHDRAWN))
+    assert json.dumps(withdrawn) == json.dumps(expired).replace("expired", "withdrawn")
+    replied, _ = result(after(ask, Reply()))
+    plain = json.loads(json.dumps(expired).replace(MARKED, "[cancelled by user]"))
+    if isinstance(plain, dict):
+        del plain["reason"]
+    assert replied == plain
+
+
+ACTIONS: st.SearchStrategy[Action] = st.one_of(
+    st.builds(Answer, value=st.sampled_from(["A", "B", "", ["A"], [], {"n": 1}])),
+    st.builds(Answer, value=st.just("A"), note=st.sampled_from(["why", " "])),
+    st.builds(Other, text=st.text(max_size=3), value=st.sampled_from([None, ["B"]])),
+    st.just(Back()),
+    st.builds(Reply, text=st.none() | st.text(max_size=3)),
+)
+
+
+@given(st.sampled_from([*CALLS]), st.lists(ACTIONS, max_size=8), st.sampled_from(Status))
+def test_however_a_walk_ends_there_is_a_result(
+    dialect: str, actions: list[Action], status: Status
+) -> None:
+    ask = asked(dialect)
+    for action in actions:
+        change = acted(ask, action, at=1, by=None)
+        ask = change.ask if isinstance(change, Change) else ask
+        if not ask.open:
+            break
+    if ask.open:
+        closing = status if status in {Status.EXPIRED, Status.WITHDRAWN} else Status.FAILED
+        reason = Reason.BACKEND_ERROR if closing is Status.FAILED else Reason(closing.value)
+        ask = ended(ask, closing, at=1, reason=reason).ask
+    found = registry.result_of(ask)
+    assert found is not None
+    assert found.content.strip() or ask.status is Status.ANSWERED
+    assert json.loads(json.dumps(found.structured)) == found.structured
