@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from answerback.core.labels import Labels
+from tests.meta import rules
 from tests.meta.project import RECIPES, ROOT
 
 
@@ -62,6 +63,7 @@ def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "labels": (ROOT / "docs" / "operations.md", labels),
     "layers": (ROOT / "docs" / "architecture.md", layers),
+    "rules": (ROOT / "docs" / "specification-tests.md", rules.table),
     **dict(_recipes(ROOT / "docs" / "agents.md")),
 }
 

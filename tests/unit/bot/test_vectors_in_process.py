@@ -38,6 +38,48 @@ def same(found: Any, expected: Any) -> bool:
     return json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
+@pytest.mark.rule(
+    "FORM-2",
+    "FORM-3",
+    "FORM-4",
+    "FORM-5",
+    "FORM-6",
+    "FORM-10",
+    "WALK-1",
+    "WALK-2",
+    "WALK-3",
+    "WALK-4",
+    "WALK-5",
+    "WALK-7",
+    "DIALECT-1",
+    "DIALECT-2",
+    "DIALECT-5",
+    "DIALECT-6",
+    "DIALECT-9",
+    "DIALECT-10",
+    "DIALECT-11",
+    "DIALECT-12",
+    "DIALECT-13",
+    "DIALECT-15",
+    "DIALECT-16",
+    "DIALECT-17",
+    "HOST-1",
+    "HOST-3",
+    "CODEX-1",
+    "CODEX-2",
+    "CODEX-3",
+    "CODEX-4",
+    "CODEX-5",
+    "OPENCODE-1",
+    "OPENCODE-2",
+    "GEMINI-1",
+    "GEMINI-2",
+    "COPILOT-1",
+    "COPILOT-2",
+    "VSCODE-1",
+    "VSCODE-2",
+    "CLINE-1",
+)
 @pytest.mark.parametrize(("dialect", "case"), CASES, ids=[f"{d}: {c['title']}" for d, c in CASES])
 async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
     service = parts.service()
@@ -71,6 +113,7 @@ async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
         assert result["content"] == case["end"]["content"]
 
 
+@pytest.mark.rule("RECORD-1", "RECORD-2")
 async def test_the_record_pairs_every_request_with_its_response(parts: Parts) -> None:
     service = parts.service()
     case = next(c for d, c in CASES if c["title"].startswith("back re-prompts"))

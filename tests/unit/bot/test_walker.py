@@ -91,6 +91,7 @@ TABLE = {
 }
 
 
+@pytest.mark.rule("ASK-2", "WALK-2", "WALK-5")
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_every_phase_takes_the_actions_of_the_table_and_refuses_the_others(
@@ -107,6 +108,7 @@ def test_every_phase_takes_the_actions_of_the_table_and_refuses_the_others(
     assert (f"question {asked.id}" if asked else moved.phase) == expected
 
 
+@pytest.mark.rule("WALK-4")
 def test_back_from_the_first_question_is_refused_and_keeps_the_walk() -> None:
     form = Form(questions=(question(),))
     assert isinstance(walker.step(form, walker.start(form), Back()), Refused)
@@ -120,6 +122,7 @@ def test_back_and_the_same_answer_lead_to_the_same_place() -> None:
     assert walker.step(TWO, back, Answer(value=True)) == there
 
 
+@pytest.mark.rule("WALK-3")
 def test_back_skips_what_a_machine_answered() -> None:
     form = Form(questions=(question("a"), question("b"), question("c")))
     first = walker.step(form, walker.start(form), Answer(value=True))
@@ -140,6 +143,7 @@ def prompts(form: Form, walk: Walk) -> tuple[str | None, Any]:
     return asked.id if asked else None, walk.again.value if walk.again else None
 
 
+@pytest.mark.rule("WALK-14")
 def test_with_a_review_back_only_moves_and_going_on_offers_every_later_answer_again() -> None:
     review = walked(THREE, Answer(value=True), Answer(value=False), Answer(value=True))
     twice = walked(THREE, *[Answer(value=v) for v in (True, False, True)], Back(), Back())
@@ -154,6 +158,7 @@ def test_with_a_review_back_only_moves_and_going_on_offers_every_later_answer_ag
     assert [given.value for given in again.answers] == [True, True, True]
 
 
+@pytest.mark.rule("WALK-3")
 def test_without_a_review_back_takes_the_answer_and_all_later_ones_off() -> None:
     form = THREE.model_copy(update={"review": False})
     back = walked(form, Answer(value=True), Answer(value=False), Back(), Back())
@@ -176,6 +181,7 @@ GATED = Form(
 GATED_REVIEW = walked(GATED, *[Answer(value=True)] * 4)
 
 
+@pytest.mark.rule("WALK-12")
 def test_an_edit_keeps_the_answers_that_do_not_depend_on_it() -> None:
     edit = walker.step(GATED, GATED_REVIEW, Edit(question_id="a"))
     assert isinstance(edit, Walk)
@@ -192,6 +198,7 @@ def test_an_edit_keeps_the_answers_that_do_not_depend_on_it() -> None:
     )
 
 
+@pytest.mark.rule("WALK-13")
 def test_back_during_an_edit_returns_to_the_review_with_everything_as_it_was() -> None:
     edit = walker.step(GATED, GATED_REVIEW, Edit(question_id="a"))
     assert isinstance(edit, Walk)
@@ -202,6 +209,7 @@ def test_back_during_an_edit_returns_to_the_review_with_everything_as_it_was() -
     assert walker.step(GATED, changed, Back()) == GATED_REVIEW
 
 
+@pytest.mark.rule("WALK-12")
 def test_an_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again() -> None:
     skipped = walked(
         GATED, *[Answer(value=True)] * 4, Edit(question_id="a"), *[Answer(value=False)] * 2
@@ -214,6 +222,7 @@ def test_an_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again()
     assert prompts(GATED, asked_again) == ("b", True)
 
 
+@pytest.mark.rule("WALK-14")
 def test_what_a_machine_answered_is_not_offered_again_on_the_way_on() -> None:
     first = walked(THREE, Answer(value=True))
     second = walker.step(THREE, first, Answer(value=False), source=Source.CONFIG)
@@ -236,6 +245,7 @@ def test_a_walk_that_nobody_goes_on_with_counts_what_was_not_discarded() -> None
     assert walker.resumed(form, discarded) is discarded
 
 
+@pytest.mark.rule("WALK-1")
 def test_a_form_whose_questions_are_all_skipped_never_waits() -> None:
     form = Form(questions=(question("a"), question("b", when=When(question_id="a", equals=True))))
     assert walked(form, Answer(value=False)).phase is Phase.ANSWERED
@@ -246,6 +256,7 @@ def several(*, beside: bool) -> Form:
     return Form(questions=(question("m", kind, other=True, other_beside=beside),))
 
 
+@pytest.mark.rule("WALK-10")
 @pytest.mark.parametrize(
     ("beside", "ticked", "value", "chosen"),
     [
@@ -263,6 +274,7 @@ def test_words_of_ones_own_stand_beside_what_is_ticked_or_replace_it(
     assert (given.words, given.chosen) == (" mine ", chosen)
 
 
+@pytest.mark.rule("WALK-9")
 @pytest.mark.parametrize(
     ("action", "pointer", "code"),
     [
@@ -281,6 +293,7 @@ def test_words_are_refused_when_blank_and_ticks_when_they_are_not_options(
     assert [(p.pointer, p.code) for p in refused.problems] == [(pointer, code)]
 
 
+@pytest.mark.rule("WALK-9")
 def test_a_single_choice_takes_an_option_or_words_and_not_both() -> None:
     form = Form(questions=(question("s", AnswerType.SELECT, other=True),))
     refused = walker.step(form, walker.start(form), Other(text="mine", value="x"))
@@ -290,6 +303,7 @@ def test_a_single_choice_takes_an_option_or_words_and_not_both() -> None:
     assert (given.value, given.words, given.chosen) == ("mine", "mine", None)
 
 
+@pytest.mark.rule("ROUTE-5")
 def test_remembering_is_refused_where_it_is_not_offered() -> None:
     for kind, persistence, offered in [
         (AnswerType.BOOLEAN, Persistence.TURN, True),
@@ -304,6 +318,7 @@ def test_remembering_is_refused_where_it_is_not_offered() -> None:
             assert moved.answers[0].remembered
 
 
+@pytest.mark.rule("WALK-5")
 def test_a_reply_without_words_is_refused_only_where_words_are_needed() -> None:
     free = Form(questions=(question(),))
     strict = free.model_copy(update={"reply_needs_text": True})
@@ -319,6 +334,7 @@ def test_a_reply_with_half_a_surrogate_pair_is_no_text() -> None:
     assert isinstance(walker.step(form, walker.start(form), Reply(text="\ud800")), Refused)
 
 
+@pytest.mark.rule("WALK-11")
 def test_what_was_not_answered_by_a_person_cannot_be_edited_and_what_can_is_named() -> None:
     review = walked(TWO, Answer(value=True), Answer(value=False))
     for name in ("c", ""):

@@ -17,6 +17,7 @@ ALICE = {"user_id": "U1", "name": "Alice"}
 TEXT: Json = {"question": "Which port?"}
 
 
+@pytest.mark.rule("ACT-1")
 async def test_an_action_answers_with_the_ask_after_it(api: Served) -> None:
     ask = await api.asked()
     status, body = await api.act(ask, action="answer", value=True, revision=ask["revision"])
@@ -24,12 +25,14 @@ async def test_an_action_answers_with_the_ask_after_it(api: Served) -> None:
     assert body["prompt"]["question_id"] == "env"
 
 
+@pytest.mark.rule("ACT-2", "WALK-16")
 async def test_an_action_on_an_old_revision_is_409_with_the_ask_as_it_stands(api: Served) -> None:
     ask = await api.asked()
     _, latest = await api.act(ask, action="answer", value=True)
     assert await api.act(ask, action="answer", value=False, revision=1) == (409, latest)
 
 
+@pytest.mark.rule("ASK-5", "ACT-3")
 async def test_an_action_on_an_ended_ask_is_410_and_says_how_it_ended(api: Served) -> None:
     ask = await api.asked()
     _, ended = await api.act(ask, action="reply", text="not today", actor=ALICE)
@@ -39,12 +42,14 @@ async def test_an_action_on_an_ended_ask_is_410_and_says_how_it_ended(api: Serve
         assert (status, body["status"], body["ask"]) == (410, 410, ended)
 
 
+@pytest.mark.rule("ACT-2")
 async def test_who_was_slower_than_the_action_that_ended_the_ask_gets_409(api: Served) -> None:
     ask = await api.asked()
     _, ended = await api.act(ask, action="end_turn", revision=1)
     assert await api.act(ask, action="answer", value=True, revision=1) == (409, ended)
 
 
+@pytest.mark.rule("ACT-4")
 async def test_a_value_that_is_no_answer_is_422_with_its_place_and_changes_nothing(
     api: Served,
 ) -> None:
@@ -55,6 +60,7 @@ async def test_a_value_that_is_no_answer_is_422_with_its_place_and_changes_nothi
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
+@pytest.mark.rule("ACT-1")
 @pytest.mark.parametrize(
     ("body", "where"),
     [
@@ -83,18 +89,21 @@ async def test_an_action_that_is_none_is_422_with_every_place(
     assert sorted(error["pointer"] for error in problem["errors"]) == where
 
 
+@pytest.mark.rule("FORM-8")
 async def test_half_a_surrogate_pair_in_an_answer_is_a_wrong_type(api: Served) -> None:
     ask = await api.asked(TEXT)
     status, body = await api.act(ask, action="answer", value="\ud800")
     assert (status, body["errors"][0]["code"]) == (422, "wrong_type")
 
 
+@pytest.mark.rule("FORM-9")
 async def test_nul_and_controls_are_kept_verbatim(api: Served) -> None:
     ask = await api.asked(TEXT)
     status, body = await api.act(ask, action="answer", value="a\x00\x1b\u202eb")
     assert (status, body["tool_result"]["structured"]["answer"]) == (200, "a\x00\x1b\u202eb")
 
 
+@pytest.mark.rule("AUTH-6")
 async def test_an_agent_may_not_act_even_on_its_own_ask(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
@@ -104,6 +113,7 @@ async def test_an_agent_may_not_act_even_on_its_own_ask(serve: Serve) -> None:
             assert response.status == 403
 
 
+@pytest.mark.rule("AUTH-7")
 async def test_a_surface_token_vouches_for_its_actor(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(TEXT, headers=api.bearer("ci"), responders=["U1", "@G1"])
@@ -123,6 +133,7 @@ async def test_a_surface_token_vouches_for_its_actor(serve: Serve) -> None:
         assert body["ended_by"] == {"surface": "console", "user_id": "U3", "name": "Bob"}
 
 
+@pytest.mark.rule("AUTH-8")
 async def test_acting_takes_the_persons_key_also_without_tokens(api: Served) -> None:
     ask = await api.asked()
     path = f"/v1/asks/{ask['id']}/actions"
@@ -142,12 +153,14 @@ async def test_acting_takes_the_persons_key_also_without_tokens(api: Served) -> 
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
+@pytest.mark.rule("ACT-5", "WHO-2")
 async def test_who_bears_the_key_alone_is_the_operator(api: Served) -> None:
     _, ended = await api.act(await api.asked(), action="end_turn")
     operator = {"surface": "web", "user_id": "operator", "name": "the operator"}
     assert ended["ended_by"] == operator
 
 
+@pytest.mark.rule("AUTH-10")
 async def test_a_rotated_key_counts_at_once(api: Served, tmp_path: Path) -> None:
     ask, key = await api.asked(), KeyFile(tmp_path / "asks.db")
     fresh = await asyncio.to_thread(key.rotate)
@@ -165,6 +178,7 @@ async def test_a_key_file_that_cannot_be_read_lets_nobody_act(api: Served, tmp_p
     assert (await api.act(ask, action="answer", value=True))[0] == 503
 
 
+@pytest.mark.rule("AUTH-8")
 async def test_with_tokens_the_key_reads_and_acts_and_is_no_agents_token(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
@@ -176,6 +190,7 @@ async def test_with_tokens_the_key_reads_and_acts_and_is_no_agents_token(serve: 
             assert response.status == 401
 
 
+@pytest.mark.rule("ACT-5")
 async def test_only_web_asks_can_be_acted_on_with_the_key(api: Served) -> None:
     ask = await api.asked()
     surfaces = api.running.service.surfaces
@@ -186,6 +201,7 @@ async def test_only_web_asks_can_be_acted_on_with_the_key(api: Served) -> None:
     assert (await api.act(ask, action="end_turn"))[0] == 200
 
 
+@pytest.mark.rule("WALK-15")
 async def test_two_who_act_on_one_revision_make_one_step_a_thousand_times(api: Served) -> None:
     async def race() -> None:
         ask = await api.asked(TEXT)
@@ -200,6 +216,7 @@ async def test_two_who_act_on_one_revision_make_one_step_a_thousand_times(api: S
         await asyncio.gather(*(race() for _ in range(20)))
 
 
+@pytest.mark.rule("ACT-6")
 async def test_who_cannot_be_looked_up_just_now_is_told_to_try_again(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +238,7 @@ def several(name: str) -> Json:
     return {"name": name, "arguments": {"questions": [question, {**question, "question": "More?"}]}}
 
 
+@pytest.mark.rule("WALK-10")
 async def test_own_words_in_a_multi_select_are_one_more_row_beside_the_ticks(api: Served) -> None:
     ask = await api.asked(**several("ask_user"))
     assert (ask["prompt"]["other"], ask["prompt"]["other_beside"]) == (True, True)
@@ -234,6 +252,7 @@ async def test_own_words_in_a_multi_select_are_one_more_row_beside_the_ticks(api
     assert body["tool_result"]["structured"] == {"answers": [["A", "Zig"], ["alone"]]}
 
 
+@pytest.mark.rule("WALK-10")
 async def test_own_words_replace_the_ticks_where_the_result_cannot_hold_both(api: Served) -> None:
     ask = await api.asked(**several("AskUserQuestion"))
     assert (ask["prompt"]["other"], ask["prompt"]["other_beside"]) == (True, False)
@@ -242,6 +261,7 @@ async def test_own_words_replace_the_ticks_where_the_result_cannot_hold_both(api
     assert body["tool_result"]["structured"]["answers"] == {"Which?": "Zig", "More?": "A"}
 
 
+@pytest.mark.rule("ACT-4")
 @pytest.mark.parametrize("value", [["C"], "A", [1], {}, False])
 async def test_ticks_beside_own_words_are_options_or_nothing_changes(
     api: Served, value: object

@@ -17,6 +17,7 @@ from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
 
 
+@pytest.mark.rule("SUBMIT-1", "SUBMIT-14", "ASK-1")
 async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Served) -> None:
     async with api.http.post(
         "/v1/asks", json=CALL | {"metadata": {"repo": "acme/api"}}
@@ -33,6 +34,7 @@ async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Serve
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
+@pytest.mark.rule("SUBMIT-3")
 @pytest.mark.parametrize("same", [True, False])
 async def test_a_repeated_key_gives_the_first_ask_for_the_same_json_only(
     api: Served, same: bool
@@ -46,6 +48,7 @@ async def test_a_repeated_key_gives_the_first_ask_for_the_same_json_only(
         assert (response.status, body.get("id")) == ((200, first["id"]) if same else (422, None))
 
 
+@pytest.mark.rule("SUBMIT-3")
 @pytest.mark.parametrize("key", ["", "x" * 256])
 async def test_an_idempotency_key_has_1_to_255_characters(api: Served, key: str) -> None:
     headers = {"Idempotency-Key": key}
@@ -54,6 +57,7 @@ async def test_an_idempotency_key_has_1_to_255_characters(api: Served, key: str)
         assert (await response.json(content_type=None))["title"] == "Bad Idempotency-Key"
 
 
+@pytest.mark.rule("API-3", "ERROR-1", "ERROR-2", "ERROR-4")
 async def test_a_wrong_call_is_refused_with_every_mistake_and_the_words_for_the_model(
     api: Served,
 ) -> None:
@@ -81,6 +85,7 @@ async def test_a_wrong_call_is_refused_with_every_mistake_and_the_words_for_the_
     assert await api.get("/v1/asks") == (200, {"asks": [], "next": None})
 
 
+@pytest.mark.rule("WAIT-1", "WAIT-2")
 @pytest.mark.parametrize("method", ["post", "get"])
 async def test_a_wait_is_answered_by_the_end_of_the_ask(api: Served, method: str) -> None:
     headers = {"Prefer": "wait=10"}
@@ -99,6 +104,7 @@ async def test_a_wait_is_answered_by_the_end_of_the_ask(api: Served, method: str
         assert (await response.json())["status"] == "answered"
 
 
+@pytest.mark.rule("WAIT-1", "WAIT-2")
 @pytest.mark.parametrize("wait", ["0", "1"])
 async def test_a_wait_that_runs_out_gives_the_open_ask_with_202(api: Served, wait: str) -> None:
     async with api.http.post("/v1/asks", json=CALL, headers={"Prefer": f"wait={wait}"}) as response:
@@ -108,6 +114,7 @@ async def test_a_wait_that_runs_out_gives_the_open_ask_with_202(api: Served, wai
         assert (await response.json())["status"] == "open"
 
 
+@pytest.mark.rule("WAIT-1")
 async def test_a_wait_for_an_ended_ask_is_answered_at_once(api: Served) -> None:
     ask = await api.asked()
     await api.act(ask, action="end_turn")
@@ -116,6 +123,7 @@ async def test_a_wait_for_an_ended_ask_is_answered_at_once(api: Served) -> None:
     assert (status, body["status"], body["end_turn"]) == (200, "turn_ended", True)
 
 
+@pytest.mark.rule("WAIT-3")
 async def test_a_caller_that_hangs_up_leaves_no_waiter_and_no_loss(api: Served) -> None:
     ask = await api.asked()
     headers = {"Prefer": "wait=300"}
@@ -126,6 +134,7 @@ async def test_a_caller_that_hangs_up_leaves_no_waiter_and_no_loss(api: Served) 
     assert (await api.act(ask, action="answer", value=False))[0] == 200
 
 
+@pytest.mark.rule("WAIT-4")
 async def test_when_the_service_stops_waiters_get_the_ask_as_it_stands(serve: Serve) -> None:
     async with serve() as api:
         ask = await api.asked()
@@ -138,6 +147,7 @@ async def test_when_the_service_stops_waiters_get_the_ask_as_it_stands(serve: Se
             assert await response.json() == ask
 
 
+@pytest.mark.rule("API-7")
 async def test_pages_are_linked_newest_first_and_filtered(api: Served) -> None:
     asks = [await api.asked(conversation=f"c{i % 2}") for i in range(5)]
     await api.act(asks[0], action="reply", text="later")
@@ -176,6 +186,7 @@ async def test_a_query_that_is_not_understood_is_refused_with_its_place(
     assert [error["pointer"] for error in body["errors"]] == [where]
 
 
+@pytest.mark.rule("API-7")
 @pytest.mark.parametrize("query", ["after=made-up", "limit=1&limit=2"])
 async def test_a_made_up_cursor_and_a_parameter_given_twice_are_refused(
     api: Served, query: str
@@ -184,6 +195,7 @@ async def test_a_made_up_cursor_and_a_parameter_given_twice_are_refused(
     assert (status, body["title"]) == (400, "Bad query")
 
 
+@pytest.mark.rule("API-8")
 async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
     ask = await api.asked()
     async with api.http.delete(f"/v1/asks/{ask['id']}") as response:
@@ -194,6 +206,7 @@ async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
         assert (await response.json(content_type=None))["ask"]["status"] == "withdrawn"
 
 
+@pytest.mark.rule("API-9")
 async def test_the_record_holds_every_step_and_is_paged(api: Served) -> None:
     ask = await api.asked()
     await api.act(ask, action="answer", value=True)
@@ -209,6 +222,7 @@ async def test_the_record_holds_every_step_and_is_paged(api: Served) -> None:
     assert first["entries"] + second["entries"] == body["entries"]
 
 
+@pytest.mark.rule("API-4")
 @pytest.mark.parametrize(
     "path", ["/v1/asks/ask_none", "/v1/asks/ask_none/record", "/v1/asks/ask_none/events"]
 )
@@ -231,6 +245,7 @@ async def test_a_key_that_is_no_text_is_refused_in_words(api: Served) -> None:
     assert b"Bad Idempotency-Key" in told
 
 
+@pytest.mark.rule("WAIT-3")
 async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", api.http._base_url.port)  # type: ignore[union-attr]  # set by the fixture
     body = json.dumps(CALL).encode()
@@ -251,6 +266,7 @@ async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) 
         assert response.status == 200
 
 
+@pytest.mark.rule("SUBMIT-7")
 async def test_a_call_that_widens_its_routes_responders_is_422_and_asks_nobody(
     serve: Serve,
 ) -> None:
@@ -278,6 +294,7 @@ GIT: Json = {
 }
 
 
+@pytest.mark.rule("SURFACE-2")
 @pytest.mark.parametrize(
     ("agent", "call", "who"),
     [
@@ -305,6 +322,7 @@ async def test_who_asks_is_the_label_the_tool_the_agents_label_or_its_name(
         assert ask["asked_by"] == who
 
 
+@pytest.mark.rule("SURFACE-2")
 async def test_without_tokens_the_assistant_asks(api: Served) -> None:
     assert (await api.asked())["asked_by"] == "Assistant"
     assert (await api.asked(name="tool_question", arguments=GIT))["asked_by"] == "git"

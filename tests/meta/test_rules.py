@@ -1,0 +1,98 @@
+"""Each rule of the specification that is built is proved by a test, and each mark names such a rule."""
+
+import pytest
+
+from tests.meta.rules import Marks, marks, note_marks, rules, rules_of
+
+UNPROVED: frozenset[str] = frozenset(
+    """
+    API-1 API-2 API-5 API-6 API-10 API-11 API-12 API-13
+    API-14 API-15 EVENT-1 EVENT-2 EVENT-3 AUTH-1 AUTH-2 AUTH-3
+    AUTH-4 AUTH-5 AUTH-9 AUTH-11 AUTH-12 AUTH-13 SUBMIT-2 SUBMIT-4
+    SUBMIT-5 SUBMIT-6 SUBMIT-8 SUBMIT-9 SUBMIT-10 SUBMIT-11 SUBMIT-12 SUBMIT-13
+    SUBMIT-15 ASK-3 ASK-4 ASK-6 ACT-7 ACT-8 ERROR-3 FORM-1
+    FORM-7 WALK-6 WALK-8 WALK-17 SURFACE-1 SURFACE-3 SURFACE-4 SURFACE-5
+    SURFACE-6 SURFACE-7 SURFACE-8 SURFACE-9 SURFACE-10 SURFACE-11 SURFACE-12 SURFACE-13
+    SURFACE-14 SURFACE-15 SURFACE-16 TEXT-1 TEXT-2 TEXT-3 TEXT-4 SLACK-1
+    SLACK-2 SLACK-3 SLACK-4 SLACK-5 SLACK-6 SLACK-7 SLACK-8 SLACK-9
+    SLACK-10 DISCORD-1 DISCORD-2 DISCORD-3 DISCORD-4 DISCORD-5 DISCORD-6 DISCORD-7
+    DISCORD-8 DISCORD-9 DISCORD-10 WEB-1 WEB-2 WEB-3 WEB-4 WEB-5
+    WEB-6 TERMINAL-1 TERMINAL-2 TERMINAL-3 TERMINAL-4 TERMINAL-5 TYPED-1 TYPED-2
+    TYPED-3 TYPED-4 TYPED-5 TYPED-6 TYPED-7 TYPED-8 TYPED-9 CARE-1
+    CARE-2 CARE-3 CARE-4 CARE-5 WHO-1 WHO-3 PLACE-1 PLACE-2
+    PLACE-3 PLACE-4 PLACE-5 PLACE-6 DIALECT-3 DIALECT-4 DIALECT-7 DIALECT-8
+    DIALECT-14 DIALECT-18 DIALECT-19 HOST-2 ROUTE-1 ROUTE-2 ROUTE-3 ROUTE-4
+    ROUTE-6 RECORD-3 RECORD-4 WEBHOOK-1 WEBHOOK-2 WEBHOOK-3 WEBHOOK-4 WEBHOOK-5
+    WEBHOOK-6 WEBHOOK-7 WEBHOOK-8 WEBHOOK-9 WEBHOOK-10 WEBHOOK-11 WEBHOOK-12 MCP-1
+    MCP-2 MCP-3 MCP-4 MCP-5 MCP-6 MCP-7 MCP-8 MCP-9
+    HOOK-1 HOOK-2 HOOK-3 HOOK-4 HOOK-5 HOOK-6 CLIENT-1 CLIENT-2
+    DATA-1 DATA-2 DATA-3 DATA-4 DATA-5 DATA-6 DATA-7 DATA-8
+    DATA-9 DATA-10 DATA-11 DATA-12 DATA-13 DATA-14 DATA-15 DATA-16
+    DATA-17 DATA-18 CLI-1 CLI-2 CLI-3 CLI-4 CLI-5 CLI-6
+    CLI-7 CLI-8 CLI-9 CLI-10 CLI-11 CLI-12 CLI-16 CONFIG-1
+    CONFIG-2 CONFIG-3 CONFIG-4 CONFIG-5 CONFIG-6 CONFIG-7 CONFIG-8 CONFIG-9
+    """.split()  # noqa: SIM905 - short while the list is long
+)
+"""Rules that are built and that no test names yet. Nothing may be added; what is proved is taken off."""
+
+
+def test_every_rule_that_is_built_is_proved_by_a_test() -> None:
+    unproved = {rule for rule in rules().built if rule not in marks().proofs}
+    assert sorted(unproved - UNPROVED) == [], "mark a test with @pytest.mark.rule"
+    assert sorted(UNPROVED - unproved) == [], "take them off the list"
+
+
+def test_every_mark_names_a_rule_that_is_built() -> None:
+    named = set(marks().proofs)
+    assert sorted(named - {*rules().built, *rules().planned}) == [], "there is no such rule"
+    assert sorted(named & {*rules().planned}) == [], "the specification says that it is planned"
+    assert marks().unread == []
+
+
+def test_every_rule_has_an_id_of_its_own() -> None:
+    assert rules().twice == ()
+    assert rules().unreadable == ()
+
+
+def test_rules_are_read_as_they_are_written() -> None:
+    page = (
+        "- **A-1** One.\n  More.\n- **A-2** *(planned)* Two.\n- **A-1** Again.\n- **Bold** text\n"
+    )
+    found = rules_of(page)
+    assert (found.built, found.planned) == (("A-1", "A-1"), ("A-2",))
+    assert (found.twice, found.unreadable) == (("A-1",), ("- **Bold** text",))
+
+
+@pytest.mark.parametrize(
+    ("source", "proofs"),
+    [
+        ("@{}\ndef test_a(): ...", [("f.py", "test_a")]),
+        ("@{}\nasync def test_a(): ...", [("f.py", "test_a")]),
+        ("@{}\nclass A:\n  def test_a(self): ...", [("f.py", "A")]),
+        ("class A:\n  @{}\n  def test_a(self): ...", [("f.py", "test_a")]),
+        ("pytestmark = {}\ndef test_a(): ...", [("f.py", "")]),
+        ("pytestmark = [pytest.mark.browser, {}]\ndef test_a(): ...", [("f.py", "")]),
+    ],
+)
+def test_a_mark_on_a_test_is_read(source: str, proofs: list[tuple[str, str]]) -> None:
+    found = Marks()
+    note_marks(found, "f.py", source.replace("{}", 'pytest.mark.rule("A-1")'))
+    assert dict(found.proofs) == {"A-1": proofs}
+    assert found.unread == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '@pytest.mark.rule("A-1")\ndef helper(): ...',
+        '@pytest.mark.rule("A-1")\nclass Empty: ...',
+        'pytestmark = pytest.mark.rule("A-1")',
+        'marks = pytest.mark.rule("A-1")\ndef test_a(): ...',
+        "@pytest.mark.rule(NAME)\ndef test_a(): ...",
+        "@pytest.mark.rule()\ndef test_a(): ...",
+    ],
+)
+def test_a_mark_that_proves_nothing_is_told(source: str) -> None:
+    found = Marks()
+    note_marks(found, "f.py", source)
+    assert found.unread
