@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 _CONTROL_PICTURES: Final = 0x2400
@@ -38,6 +39,9 @@ _TABLE: Final = {
     **_LINE_ENDS,
 }
 
+_UNSEEN: Final = re.compile("[" + "".join(map(re.escape, map(chr, sorted(_TABLE)))) + "]")
+_SHORT: Final = 1_000
+"""Characters up to which it is remembered how a text is shown: 16 MB at the most."""
 _ESCAPED: Final = re.compile(
     "[" + "".join(map(re.escape, map(chr, sorted(_TABLE.keys() - {0x0A})))) + "\ud800-\udfff]"
 )
@@ -48,7 +52,18 @@ def visible(text: str) -> str:
     """``text`` with nothing in it that hides, reorders or controls; line ends are ``\\n``."""
     if text.isascii() and text.isprintable():
         return text  # as nearly every label is
-    shown = text.replace("\r\n", "\n").replace("\r", "\n").translate(_TABLE)
+    return _shown_short(text) if len(text) <= _SHORT else _shown(text)
+
+
+@lru_cache(maxsize=2_048)
+def _shown_short(text: str) -> str:
+    # The same labels stand on every message, and in each more than once.
+    return _shown(text)
+
+
+def _shown(text: str) -> str:
+    shown = text.replace("\r\n", "\n").replace("\r", "\n")
+    shown = _UNSEEN.sub(lambda found: _TABLE[ord(found[0])], shown)
     return (
         "".join(_named(ord(c)) if not c.isspace() else c for c in shown)
         if _shows_nothing(shown)

@@ -6,11 +6,11 @@ What a person did to a list without answering yet (a page, a search, ticks in a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from answerback.core.form import AnswerType, Option, Question
+from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback_chat import controls
@@ -34,6 +34,8 @@ class Look:
     """What was searched for."""
 
 
+_MAX_WORDS: Final = 20
+"""Words of a search that count: nobody looks for more, and each is looked for in every option."""
 _UNTURNED: Final = Look()
 
 
@@ -81,12 +83,9 @@ def digest(chosen: Sequence[int]) -> str:
 
 def matching(question: Question, words: str) -> tuple[int, ...]:
     """The indexes of the options that hold every word of a search, in any case."""
-    wanted = words.casefold().split()
-    return tuple(
-        i
-        for i, option in enumerate(question.options)
-        if all(w in f"{option.label}\n{option.description or ''}".casefold() for w in wanted)
-    )
+    wanted = list(dict.fromkeys(words.casefold().split()))[:_MAX_WORDS]
+    folded = (f"{o.label}\n{o.description or ''}".casefold() for o in question.options)
+    return tuple(i for i, text in enumerate(folded) if all(word in text for word in wanted))
 
 
 def listed(question: Question, look: Look) -> tuple[int, ...]:
@@ -107,9 +106,7 @@ def opened(prompt: Prompt) -> Look:
 
 def page_of(prompt: Prompt) -> int:
     """The page on which a list opens: the one with the option that is pre-populated."""
-    question = prompt.question
-    first = next((i for i, o in enumerate(question.options) if _is_prefill(prompt, o)), 0)
-    return first // limits.SELECT_OPTIONS
+    return next(iter(_prefilled(prompt)), 0) // limits.SELECT_OPTIONS
 
 
 def pages(question: Question) -> int:
@@ -136,10 +133,11 @@ def is_spelt_out(question: Question) -> bool:
     return not short or len(labels) < len(question.options)
 
 
-def named(question: Question, index: int) -> str:
-    """An option's label, with its number where the options are spelt out as text."""
-    label = question.options[index].label
-    return f"{index + 1}. {label}" if is_spelt_out(question) else label
+def names(question: Question, indexes: Iterable[int]) -> list[str]:
+    """The labels of options, with their numbers where the options are spelt out as text."""
+    numbered = is_spelt_out(question)
+    labels = [(i, question.options[i].label) for i in indexes]
+    return [f"{i + 1}. {label}" if numbered else label for i, label in labels]
 
 
 def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
@@ -147,15 +145,10 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
     question = prompt.question
     other = _other(view, prompt, labels)
     if as_buttons(question):
+        primary = _prefilled(prompt)
         buttons = [
-            button(
-                view,
-                named(question, i),
-                Verb.ANSWER,
-                i,
-                Style.PRIMARY if _is_prefill(prompt, option) else Style.SECONDARY,
-            )
-            for i, option in enumerate(question.options)
+            button(view, name, Verb.ANSWER, i, Style.PRIMARY if i in primary else Style.SECONDARY)
+            for i, name in enumerate(names(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
     several = question.answer_type is AnswerType.MULTI_SELECT
@@ -180,12 +173,12 @@ def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequenc
         control(view, Verb.CHOOSE, "found" if look.found is not None else look.page),
         [
             c.option(
-                fit(named(question, i), limits.OPTION_LABEL),
+                fit(name, limits.OPTION_LABEL),
                 str(i),
                 fit(question.options[i].description or "", limits.OPTION_DESCRIPTION),
                 i in chosen,
             )
-            for i in shown
+            for i, name in zip(shown, names(question, shown), strict=True)
         ],
         least=0 if several else 1,
         most=len(shown) if several else 1,
@@ -197,12 +190,12 @@ def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequenc
 def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # Picking what a menu already shows as picked sends nothing
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
-    question = prompt.question
+    first = _prefilled(prompt)[:1]
+    labels = names(prompt.question, first)
     return [
-        button(view, named(question, i), Verb.ANSWER, i, Style.PRIMARY)
-        for i, option in enumerate(question.options)
-        if _is_prefill(prompt, option)
-    ][:1]
+        button(view, name, Verb.ANSWER, i, Style.PRIMARY)
+        for i, name in zip(first, labels, strict=True)
+    ]
 
 
 def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
@@ -237,6 +230,8 @@ def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> li
     return buttons
 
 
-def _is_prefill(prompt: Prompt, option: Option) -> bool:
-    chosen = prompt.chosen
-    return option.value in chosen if isinstance(chosen, list) else option.value == chosen
+def _prefilled(prompt: Prompt) -> list[int]:
+    """The indexes of the options that are pre-populated."""
+    chosen = prompt.chosen if isinstance(prompt.chosen, list) else [prompt.chosen]
+    values = {value for value in chosen if isinstance(value, str)}
+    return [i for i, option in enumerate(prompt.question.options) if option.value in values]

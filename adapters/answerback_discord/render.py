@@ -348,4 +348,4 @@ def ticks(prompt: Prompt, look: Look) -> str:
     question = prompt.question
     if question.answer_type is not AnswerType.MULTI_SELECT or choices.pages(question) == 1:
         return ""
-    return " · ".join(choices.named(question, i) for i in choices.ticked(prompt, look))
+    return " · ".join(choices.names(question, choices.ticked(prompt, look)))

@@ -5,6 +5,7 @@ Owns the choice between buttons, boxes, a menu in the message and menus in a mod
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -107,12 +108,18 @@ def modal_inputs(
     question: Question, chosen: Sequence[int], control: Callable[[Verb, int], str], placeholder: str
 ) -> list[Block]:
     """`inputs` for a modal: labels as long as all of them fit."""
-    made: list[Block] = []
-    for length in _LABEL_LENGTHS:
-        made = inputs(question, chosen, control, placeholder, length)
-        if size(made) <= limits.MODAL_BYTES * 3 // 4:
-            break
-    return made
+    made: dict[int, list[Block]] = {}
+
+    def fits(length: int) -> bool:
+        made[length] = inputs(question, chosen, control, placeholder, length)
+        return size(made[length]) <= limits.MODAL_BYTES * 3 // 4
+
+    longest, *shorter = _LABEL_LENGTHS
+    if fits(longest):
+        return made[longest]
+    # The shorter the labels the smaller the modal, so few of the lengths have to be tried.
+    length = shorter[min(bisect(shorter, False, key=fits), len(shorter) - 1)]
+    return made.get(length) or inputs(question, chosen, control, placeholder, length)
 
 
 def _span(made: Sequence[Block], start: int) -> tuple[int, int]:
@@ -160,7 +167,7 @@ def _options(question: Question, length: int) -> list[Block]:
     numbered = length < limits.OPTION_TEXT or needs_list(question)
     made = []
     for index, each in enumerate(question.options):
-        label = one_line(visible(each.label))
+        label = one_line(each.label)
         label = texts.shorten(f"{index + 1}. {label}" if numbered else label, length)
         fits = length == limits.OPTION_TEXT and _fits(each.description or "")
         made.append(option(label, str(index), each.description if fits else None))

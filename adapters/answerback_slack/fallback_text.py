@@ -41,8 +41,10 @@ def spoken(view: View, labels: Labels) -> str:
 def _escaped(text: str, most: int) -> str:
     """Escaped and within the limit; escaping lengthens, so what is kept is found by shortening further."""
     room = most
-    made = escape(texts.shorten(visible(text), room))
+    # What is shown has at least half as many characters: of two that end a line it has one.
+    shown = texts.shorten(visible(text[: 2 * most + 2]), most)
+    made = escape(shown)
     while (over := texts.units(made) - most) > 0:
         room -= max(over // 5, 1)
-        made = escape(texts.shorten(visible(text), room))
+        made = escape(texts.shorten(shown, room))
     return made

@@ -7,6 +7,7 @@ pass: who reads the text decides about them.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from typing import Final, NoReturn
@@ -20,6 +21,8 @@ from answerback.service.callers import body_of
 
 MAX_DEPTH: Final = 64
 """Levels of arrays and objects in a request's body."""
+_QUICK: Final = 32 * 1024
+"""Bytes of JSON that are read at once; reading the largest body takes up to 60 ms, and is done in a thread."""
 _MAX_DIGITS: Final = 309
 """Digits of the largest number a double can hold; more of them cost quadratic time to read."""
 
@@ -39,7 +42,8 @@ async def read_json(request: web.Request) -> JsonValue:
         raise ProblemError(
             415, "Not UTF-8", "JSON is read in UTF-8 only: send it so, with no other charset."
         )
-    return parse_json(await body_of(request))
+    body = await body_of(request)
+    return parse_json(body) if len(body) <= _QUICK else await asyncio.to_thread(parse_json, body)
 
 
 def parse_json(body: bytes) -> JsonValue:

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
-from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, Kind
+from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, Kind, key_of
 
 Entry: TypeAlias = str | bool | list[int] | None
 """What stands in one field: text, yes or no, the indexes of what is chosen; None: left empty."""
@@ -111,17 +111,18 @@ def _entry(of: Field, value: JsonValue) -> Entry:
     if value is None:
         return None
     if of.kind is Kind.CHOICES:
-        chosen = value if isinstance(value, list) else []
-        return [i for i, choice in enumerate(of.choices) if _among(choice.value, chosen)]
+        return _among(of, value if isinstance(value, list) else [])
     if of.kind is Kind.CHOICE:
-        return [i for i, choice in enumerate(of.choices) if _among(choice.value, [value])] or None
+        return _among(of, [value]) or None
     if of.kind is Kind.BOOLEAN:
         return value if isinstance(value, bool) else None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _among(value: JsonValue, values: list[JsonValue]) -> bool:
-    return any(type(value) is type(other) and value == other for other in values)
+def _among(of: Field, values: list[JsonValue]) -> list[int]:
+    """The indexes of the choices that are among these values; as JSON, true is not 1."""
+    chosen = {key_of(value) for value in values}
+    return [i for i, choice in enumerate(of.choices) if key_of(choice.value) in chosen]
 
 
 def _is_empty(of: Field, entry: Entry) -> bool:

@@ -145,7 +145,8 @@ def fields_of(schema: JsonValue) -> tuple[Field, ...] | None:
     if not (isinstance(extra, bool) or extra == {}) or not set(required) <= properties.keys():
         return None
     try:
-        fields = [_field(schema, n, p, n in required) for n, p in properties.items()]
+        needed = set(required)
+        fields = [_field(schema, n, p, n in needed) for n, p in properties.items()]
     except _NotFlatError:
         return None
     numbered = enumerate(fields, 1)
@@ -271,9 +272,14 @@ def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, .
         ]
     nullable = "type" not in node or _types(node)[1]
     fitting = [c for c in choices if _is_a(c.value, types) or (c.value is None and nullable)]
-    if len({json.dumps(choice.value, sort_keys=True) for choice in fitting}) < len(fitting):
+    if len({key_of(choice.value) for choice in fitting}) < len(fitting):
         raise _NotFlatError
     return tuple(fitting)
+
+
+def key_of(value: JsonValue) -> str:
+    """The same text for the same JSON value: true is not 1, and "1" neither."""
+    return f'"{value}' if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _alternative(part: JsonValue) -> Choice:

@@ -16,7 +16,7 @@ from answerback.core import walker
 from answerback.core.ask import Ask, Outcome, asked_by
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import Field, Kind, fields_of
+from answerback.core.schema_fields import Field, Kind, fields_of, key_of
 from answerback.core.walker import Given, Person, Phase
 
 
@@ -174,8 +174,8 @@ def _entry(field: Field, value: JsonValue, labels: Labels) -> str:
         return labels.yes if value else labels.no
     if field.kind in {Kind.CHOICE, Kind.CHOICES}:
         chosen = value if field.kind is Kind.CHOICES and isinstance(value, list) else [value]
-        titles = {json.dumps(choice.value): choice.title for choice in field.choices}
-        return ", ".join(titles.get(json.dumps(one), as_json(one)) for one in chosen)
+        titles = {key_of(choice.value): choice.title for choice in field.choices}
+        return ", ".join(titles.get(key_of(one)) or as_json(one) for one in chosen)
     return value if isinstance(value, str) else as_json(value)
 
 

@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import StreamReader, web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.test_utils import make_mocked_request
 
 from answerback.api.problems import unmet
 from answerback.http.bodies import BodyError, Pool, receive
@@ -292,3 +294,17 @@ async def test_a_body_is_taken_or_refused_in_time(
     writer.write(b"POST / HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n" + body)
     assert b" %d " % status in await answered(reader)
     await gone(writer)
+
+
+async def test_a_body_that_cannot_be_read_to_its_end_is_400() -> None:
+    protocol = BaseProtocol(asyncio.get_running_loop())
+    broken = StreamReader(protocol, 2**16, loop=asyncio.get_running_loop())
+    broken.set_exception(web.RequestPayloadError("no chunk size"))
+    request = make_mocked_request("POST", "/", payload=broken)
+    with pytest.raises(BodyError) as refused:
+        await receive(request, 1024)
+    assert refused.value.status == 400
+
+
+def test_a_connection_that_is_closed_already_cannot_be_known() -> None:
+    Strangers(1).know(None)

@@ -48,7 +48,6 @@ def _unique_items(
     _judge: Validator, wanted: bool, items: object, _schema: object
 ) -> Iterator[jsonschema.ValidationError]:
     """The keyword in linear time: the library's own compares every object with every other."""
-    if wanted and isinstance(items, list):
-        seen = {json.dumps(item, sort_keys=True) for item in items}
-        if len(seen) < len(items):
-            yield jsonschema.ValidationError("an item of this array is in it twice")
+    listed = items if wanted and isinstance(items, list) else []
+    if len({json.dumps(item, sort_keys=True) for item in listed}) < len(listed):
+        yield jsonschema.ValidationError("an item of this array is in it twice")
