@@ -54,9 +54,12 @@ def _question(node: Node, question_id: str) -> Question | None:
     hint = node.text("placeholder", required=False, blank=True)
     if text is None:
         return None
+    text = text.replace("\\n", "\n")
+    if not text.strip():
+        node.fail("empty", f"{node.name}.question must not be blank.", "question")
     return Question(
         id=question_id,
-        text=text.replace("\\n", "\n"),
+        text=text,
         context=hint or None,
         header=choices.read_header(node),
         answer_type=kind,

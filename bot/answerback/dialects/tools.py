@@ -32,6 +32,8 @@ class Tool:
     """For people."""
     description: str
     parameters: dict[str, JsonValue]
+    shape: str = ""
+    """What its calls hold and what they return, where other dialects have tools of the same name."""
 
 
 _REPLIED: Final = (
@@ -56,6 +58,7 @@ TOOLS: Final = (
             "make it the question's default.",
         ),
         tool_schemas.ASK_USER,
+        "questions with id, text and answer_type, which return a value for each id",
     ),
     Tool(
         "single",
@@ -67,6 +70,7 @@ TOOLS: Final = (
             "make it the default.",
         ),
         tool_schemas.SINGLE,
+        'one question, which returns {"answer_type": …, "answer": …}',
     ),
     Tool(
         "ask_user_form",
@@ -79,6 +83,7 @@ TOOLS: Final = (
             "put it first.",
         ),
         host_schemas.ASK_USER_FORM,
+        'questions with question and options, which return {"answers": […]} in their order',
     ),
     Tool(
         "claude",
@@ -103,6 +108,7 @@ TOOLS: Final = (
             'put it first and end its label with "(recommended)".',
         ),
         host_schemas.QUESTION,
+        "questions with id, prompt and options, which return an object for each id",
     ),
     Tool(
         "tool_question",
@@ -126,6 +132,7 @@ TOOLS: Final = (
             'put it first and end its label with "(Recommended)".',
         ),
         host_schemas.GEMINI,
+        'questions with question and type, which return {"answers": {"0": …}} by position',
     ),
     Tool(
         "copilot",
@@ -137,6 +144,7 @@ TOOLS: Final = (
             'put it first and end it with "(Recommended)".',
         ),
         host_schemas.COPILOT,
+        'one question with choices, which returns {"answer": …, "wasFreeform": …}',
     ),
     Tool(
         "opencode",
@@ -149,6 +157,7 @@ TOOLS: Final = (
             'put it first and end its label with "(Recommended)".',
         ),
         host_schemas.OPENCODE,
+        'questions with question and options, which return {"answers": [[…]]} in their order',
     ),
     Tool(
         "codex",

@@ -46,11 +46,6 @@ _PENDING: Final = (
     f"People may take a while: if the result says pending, call {WAIT} with its ask_id, "
     "and do not ask again."
 )
-_SHAPES: Final = (
-    "Give questions: typed ones with id, text and answer_type, or multiple-choice ones with question and options, "
-    'which return {"answers": […]} in their order, or with question and type, which return them by position. Or give '
-    'one question, which returns {"answer_type": …, "answer": …}, or {"answer": …, "wasFreeform": …} with choices.'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class AskingTool:
             required = [str(name) for name in _NAMES.validate_python(schema["required"])]
             properties = _properties(schema)
         else:
-            described = f"{described} {_SHAPES}"
+            described = f"{described} Give {'; or '.join(tool.shape for tool in served)}."
             properties, required = _joined(served), []
         return Tool(
             name=self.name,

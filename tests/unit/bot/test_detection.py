@@ -11,6 +11,7 @@ from answerback.dialects import detection, registry
 from tests.unit.bot.dialect_parts import CALLS
 
 
+@pytest.mark.rule("DIALECT-1")
 @pytest.mark.parametrize(
     ("arguments", "dialect"),
     [
@@ -52,6 +53,7 @@ def with_unknown(dialect: str) -> tuple[str, dict[str, Any]]:
     return name, found
 
 
+@pytest.mark.rule("DIALECT-3")
 @pytest.mark.parametrize("dialect", ["ask_user", "single", "tool_question"])
 def test_our_own_dialects_refuse_unknown_fields_and_name_the_nearest(dialect: str) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -61,6 +63,7 @@ def test_our_own_dialects_refuse_unknown_fields_and_name_the_nearest(dialect: st
     assert 'did you mean "context"?' in " ".join(problem.message for problem in problems)
 
 
+@pytest.mark.rule("DIALECT-3")
 @pytest.mark.parametrize(
     "dialect",
     [
@@ -80,6 +83,7 @@ def test_foreign_dialects_ignore_unknown_fields(dialect: str) -> None:
     assert registry.parse_call(*with_unknown(dialect))[0] == dialect
 
 
+@pytest.mark.rule("DIALECT-2")
 @pytest.mark.parametrize(
     ("name", "dialect", "meant"),
     [
@@ -98,6 +102,7 @@ def test_an_unknown_name_is_told_the_nearest_known_one(
     assert f'did you mean "{meant}"?' in problem.message
 
 
+@pytest.mark.rule("DIALECT-2")
 @pytest.mark.parametrize(
     ("arguments", "others"),
     [
@@ -134,6 +139,7 @@ def test_a_call_of_a_name_with_one_dialect_is_told_of_no_other() -> None:
     assert "other dialects" not in refused.value.problems[0].message
 
 
+@pytest.mark.rule("DIALECT-1")
 def test_the_last_row_of_every_name_takes_what_fits_no_other() -> None:
     last = {name: row.shape for row in detection.TABLE for name in row.names}
     assert set(last.values()) == {None}

@@ -320,6 +320,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.rule("DIALECT-4")
 @given(
     st.sampled_from(detection.NAMES),
     st.dictionaries(

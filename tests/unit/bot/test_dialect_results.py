@@ -61,6 +61,7 @@ def test_an_ask_that_ended_otherwise_gives_the_dialects_shape(dialect: str, how:
     assert json.loads(result.content) == result.structured
 
 
+@pytest.mark.rule("DIALECT-7")
 @pytest.mark.parametrize("dialect", CALLS)
 def test_a_failure_is_an_error_in_words_save_where_the_tool_promises_otherwise(
     dialect: str,

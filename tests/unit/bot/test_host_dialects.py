@@ -31,6 +31,7 @@ RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recom
 # --- codex -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CODEX-1")
 def test_codex_offers_other_words_by_default_and_its_app_server_does_not() -> None:
     question = {"question": "A?", "options": OPTIONS}
     assert only("request_user_input", question).other
@@ -39,6 +40,7 @@ def test_codex_offers_other_words_by_default_and_its_app_server_does_not() -> No
     assert not only("request_user_input", {"question": "A?", "isOther": True}).other
 
 
+@pytest.mark.rule("HOST-1")
 def test_codex_numbers_questions_without_ids() -> None:
     questions = [
         {"question": "A?"},
@@ -56,6 +58,7 @@ def test_codex_numbers_questions_without_ids() -> None:
     ]
 
 
+@pytest.mark.rule("CODEX-4")
 def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
     arguments: Any = {"questions": [{"id": "a", "question": "Token?", "isSecret": True}]}
     with pytest.raises(InvalidCallError) as refused:
@@ -63,6 +66,7 @@ def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
     assert "ask whether it is in place" in refused.value.problems[0].message
 
 
+@pytest.mark.rule("CODEX-5")
 def test_the_asynchronous_tool_takes_own_words_notes_and_blank_answers() -> None:
     ask = ask_of("request_user_input_async", TITLED)
     other = after(ask, Other(text="Red"), Answer(value=" "))
@@ -74,6 +78,7 @@ def test_the_asynchronous_tool_takes_own_words_notes_and_blank_answers() -> None
     assert result(noted)[1] == "Colour?\nGreen\nuser_note: dark\n\nMore?\nno"
 
 
+@pytest.mark.rule("CODEX-5")
 def test_the_asynchronous_tool_ends_otherwise_as_claudes_does() -> None:
     ask = after(ask_of("request_user_input_async", TITLED), Answer(value="Blue"))
     answers = {"accepted": True, "answers": [["Blue"], []], "cancelled": True}
@@ -99,6 +104,7 @@ def test_the_asynchronous_tools_mistakes_have_their_places() -> None:
 # --- opencode --------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("OPENCODE-1")
 def test_opencode_needs_options_where_words_are_not_allowed() -> None:
     question = {"question": "A?", "options": [], "custom": False}
     assert wrong("question", {"questions": [question]}) == [
@@ -111,6 +117,7 @@ def test_opencode_recommends_nothing_among_several() -> None:
     assert not only("question", question).has_default
 
 
+@pytest.mark.rule("OPENCODE-2")
 def test_opencode_writes_unanswered_for_nothing() -> None:
     ask = ask_of("question", {"questions": [{"question": "A?", "options": []}]})
     told = 'User has answered your questions: "A?"="Unanswered". '
@@ -123,13 +130,17 @@ def test_opencode_writes_unanswered_for_nothing() -> None:
 # --- gemini ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("GEMINI-1")
 def test_gemini_reads_a_written_line_break_and_shows_the_placeholder() -> None:
     question = only(
         "ask_user", {"question": "A?\\nB?", "type": "text", "placeholder": "a short one"}
     )
     assert (question.text, question.context) == ("A?\nB?", "a short one")
+    blank: Any = {"questions": [{"question": " \\n", "type": "text"}]}
+    assert wrong("ask_user", blank) == [("/questions/0/question", "empty")]
 
 
+@pytest.mark.rule("GEMINI-1")
 @pytest.mark.parametrize("kind", ["text", "yesno"])
 def test_gemini_ignores_options_beside_other_types(kind: str) -> None:
     question = only(
@@ -140,6 +151,7 @@ def test_gemini_ignores_options_beside_other_types(kind: str) -> None:
     )
 
 
+@pytest.mark.rule("GEMINI-2")
 def test_gemini_joins_labels_and_words_and_trims_the_words() -> None:
     question = {"question": "A?", "type": "choice", "multiSelect": True, "options": OPTIONS}
     ask = ask_of("ask_user", {"questions": [question]})
@@ -151,6 +163,7 @@ def test_gemini_joins_labels_and_words_and_trims_the_words() -> None:
 # --- copilot ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("DIALECT-1")
 @pytest.mark.parametrize(
     ("name", "arguments", "dialect"),
     [
@@ -173,12 +186,14 @@ def test_the_table_tells_the_dialect(name: str, arguments: dict[str, Any], diale
     assert registry.dialect_of(name, arguments) == dialect
 
 
+@pytest.mark.rule("COPILOT-1")
 def test_copilot_gets_no_words_as_words() -> None:
     structured, content = result(after(asked("copilot"), Reply()))
     assert structured == {"answer": "[cancelled by user]", "wasFreeform": True}
     assert content == "User responded: [cancelled by user]"
 
 
+@pytest.mark.rule("COPILOT-2")
 def test_copilots_form_never_declines() -> None:
     ask = ask_of("ask_user", FORM)
     cancel = ({"action": "cancel"}, '{"action": "cancel"}')
@@ -187,6 +202,7 @@ def test_copilots_form_never_declines() -> None:
     assert result(without_answer(ask, Status.WITHDRAWN)) == cancel
 
 
+@pytest.mark.rule("COPILOT-2")
 def test_copilots_form_is_an_object_though_it_need_not_say_so() -> None:
     ask = ask_of("ask_user", FORM)
     assert not isinstance(acted(ask, Answer(value="x"), at=1, by=None), Change)
@@ -214,6 +230,7 @@ def test_copilots_mistakes_have_their_places() -> None:
 # --- vscode ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("VSCODE-1")
 def test_vscode_needs_a_header_and_names_the_question_by_it() -> None:
     assert wrong("askQuestions", {"questions": [{"question": "?", "header": " "}, {}]}) == [
         ("/questions/0/header", "empty"),
@@ -228,6 +245,7 @@ def test_vscode_asks_for_words_where_there_are_no_options_at_all() -> None:
     assert only("askQuestions", question).answer_type is AnswerType.TEXT
 
 
+@pytest.mark.rule("VSCODE-1")
 def test_vscode_takes_one_option_beside_words_and_the_first_that_is_recommended() -> None:
     one = {"question": "?", "header": "h", "options": [{"label": "x", "recommended": True}]}
     assert only("askQuestions", one).default == "x"
@@ -239,6 +257,7 @@ def test_vscode_takes_one_option_beside_words_and_the_first_that_is_recommended(
     assert not only("askQuestions", {**one, "options": [{"label": "x"}]}).has_default
 
 
+@pytest.mark.rule("VSCODE-2")
 def test_vscode_skips_what_is_blank() -> None:
     ask = ask_of("askQuestions", {"questions": [{"question": "?", "header": "h"}]})
     skipped: Any = {"selected": [], "freeText": None, "skipped": True}
@@ -248,6 +267,7 @@ def test_vscode_skips_what_is_blank() -> None:
 # --- cline -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CLINE-1")
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [

@@ -28,6 +28,7 @@ HOSTS = ["codex", "opencode", "gemini", "copilot", "vscode", "cline"]
 RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recommended)"}]
 
 
+@pytest.mark.rule("HOST-1")
 @pytest.mark.parametrize("dialect", HOSTS)
 def test_only_people_answer_them_and_nothing_is_remembered_or_looked_over(dialect: str) -> None:
     read = asked(dialect).form
@@ -35,6 +36,7 @@ def test_only_people_answer_them_and_nothing_is_remembered_or_looked_over(dialec
     assert all(q.exclusive and q.persistence is Persistence.NONE for q in read.questions)
 
 
+@pytest.mark.rule("HOST-2")
 @pytest.mark.parametrize("name", ["request_user_input", "question", "ask_user"])
 @pytest.mark.parametrize(
     ("header", "shown"), [("h" * 2_000, "h" * 1_000), (" ", None), (None, None), (5, None)]
@@ -64,6 +66,7 @@ def test_no_options_and_null_for_them_is_a_question_for_words(
     assert [q.answer_type for q in form(name, {"questions": questions}).questions] == kinds
 
 
+@pytest.mark.rule("CODEX-1")
 @pytest.mark.parametrize("name", ["request_user_input", "question"])
 def test_the_first_option_that_says_so_is_recommended(name: str) -> None:
     question = only(name, {"question": "A?", "options": RECOMMENDED})
@@ -71,6 +74,7 @@ def test_the_first_option_that_says_so_is_recommended(name: str) -> None:
     assert not only(name, {"question": "A?", "options": OPTIONS}).has_default
 
 
+@pytest.mark.rule("WALK-10")
 @pytest.mark.parametrize(
     ("dialect", "together"),
     [
@@ -111,6 +115,7 @@ EXPIRED: dict[str, Any] = {
 }
 
 
+@pytest.mark.rule("HOST-3")
 @pytest.mark.parametrize("dialect", HOSTS)
 def test_an_expired_ask_reads_as_a_reply_without_words_and_says_why(dialect: str) -> None:
     ask = asked(dialect)

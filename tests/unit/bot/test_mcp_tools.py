@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from typer.testing import CliRunner
 
 from answerback.cli import main
+from answerback.dialects import tools
 from answerback.mcp.tools import asking_tools
 from answerback.service.routing import ToolRule
 from tests.meta.project import PYTHONPATH
@@ -135,6 +136,18 @@ async def test_a_shape_that_is_switched_off_is_missing_from_the_tools_schema(
     async with served(tmp_path, tools=two) as service:
         schema = (await listed(service))["ask_user"].input_schema
     jsonschema.validate(CALLS["ask_user_form"][1], schema)
+
+
+@pytest.mark.parametrize("name", ["ask_user", "question"])
+def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> None:
+    (tool,) = asking_tools(name)
+    assert len(tool.dialects) > 1
+    found = tool.definition(tool.dialects)
+    assert found is not None
+    shapes = [each.shape for each in tools.TOOLS if each.name == name]
+    assert all(shapes)
+    assert found.description is not None
+    assert found.description.endswith(f" Give {'; or '.join(shapes)}.")
 
 
 def test_names_may_be_set_apart() -> None:

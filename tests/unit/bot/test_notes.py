@@ -17,6 +17,7 @@ from tests.unit.bot.conftest import Parts
 from tests.unit.bot.dialect_parts import CALLS, after, asked
 
 
+@pytest.mark.rule("ACT-8")
 async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: Parts) -> None:
     service = parts.service()
     name, arguments = CALLS["codex"]
@@ -43,6 +44,7 @@ async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: 
     assert [given.note for given in again.walk.answers] == [None]
 
 
+@pytest.mark.rule("ACT-8")
 @pytest.mark.parametrize("dialect", [d for d in CALLS if d not in {"codex", "claude"}])
 async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
     parts: Parts, dialect: str
@@ -67,6 +69,7 @@ def test_a_note_that_is_no_text_is_refused() -> None:
     assert [(p.pointer, p.code) for p in refused.problems] == [("/note", "wrong_type")]
 
 
+@pytest.mark.rule("CODEX-2")
 def test_codex_gets_a_note_behind_its_label() -> None:
     ask = after(asked("codex"), Answer(value="A", note="soon"), Answer(value="B"))
     result = registry.result_of(ask)

@@ -13,6 +13,7 @@ from answerback.dialects import registry, strictness, tools
 from tests.unit.bot.dialect_parts import CALLS
 
 
+@pytest.mark.rule("DIALECT-18")
 @pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
 def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
     for tool in tools.TOOLS:
@@ -37,6 +38,7 @@ def test_a_list_never_has_two_tools_of_one_name() -> None:
         dialects("cluade")
 
 
+@pytest.mark.rule("DIALECT-19")
 @pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
 def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(tool: tools.Tool) -> None:
     _, arguments = CALLS[tool.dialect]

@@ -271,3 +271,17 @@ async def test_ticks_beside_own_words_are_options_or_nothing_changes(
     assert status == 422
     assert body["errors"][0]["pointer"].startswith("/value")
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
+
+
+async def test_a_note_goes_along_with_an_answer_where_its_dialect_takes_notes(api: Served) -> None:
+    questions = [{"id": "a", "question": "A?", "options": [{"label": "x"}]}]
+    ask = await api.asked(name="request_user_input", arguments={"questions": questions})
+    assert ask["prompt"]["note"] is True
+    _, body = await api.act(ask, action="answer", value="x", note="for now")
+    assert body["tool_result"]["structured"] == {
+        "answers": {"a": {"answers": ["x", "user_note: for now"]}}
+    }
+    ask = await api.asked()
+    status, body = await api.act(ask, action="answer", value=True, note="why")
+    assert (status, [error["pointer"] for error in body["errors"]]) == (422, ["/note"])
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
