@@ -64,10 +64,22 @@ def check_answer(question: Question, value: JsonValue) -> Accepted | Unfit:
         case AnswerType.MULTI_SELECT:
             return _check_multi_select(question, value)
         case AnswerType.SCHEMA:
+            value = (
+                _without_nulls(question.json_schema, value) if question.null_is_left_out else value
+            )
             found = schemas.violations(question.json_schema, value)
             return Unfit(found) if found else Accepted(value)
         case _:
             assert_never(question.answer_type)
+
+
+def _without_nulls(schema: JsonValue, value: JsonValue) -> JsonValue:
+    """An object without the fields that are null and that the schema does not require."""
+    if not isinstance(schema, dict) or not isinstance(value, dict):
+        return value
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    return {key: each for key, each in value.items() if each is not None or key in needed}
 
 
 def check_own_words(question: Question, text: str, ticked: JsonValue) -> Accepted | Unfit:

@@ -269,6 +269,7 @@ def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
     question = ask.question
     if question is None:
         return ()
+    tool = question.tool or ask.form.tool
     body: dict[str, JsonValue] = {
         "question": question.text,
         "context": question.context,
@@ -277,7 +278,7 @@ def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
         "default": question.default,
         "exclusive": question.exclusive,
         "persistence": str(question.persistence),
-        "source": {"tool": ask.form.tool} if ask.form.tool else "assistant",
+        "source": {"tool": tool} if tool else "assistant",
     }
     return (Entry(at=at, kind="request", question_id=question.id, body=body),)
 

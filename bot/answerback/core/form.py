@@ -79,6 +79,10 @@ class Question(_Frozen):
     exclusive: bool = True
     """Whether only a person may answer."""
     persistence: Persistence = Persistence.NONE
+    null_is_left_out: bool = False
+    """Of a schema question: whether a field that need not be there and is answered null counts as left out."""
+    tool: str | None = None
+    """The tool that the agent asks leave to use."""
 
     def option(self, value: JsonValue) -> Option | None:
         """The option that has this value, or None."""
@@ -99,6 +103,8 @@ class Form(_Frozen):
     """Whether what a person types instead of answering ends the ask as its free text."""
     tool: str | None = None
     """The tool on whose behalf the question is put; None when the assistant itself asks."""
+    decided_by_hand: bool = False
+    """Whether no default is ever an answer, also not at a deadline: a default is only what a prompt starts from."""
 
     @property
     def reviewed(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from pydantic import JsonValue
@@ -16,6 +17,7 @@ from answerback.dialects.reading import Node
 _MAX_QUESTIONS: Final = 4
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 4
+Json = dict[str, JsonValue]
 
 
 def parse(call: Node) -> Form | None:
@@ -30,21 +32,22 @@ def parse(call: Node) -> Form | None:
         if text in texts:
             message = f"{node.name}.question {show(text)} is there already; the texts are the keys of the answers."
             node.fail("duplicate_question", message, "question")
-        header = (node.text("header") or "")[:MAX_LABEL]
-        multiple = node.flag("multiSelect", default=False)
+        # Claude's calls always have multiSelect, and a header; Kimi's need have neither.
+        theirs = node.has("multiSelect")
+        header = node.text("header", required=theirs, blank=not theirs)
+        multiple = _multiple(node)
         options = choices.read_label_options(
             node, least=_MIN_OPTIONS, most=_MAX_OPTIONS, described=True
         )
         if text is None:
             continue
         texts.add(text)
-        kind = AnswerType.MULTI_SELECT if multiple else AnswerType.SELECT
         read.append(
             Question(
                 id=f"q{i + 1}",
                 text=text,
-                header=header,
-                answer_type=kind,
+                header=(header or "")[:MAX_LABEL],
+                answer_type=AnswerType.MULTI_SELECT if multiple else AnswerType.SELECT,
                 options=options,
                 other=True,
                 notes=True,
@@ -53,31 +56,69 @@ def parse(call: Node) -> Form | None:
     return None if call.problems.found else Form(questions=tuple(read))
 
 
+def _multiple(node: Node) -> bool:
+    """Whether several may be chosen: Claude's name for it, or Kimi's."""
+    ours, kimis = (node.flag(key, default=False) for key in ("multiSelect", "multi_select"))
+    if node.has("multiSelect") and node.has("multi_select") and ours != kimis:
+        message = f"{node.name}.multi_select is not what multiSelect is; give one of them."
+        node.fail("unknown_value", message, "multi_select")
+    return ours or kimis
+
+
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failed(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]
-    answers: dict[str, JsonValue] = {
-        q.text: ", ".join(_labels(g)) for q, g in given if g is not None
-    }
-    structured: dict[str, JsonValue] = {
+    structured: Json = {
         "questions": ask.request.arguments["questions"],
-        "answers": answers,
+        "answers": {q.text: _joined(q, g) for q, g in given if g is not None},
     }
+    notes: Json = {q.text: note for q, g in given if (note := _annotation(ask, q, g))}
+    if notes:
+        structured["annotations"] = notes
     if ask.status is Status.ANSWERED:
         content = "\n\n".join(f"{q.text}\n{_answer_text(q, g)}" for q, g in given if g is not None)
         return ToolResult(content=content, structured=structured)
-    structured = {**structured, "cancelled": True, **results.extras(ask)}
-    if (reason := results.reason_of(ask)) is not None:
-        return ToolResult(content=f"[no answer: {reason}]", structured=structured)
-    words = f"\n{ask.walk.reply}" if ask.walk.reply else ""
-    return ToolResult(content=f"[cancelled by user]{words}", structured=structured)
+    structured |= {"cancelled": True, **results.extras(ask)}
+    if ask.status is Status.EXPIRED and ask.outcome is not None:
+        structured["afkTimeoutMs"] = round((ask.outcome.at - ask.created_at) * 1000)
+    elif ask.status is Status.CANCELLED and ask.walk.reply:
+        structured["response"] = ask.walk.reply
+    content = results.with_reply(ask, results.unanswered(ask))
+    return ToolResult(content=content, structured=structured)
+
+
+def _annotation(ask: Ask, question: Question, given: Given | None) -> Json:
+    """What belongs to an answer, or says why there is none."""
+    if given is None:
+        if ask.status is not Status.CANCELLED:
+            return {}
+        return {"unanswered": "replied_in_chat" if ask.walk.reply else "dismissed"}
+    single = question.answer_type is AnswerType.SELECT and not given.other
+    option = question.option(given.value) if single else None
+    found = {"preview": option.preview if option else None, "notes": given.note}
+    return {key: words for key, words in found.items() if words}
 
 
 def _labels(given: Given) -> list[str]:
     return (
         [str(item) for item in given.value] if isinstance(given.value, list) else [str(given.value)]
+    )
+
+
+def _joined(question: Question, given: Given) -> str:
+    """An answer as Claude Code reads it.
+
+    One label or the words of Other stand as they are. Of several labels, one that would be taken apart is written as
+    JSON: Claude Code takes the whole for free text where it finds no such labels.
+    """
+    if question.answer_type is not AnswerType.MULTI_SELECT or given.other:
+        return str(given.value)
+    labels = _labels(given)
+    return ", ".join(
+        json.dumps(label, ensure_ascii=False) if ", " in label or '"' in label else label
+        for label in labels
     )
 
 

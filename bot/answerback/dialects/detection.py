@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from answerback.dialects import approval
 from answerback.dialects.reading import did_you_mean
 
 Json = Mapping[str, JsonValue]
@@ -62,6 +63,7 @@ TABLE: Final[tuple[Row, ...]] = (
         ("elicitation/create", "mcpServer/elicitation/request", "elicitation.requested"),
         "elicitation",
     ),
+    Row(tuple(approval.VARIANTS), "approval"),
     Row(
         ("question",),
         "opencode",

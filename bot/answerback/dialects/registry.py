@@ -12,6 +12,7 @@ from answerback.core.errors import InvalidCallError, Problem
 from answerback.core.form import Form
 from answerback.core.json_schema import schemas
 from answerback.dialects import (
+    approval,
     ask_user,
     ask_user_form,
     claude,
@@ -43,6 +44,8 @@ class Dialect(Protocol):
 
 _QUICK: Final = 1_000
 """JSON values in a call that is read at once, at up to 5 µs each."""
+_TEXT: Final = 100
+"""Characters of a string that take as long to read as a value."""
 DIALECTS: Final[dict[str, Dialect]] = {
     "ask_user": ask_user,
     "single": single,
@@ -57,6 +60,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
     "copilot": copilot,
     "vscode": vscode,
     "cline": cline,
+    "approval": approval,
 }
 
 
@@ -102,9 +106,11 @@ def is_quick(arguments: JsonValue) -> bool:
         node = stack.pop()
         nodes += 1
         if isinstance(node, dict):
-            if node.keys() & {"schema", "requestedSchema"}:
+            if node.keys() & {"schema", "requestedSchema", "args_schema"}:
                 return False
             stack.extend(node.values())
+        elif isinstance(node, str):
+            nodes += len(node) // _TEXT
         elif isinstance(node, list):
             stack.extend(node)
     return nodes <= _QUICK

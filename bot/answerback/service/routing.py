@@ -69,7 +69,7 @@ class Rules(_Config):
 
         Each setting is taken from the first of the names that has it.
         """
-        names = _names(ask.request.dialect, ask.request.name, ask.form.tool)
+        names = _names(ask.request.dialect, ask.request.name, question.tool or ask.form.tool)
         found = {
             name: self.tools[name].questions[question.id].model_dump(exclude_unset=True)
             for name in names
@@ -137,7 +137,7 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
     if surface and not rules.tools:
         return Put()
     key, rule = rules.of(ask, question)
-    who = f'{ask.form.tool or ask.request.name} question "{question.id}"'
+    who = f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'
     if rule.answer is not None:
         checked = check_answer(question, rule.answer)
         if isinstance(checked, Unfit):

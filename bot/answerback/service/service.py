@@ -377,7 +377,7 @@ class Service:
 
     def _expired(self, ask: Ask, at: float) -> Change:
         """The end of an ask whose time is up: what the configuration answers stays its to answer."""
-        if ask.request.on_expiry == "defaults":
+        if ask.request.on_expiry == "defaults" and not ask.form.decided_by_hand:
             change = Change(replace(ask, walk=walker.resumed(ask.form, ask.walk)), ())
             while (change := self._commits.routed(change, at)).ask.open:
                 question = change.ask.question

@@ -97,11 +97,17 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "approval": (
+        "PermissionRequest",
+        {"tool_name": "Bash", "tool_input": {"command": "make"}},
+    ),
 }
 
 
-def asked(dialect: str) -> Ask:
-    name, arguments = CALLS[dialect]
+def asked(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
+    """An open ask of a call of a dialect, with other arguments where they are given."""
+    name, usual = CALLS[dialect]
+    arguments = usual if arguments is None else arguments
     found, form = registry.parse_call(name, arguments)
     assert found == dialect
     request = Request(name=name, dialect=dialect, arguments=arguments, form=form)

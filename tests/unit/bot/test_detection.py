@@ -77,6 +77,7 @@ def test_our_own_dialects_refuse_unknown_fields_and_name_the_nearest(dialect: st
         "copilot",
         "vscode",
         "cline",
+        "approval",
     ],
 )
 def test_foreign_dialects_ignore_unknown_fields(dialect: str) -> None:
@@ -88,7 +89,7 @@ def test_foreign_dialects_ignore_unknown_fields(dialect: str) -> None:
     ("name", "dialect", "meant"),
     [
         ("ask_users", None, "ask_user"),
-        ("PermissionQuestion", None, "AskUserQuestion"),
+        ("PermissionQuestion", None, "PermissionRequest"),
         ("ask_user", "cluade", "claude"),
     ],
 )

@@ -103,7 +103,7 @@ def test_null_for_an_optional_field_is_not_given() -> None:
             "elicitation/create",
             {
                 "message": "a",
-                "mode": "url",
+                "mode": "telepathy",
                 "requestedSchema": {"type": "object", "properties": {}},
             },
             [("/mode", "unknown_value")],

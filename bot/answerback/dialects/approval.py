@@ -1,0 +1,62 @@
+"""The dialect `approval`: a host asks whether its agent may use a tool, in the host's own shape.
+
+Whatever asks, a person sees one choice with the tool and all its arguments; nothing is chosen beforehand, no deadline
+approves anything, and every way to end the ask but a decision is the host's refusal.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.errors import Problem
+from answerback.core.form import Form
+from answerback.dialects import results
+from answerback.dialects.approvals import agents, codex, frameworks
+from answerback.dialects.approvals.requests import Variant
+from answerback.dialects.reading import Node, did_you_mean
+
+VARIANTS: Final[dict[str, Variant]] = {
+    "PermissionRequest": agents.CLAUDE,
+    "permissionRequest": agents.COPILOT,
+    "item/commandExecution/requestApproval": codex.COMMAND,
+    "item/fileChange/requestApproval": codex.FILE_CHANGE,
+    "item/permissions/requestApproval": codex.PERMISSIONS,
+    "session/request_permission": agents.ACP,
+    "tool_approval": frameworks.LANGCHAIN,
+    "tool_approval_item": frameworks.OPENAI_AGENTS,
+    "tool-approval-request": frameworks.AI_SDK,
+    "DeferredToolRequests": frameworks.PYDANTIC_AI,
+    "adk_request_confirmation": frameworks.ADK,
+    "permission.asked": agents.OPENCODE,
+}
+"""How each host asks and is answered, by the name of its request."""
+
+
+def parse(call: Node) -> Form | None:
+    """The form of a call's arguments; None when mistakes were noted."""
+    call.is_object()
+    if (variant := VARIANTS.get(call.tool)) is None:
+        name = call.tool[:100]
+        known, meant = ", ".join(VARIANTS), did_you_mean(name, VARIANTS)
+        message = f'name "{name}" is no approval{meant}; approvals are: {known}.'
+        problem = Problem(pointer="/name", code="unknown_value", message=message)
+        call.problems.note(problem)
+        return None
+    requests = variant.read(call)
+    if call.problems.found:
+        return None
+    questions = tuple(question for each in requests for question in each.questions())
+    return Form(questions=questions, decided_by_hand=True)
+
+
+def render(ask: Ask) -> ToolResult:
+    """The tool result of an ask that has ended."""
+    if ask.status is Status.FAILED:
+        return results.failed(ask)
+    variant, given = VARIANTS[ask.request.name], results.collected(ask)
+    arguments = ask.request.arguments
+    if ask.status is Status.ANSWERED:
+        return results.as_json(variant.answered(given, arguments))
+    words = ask.walk.reply or results.unanswered(ask)
+    return results.as_json(variant.refused(given, arguments, words))

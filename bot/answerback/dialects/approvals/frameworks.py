@@ -1,0 +1,246 @@
+"""Approvals as agent frameworks ask for them: LangChain, OpenAI Agents, the AI SDK, Pydantic AI and Google ADK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.answers import show
+from answerback.core.form import MAX_QUESTIONS, AnswerType, Option, Question
+from answerback.dialects.approvals.layout import parsed
+from answerback.dialects.approvals.requests import (
+    DECISION,
+    Given,
+    Json,
+    Request,
+    Variant,
+    after,
+    notes,
+    object_at,
+    options,
+    tool_at,
+)
+from answerback.dialects.reading import Node
+
+_YES_NO: Final = options(approve="Approve", reject="Reject")
+
+# --- LangChain's human-in-the-loop middleware -----------------------------------------------------
+
+_LANGCHAIN: Final = {
+    "approve": "Approve",
+    "edit": "Approve with other arguments",
+    "respond": "Answer in the tool's place",
+    "reject": "Reject",
+}
+_ANY_OBJECT: Final[Json] = {"type": "object"}
+
+
+def _read_langchain(call: Node) -> Sequence[Request]:
+    offered = _allowed(call) if call.has("allowed_decisions") else ("approve", "reject")
+    request = Request(
+        tool=tool_at((call, "name")),
+        arguments=call.at("args").value,
+        notes=notes(call, "description"),
+        options=options(**{each: _LANGCHAIN[each] for each in offered}),
+        further=tuple(_langchain_more(call, offered)),
+    )
+    return [request]
+
+
+def _allowed(call: Node) -> Sequence[str]:
+    """The decisions that are allowed, in our order."""
+    named: set[JsonValue] = set()
+    known = ", ".join(f'"{word}"' for word in _LANGCHAIN)
+    for node in call.items("allowed_decisions", least=1, most=len(_LANGCHAIN), of="decisions"):
+        if isinstance(node.value, str) and node.value in _LANGCHAIN:
+            named.add(node.value)
+        else:
+            message = f"{node.name} is {show(node.value)}; it must be one of {known}."
+            node.fail("unknown_value", message)
+    return [word for word in _LANGCHAIN if word in named]
+
+
+def _langchain_more(call: Node, offered: Sequence[str]) -> list[Question]:
+    made: list[Question] = []
+    if "edit" in offered:
+        schema: JsonValue = _ANY_OBJECT
+        if call.has("args_schema"):
+            call.at("args_schema").require_schema()
+            schema = call.at("args_schema").value
+        args = call.at("args").value
+        text = "With which arguments?"
+        made.append(_prefilled("edit", "args", text, schema, {} if args is None else args))
+    if "respond" in offered:
+        made.append(after("respond", "message", "What does the tool answer?", AnswerType.TEXT))
+    return made
+
+
+def _prefilled(
+    decision: str, question_id: str, text: str, schema: JsonValue, value: JsonValue
+) -> Question:
+    made = after(decision, question_id, text, AnswerType.SCHEMA)
+    return made.model_copy(update={"json_schema": schema, "default": value, "has_default": True})
+
+
+def _langchain_answered(given: Given, arguments: Json) -> JsonValue:
+    match given[DECISION]:
+        case "edit":
+            edited: Json = {"name": arguments["name"], "args": given["args"]}
+            return {"type": "edit", "edited_action": edited}
+        case "respond":
+            return {"type": "respond", "message": given["message"]}
+        case decision:
+            return {"type": decision}
+
+
+def _langchain_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+    return {"type": "reject", "message": words}
+
+
+# --- OpenAI Agents --------------------------------------------------------------------------------
+
+_OPENAI: Final = (
+    Option(value="approve", label="Approve"),
+    Option(value="approve_always", label="Always approve this tool"),
+    Option(value="reject", label="Reject"),
+    Option(value="reject_always", label="Always reject this tool"),
+)
+
+
+def _read_openai(call: Node) -> Sequence[Request]:
+    item = call.at("raw_item")
+    request = Request(
+        tool=tool_at((call, "tool_name"), (item, "name")),
+        arguments=parsed(item.at("arguments").value),
+        options=_OPENAI,
+    )
+    return [request]
+
+
+def _openai_answered(given: Given, _arguments: Json) -> JsonValue:
+    decision, _, always = str(given[DECISION]).partition("_")
+    return {"approved": decision == "approve", "always": bool(always)}
+
+
+def _openai_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+    return {"approved": False, "always": False, "rejection_message": words}
+
+
+# --- Vercel's AI SDK ------------------------------------------------------------------------------
+
+
+def _read_ai_sdk(call: Node) -> Sequence[Request]:
+    call.label("approvalId")
+    tool_call = object_at(call, "toolCall")
+    if call.flag("isAutomatic", default=False):
+        message = "isAutomatic is true: this is decided already, and nobody need be asked."
+        call.fail("unknown_value", message, "isAutomatic")
+    request = Request(
+        tool=tool_at((tool_call, "toolName")),
+        arguments=tool_call.at("input").value,
+        notes=notes(call, "reason"),
+        options=_YES_NO,
+    )
+    return [request]
+
+
+def _ai_sdk(arguments: Json, *, approved: bool, **more: str) -> JsonValue:
+    kind, approval = "tool-approval-response", arguments["approvalId"]
+    return {"type": kind, "approvalId": approval, "approved": approved, **more}
+
+
+def _ai_sdk_answered(given: Given, arguments: Json) -> JsonValue:
+    return _ai_sdk(arguments, approved=given[DECISION] == "approve")
+
+
+def _ai_sdk_refused(_given: Given, arguments: Json, words: str) -> JsonValue:
+    return _ai_sdk(arguments, approved=False, reason=words)
+
+
+# --- Pydantic AI's deferred tools -----------------------------------------------------------------
+
+_DENIED: Final = "The tool call was denied."
+
+
+def _read_pydantic(call: Node) -> Sequence[Request]:
+    read: list[Request] = []
+    ids: set[str] = set()
+    for node in call.items("approvals", least=1, most=MAX_QUESTIONS, of="approvals"):
+        if not node.is_object():
+            continue
+        call_id = node.label("tool_call_id") or "?"
+        if call_id in ids:
+            message = f"{node.name}.tool_call_id {show(call_id)} is there already; ids must differ."
+            node.fail("duplicate_id", message, "tool_call_id")
+        ids.add(call_id)
+        request = Request(
+            id=call_id,
+            tool=tool_at((node, "tool_name")),
+            arguments=parsed(node.at("args").value),
+            notes=notes(call.at("metadata"), call_id),
+            options=options(approve="Approve", deny="Deny"),
+        )
+        read.append(request)
+    return read
+
+
+def _pydantic_answered(given: Given, _arguments: Json) -> JsonValue:
+    return {"approvals": {key: _pydantic(value == "approve") for key, value in given.items()}}
+
+
+def _pydantic(approved: bool, words: str = _DENIED) -> JsonValue:
+    return {"kind": "tool-approved"} if approved else {"kind": "tool-denied", "message": words}
+
+
+def _pydantic_refused(given: Given, arguments: Json, words: str) -> JsonValue:
+    """What was decided stays; the open call is denied with the words, and so are those after it, with none."""
+    decided: Json = {key: _pydantic(value == "approve") for key, value in given.items()}
+    listed = arguments["approvals"]
+    ids = (
+        [each["tool_call_id"] for each in listed if isinstance(each, dict)]
+        if isinstance(listed, list)
+        else []
+    )
+    for i, key in enumerate(key for key in map(str, ids) if key not in given):
+        decided[key] = _pydantic(False, words if i == 0 else _DENIED)
+    return {"approvals": decided}
+
+
+# --- Google ADK -----------------------------------------------------------------------------------
+
+
+def _read_adk(call: Node) -> Sequence[Request]:
+    function = object_at(call, "originalFunctionCall")
+    confirmation = call.at("toolConfirmation")
+    payload = confirmation.at("payload").value
+    more = (
+        []
+        if payload is None
+        else [_prefilled("approve", "payload", "With which payload?", {}, payload)]
+    )
+    request = Request(
+        tool=tool_at((function, "name")),
+        arguments=function.at("args").value,
+        notes=notes(confirmation, "hint", "payload"),
+        options=_YES_NO,
+        further=tuple(more),
+    )
+    return [request]
+
+
+def _adk_answered(given: Given, _arguments: Json) -> JsonValue:
+    more: Json = {"payload": given["payload"]} if "payload" in given else {}
+    return {"confirmed": given[DECISION] == "approve", **more}
+
+
+def _adk_refused(_given: Given, _arguments: Json, _words: str) -> JsonValue:
+    return {"confirmed": False}
+
+
+LANGCHAIN: Final = Variant(_read_langchain, _langchain_answered, _langchain_refused)
+OPENAI_AGENTS: Final = Variant(_read_openai, _openai_answered, _openai_refused)
+AI_SDK: Final = Variant(_read_ai_sdk, _ai_sdk_answered, _ai_sdk_refused)
+PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_answered, _pydantic_refused)
+ADK: Final = Variant(_read_adk, _adk_answered, _adk_refused)

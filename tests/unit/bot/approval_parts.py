@@ -1,0 +1,67 @@
+"""A request of every host that asks leave to use a tool, and asks made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answerback.core.ask import Ask, Destination, Reason, Request, Status, ended
+from answerback.core.walker import start
+from answerback.dialects import registry
+
+Json = dict[str, Any]
+ARGS: Json = {"path": "a.txt"}
+FUNCTION: Json = {"id": "f1", "name": "reimburse", "args": {"amount": 500}}
+OPTIONS: list[Json] = [
+    {"optionId": "once", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "never", "name": "Never", "kind": "reject_always"},
+]
+CALLS: dict[str, Json] = {
+    "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+    "permissionRequest": {"toolName": "bash", "toolInput": {"command": "ls"}},
+    "item/commandExecution/requestApproval": {"command": "ls", "cwd": "/w", "reason": None},
+    "item/fileChange/requestApproval": {"itemId": "i1", "grantRoot": "/w"},
+    "item/permissions/requestApproval": {
+        "permissions": {"network": {"enabled": True, "hosts": None}, "fileSystem": {"write": [None, "/w"]}}
+    },
+    "session/request_permission": {"toolCall": {"toolCallId": "c1"}, "options": OPTIONS},
+    "tool_approval": {"name": "delete", "args": ARGS},
+    "tool_approval_item": {"raw_item": {"name": "delete", "arguments": '{"path": "a.txt"}'}},
+    "tool-approval-request": {"approvalId": "ap1", "toolCall": {"toolName": "delete", "input": ARGS}},
+    "DeferredToolRequests": {
+        "approvals": [
+            {"tool_call_id": key, "tool_name": name, "args": ARGS}
+            for key, name in (("c1", "delete"), ("c2", "copy"), ("c3", "move"))
+        ]
+    },
+    "adk_request_confirmation": {"originalFunctionCall": FUNCTION, "toolConfirmation": {"hint": "Sure?"}},
+    "permission.asked": {"permission": "bash", "patterns": ["ls *"], "always": ["ls *"]},
+}  # fmt: skip
+
+
+def asked(name: str, **more: Any) -> Ask:
+    """An open ask of a host's request, with other fields."""
+    arguments = CALLS[name] | more
+    dialect, form = registry.parse_call(name, arguments)
+    assert dialect == "approval"
+    return Ask(
+        id="ask_1",
+        created_at=0,
+        updated_at=0,
+        request=Request(name=name, dialect=dialect, arguments=arguments, form=form),
+        destination=Destination(surface="web"),
+        responders=("anyone",),
+        walk=start(form),
+    )
+
+
+def expired(ask: Ask) -> Ask:
+    """The ask after its deadline."""
+    return ended(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask
+
+
+def told(ask: Ask) -> Any:
+    """What the host is told."""
+    result = registry.result_of(ask)
+    assert result is not None
+    assert not result.is_error
+    return result.structured

@@ -1,0 +1,170 @@
+"""What a person reads before they allow the use of a tool: every argument, in full, and nothing made of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from answerback.core.json_schema import schemas
+from answerback.dialects.approvals.layout import context
+
+
+def test_arguments_are_laid_out_as_people_write_them() -> None:
+    arguments: dict[str, Any] = {
+        "command": "git commit -F - <<EOF\nfirst\n\nEOF",
+        "timeout": 3,
+        "version": "3",
+        "on": "true",
+        "background": False,
+        "nothing": None,
+        "blank": "",
+        "odd key": "x",
+        "env": {"A": ["x" * 50, "y" * 50], "B": ["z"], "C": {}},
+        "deep": [{"a": {"b": [{"c": 1}]}}, "two\nlines"],
+    }
+    assert context(arguments, {"cwd": "/w"}) == (
+        "```\n"
+        "command: |\n"
+        "  git commit -F - <<EOF\n"
+        "  first\n"
+        "  \n"
+        "  EOF\n"
+        "timeout: 3\n"
+        'version: "3"\n'
+        'on: "true"\n'
+        "background: false\n"
+        "nothing: null\n"
+        'blank: ""\n'
+        '"odd key": x\n'
+        "env:\n"
+        "  A:\n"
+        f"    - {'x' * 50}\n"
+        f"    - {'y' * 50}\n"
+        '  B: ["z"]\n'
+        "  C: {}\n"
+        "deep:\n"
+        "  -\n"
+        "    a:\n"
+        '      b: [{"c": 1}]\n'
+        "  - |\n"
+        "    two\n"
+        "    lines\n"
+        "```\n"
+        "\n"
+        "```\n"
+        "cwd: /w\n"
+        "```"
+    )
+
+
+def test_arguments_of_any_kind_are_shown() -> None:
+    assert context({}, None) is None
+    assert context("ls -la\npwd") == "```\nls -la\npwd\n```"
+    assert context(["ls", "-la"]) == "```\n- ls\n- -la\n```"
+    assert context(True) == "```\ntrue\n```"
+
+
+def test_an_edit_is_shown_as_a_diff() -> None:
+    edit: dict[str, Any] = {
+        "file_path": "a.py",
+        "old_string": "a\nb\nc\nd",
+        "new_string": "a\nB\nB\nd",
+        "all": True,
+    }
+    assert context(edit) == (
+        "```\n"
+        "old_string, new_string: diff 1\n"
+        "file_path: a.py\n"
+        "all: true\n"
+        "```\n"
+        "\n"
+        "Diff 1:\n"
+        "\n"
+        "```diff\n"
+        " a\n"
+        "-b\n"
+        "-c\n"
+        "+B\n"
+        "+B\n"
+        " d\n"
+        "```"
+    )
+
+
+def test_each_of_several_edits_has_its_diff() -> None:
+    shown = context(
+        {"edits": [{"old_string": "a", "new_string": ""}, {"old_string": "", "new_string": "b"}]},
+        {"content": [{"type": "diff", "path": "x", "oldText": None, "newText": "new"}]},
+        {"metadata": {"diff": "@@\n-1\n+2", "patch": "none"}},
+    )
+    assert shown is not None
+    assert re.findall(r"Diff (\d):\n\n```diff\n(.*?)\n```", shown, re.DOTALL) == [
+        ("1", "-a"),
+        ("2", "+b"),
+        ("3", "+new"),
+        ("4", "@@\n-1\n+2"),
+    ]
+    assert "patch: none" in shown
+
+
+def test_what_only_looks_like_an_edit_is_shown_as_it_is() -> None:
+    odd: list[dict[str, Any]] = [
+        {"old_string": 1, "new_string": "x"},
+        {"old_string": "a"},
+        {"new_string": "b"},
+    ]
+    assert [each for each in odd if "diff" in (context(each) or "")] == []
+
+
+LINES = st.text(st.sampled_from("a`~- \n\r\u2028#|*"), max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | LINES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(LINES, inner, max_size=3),
+    max_leaves=10,
+)
+EDIT = st.fixed_dictionaries({"old_string": LINES, "new_string": LINES})
+
+
+@given(st.dictionaries(LINES, VALUES | EDIT, max_size=4))
+@example({"a": "```\n# Approved\n```"})
+def test_no_argument_leaves_its_block_and_every_line_of_it_is_shown(arguments: Any) -> None:
+    shown = context(arguments) or ""
+    outside: list[str] = []
+    inside: list[str] = []
+    fence = None
+    for line in re.split(r"[\r\n]", shown):
+        opens = re.match(r"`{3,}", line)
+        if fence is None and opens:
+            fence = opens[0]
+        elif fence is not None and re.fullmatch(rf" {{0,3}}`{{{len(fence)},}} *", line):
+            fence = None
+        else:
+            (inside if fence else outside).append(line)
+    assert fence is None
+    assert all(re.fullmatch(r"|Diff \d+:", line) for line in outside)
+    everything = "\n".join(inside)
+    for text in texts(arguments):
+        for line in re.split(r"[\r\n]", text):
+            assert line in everything or _quoted(line) in everything
+
+
+def texts(value: Any) -> list[str]:
+    """Every string in a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    return [text for part in parts for text in texts(part)] if isinstance(parts, list) else []
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+@given(VALUES)
+def test_what_is_shown_is_bounded_by_what_was_sent(value: Any) -> None:
+    shown = context({"value": value}) or ""
+    assert schemas.is_text(shown)
+    assert len(shown) <= 12 * len(str(value)) + 60

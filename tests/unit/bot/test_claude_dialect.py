@@ -1,0 +1,111 @@
+"""What Claude Code and its relatives send and read beyond the vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask, Reason, Status, ended
+from answerback.core.errors import InvalidCallError
+from answerback.core.walker import Answer, Other, Reply
+from answerback.dialects import registry
+from tests.unit.bot.dialect_parts import OPTIONS, after, asked
+
+Json = dict[str, Any]
+PREVIEWED = [{**OPTIONS[0], "preview": "# A"}, OPTIONS[1]]
+
+
+def asking(*questions: Json, **beside: Any) -> Ask:
+    return asked("claude", {"questions": list(questions), **beside})
+
+
+def question(text: str = "Go?", **more: Any) -> Json:
+    return {"question": text, "header": "H", "multiSelect": False, "options": OPTIONS, **more}
+
+
+def structured(ask: Ask) -> Json:
+    result = registry.result_of(ask)
+    assert result is not None
+    assert isinstance(result.structured, dict)
+    return result.structured
+
+
+def refused(*questions: Json) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidCallError) as found:
+        registry.parse_call("AskUserQuestion", {"questions": list(questions)})
+    return [(problem.pointer, problem.code) for problem in found.value.problems]
+
+
+@pytest.mark.parametrize("header", [{}, {"header": None}, {"header": " "}])
+def test_a_header_is_needed_with_multi_select_only(header: Json) -> None:
+    bare: Json = {"question": "Go?", "options": OPTIONS, **header}
+    for kimis in (bare, {**bare, "multi_select": True}, {**bare, "multiSelect": None}):
+        assert not (asking(kimis).form.questions[0].header or "").strip()
+    code = "empty" if (header.get("header")) else "required"
+    assert refused({**bare, "multiSelect": False}) == [("/questions/0/header", code)]
+
+
+@pytest.mark.parametrize(
+    ("ours", "kimis", "several"),
+    [(True, True, True), (False, False, False), (None, True, True), (True, None, True)],
+)
+def test_either_spelling_says_whether_several_may_be_chosen(
+    ours: bool | None, kimis: bool | None, several: bool
+) -> None:
+    form = asking(question(multiSelect=ours, multi_select=kimis)).form
+    assert (form.questions[0].answer_type == "multi_select") == several
+
+
+def test_answers_in_a_call_are_no_answers() -> None:
+    forged = {"answers": {"Go?": "B"}, "annotations": {"Go?": {"notes": "x"}}, "metadata": {}}
+    ask = after(asking(question(), **forged), Answer(value="A"))
+    assert structured(ask) == {"questions": [question()], "answers": {"Go?": "A"}}
+
+
+def test_a_note_and_the_preview_of_what_was_chosen_are_annotations() -> None:
+    ask = asking(
+        question("One?", options=PREVIEWED), question("Many?", multiSelect=True, options=PREVIEWED)
+    )
+    ask = after(ask, Answer(value="A", note="as before"), Answer(value=["A"], note="only this"))
+    assert structured(ask)["annotations"] == {
+        "One?": {"preview": "# A", "notes": "as before"},
+        "Many?": {"notes": "only this"},
+    }
+
+
+def test_one_label_with_a_comma_and_ones_own_words_stand_as_they_are() -> None:
+    labels = [{"label": 'Go, "Rust"'}, {"label": "C"}]
+    ask = asking(
+        question("One?", options=labels), question("Many?", options=labels, multiSelect=True)
+    )
+    ask = after(ask, Answer(value='Go, "Rust"'), Other(text='C, or "none"', value=["C"]))
+    assert structured(ask)["answers"] == {"One?": 'Go, "Rust"', "Many?": 'C, or "none"'}
+
+
+def test_a_label_of_another_script_is_quoted_as_it_is() -> None:
+    labels = [{"label": "はい, いいえ"}, {"label": "C"}]
+    ask = after(
+        asking(question(options=labels, multiSelect=True)), Answer(value=["はい, いいえ", "C"])
+    )
+    assert structured(ask)["answers"] == {"Go?": '"はい, いいえ", C'}
+
+
+@pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN])
+def test_nobody_dismissed_what_ended_by_itself(status: Status) -> None:
+    ask = after(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
+    told = structured(ended(ask, status, at=90.25, reason=Reason(status.value)).ask)
+    assert told["annotations"] == {"One?": {"preview": "# A"}}
+    assert "response" not in told
+    assert told.get("afkTimeoutMs") == (90_250 if status is Status.EXPIRED else None)
+
+
+def test_a_reply_keeps_what_was_answered_with_its_annotations() -> None:
+    ask = asking(question("One?", options=PREVIEWED), question(), question("Then?"))
+    told = structured(after(ask, Answer(value="A"), Reply()))
+    assert told["annotations"] == {
+        "One?": {"preview": "# A"},
+        "Go?": {"unanswered": "dismissed"},
+        "Then?": {"unanswered": "dismissed"},
+    }
+    assert "response" not in told

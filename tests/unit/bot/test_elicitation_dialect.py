@@ -1,0 +1,139 @@
+"""What MCP servers elicit beyond the vectors: odd defaults, null for "not given", links, modes of tomorrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerback.core.answers import Unfit, check_answer
+from answerback.core.ask import Reason, Status, ended
+from answerback.core.errors import InvalidCallError
+from answerback.core.form import AnswerType, Question
+from answerback.core.walker import Answer, Reply
+from answerback.dialects import registry
+from tests.unit.bot.dialect_parts import after, asked
+
+Json = dict[str, Any]
+NAME = "elicitation/create"
+
+
+def read(required: list[str] | None = None, **properties: Any) -> Question:
+    """The question of a form."""
+    schema: Json = {"type": "object", "properties": properties, "required": required}
+    (question,) = registry.parse_call(NAME, {"message": "?", "requestedSchema": schema})[
+        1
+    ].questions
+    return question
+
+
+def refused(name: str = NAME, **arguments: Any) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidCallError) as found:
+        registry.parse_call(name, arguments)
+    return [(problem.pointer, problem.code) for problem in found.value.problems]
+
+
+TITLED = [{"const": "p", "title": "Production"}, {"const": "s", "title": None}]
+
+
+@pytest.mark.parametrize(
+    ("field", "misfit", "fit"),
+    [
+        ({"type": "string", "maxLength": 2}, "abc", "ab"),
+        ({"type": "string", "format": "email"}, "nobody", "a@b.example"),
+        ({"type": "integer", "minimum": 3}, 2, 3),
+        ({"type": "number"}, "3", 3.5),
+        ({"type": "boolean"}, "yes", False),
+        ({"enum": ["a"]}, "b", "a"),
+        ({"type": "string", "enum": ["1"], "enumNames": ["One"]}, "One", "1"),
+        ({"type": "string", "oneOf": TITLED}, "Production", "p"),
+        ({"type": "array", "items": {"enum": ["a"]}, "minItems": 1}, [], ["a"]),
+        ({"type": "array", "items": {"anyOf": TITLED}}, ["p", "x"], ["s"]),
+    ],
+)
+def test_a_default_is_offered_where_it_fits_its_own_field(
+    field: Json, misfit: Any, fit: Any
+) -> None:
+    dropped = read(n={**field, "default": misfit}, other={"type": "string"})
+    assert (dropped.has_default, dropped.default) == (False, None)
+    assert isinstance(dropped.json_schema, dict)
+    assert "default" not in str(dropped.json_schema)  # no surface offers it either
+    assert read(n={**field, "default": fit}).default == {"n": fit}
+
+
+def test_null_for_a_keyword_is_not_given_wherever_it_stands() -> None:
+    question = read(
+        one={"type": "string", "title": None, "oneOf": TITLED, "format": None},
+        many={"type": "array", "items": {"type": None, "anyOf": TITLED}, "maxItems": None},
+    )
+    titled = [TITLED[0], {"const": "s"}]
+    assert question.json_schema == {
+        "type": "object",
+        "properties": {
+            "one": {"type": "string", "oneOf": titled},
+            "many": {"type": "array", "items": {"anyOf": titled}},
+        },
+    }
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.none() | st.just("x") | st.just(3), max_size=4))
+def test_no_null_is_ever_an_answer(value: dict[str, Any]) -> None:
+    text = {"type": "string"}
+    question = read(["a"], a=text, b=text, c=text)
+    checked = check_answer(question, value)
+    if isinstance(checked, Unfit):
+        assert value.get("a") is None or 3 in value.values()
+    else:
+        assert checked.value == {key: each for key, each in value.items() if each is not None}
+
+
+def test_a_value_that_is_no_object_is_told_so() -> None:
+    checked = check_answer(read(a={"type": "string"}), None)
+    assert isinstance(checked, Unfit)
+    assert [problem.code for problem in checked.problems] == ["wrong_type"]
+
+
+LINK = {"mode": "url", "message": "Sign in", "url": "http://localhost:3000/a?b=c#d"}
+
+
+def test_a_link_is_shown_whole_and_declined_by_no_and_by_words() -> None:
+    ask = asked("elicitation", LINK)
+    (question,) = ask.form.questions
+    assert (question.context, question.answer_type) == (LINK["url"], AnswerType.BOOLEAN)
+    assert not question.has_default
+    answers = [
+        after(ask, Answer(value=True)),
+        after(ask, Answer(value=False)),
+        after(ask, Reply(text="no")),
+    ]
+    answers.append(ended(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask)
+    results = [registry.result_of(answer) for answer in answers]
+    actions = [result.structured for result in results if result is not None]
+    assert actions == [{"action": word} for word in ("accept", "decline", "decline", "cancel")]
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example/", "//a.example/", "https://", "https://[", "http:a", "data:text/html,x"]
+)  # fmt: skip
+def test_only_an_address_of_the_web_is_a_link(url: str) -> None:
+    assert refused(**{**LINK, "url": url}) == [("/url", "unknown_value")]
+
+
+def test_what_a_link_lacks_is_told() -> None:
+    assert refused(mode="url") == [("/message", "required"), ("/url", "required")]
+    assert refused(mode="url", message="x", url=3) == [("/url", "wrong_type")]
+
+
+@pytest.mark.parametrize("mode", ["form", None, "openai/form", "openaiForm"])
+def test_every_mode_of_a_form_is_one(mode: str | None) -> None:
+    for name in (NAME, "mcpServer/elicitation/request", "elicitation.requested"):
+        schema: Json = {"type": "object", "properties": {"a": {"type": "string"}}}
+        call: Json = {"mode": mode, "message": "?", "requestedSchema": schema}
+        assert registry.parse_call(name, call)[1].questions[0].id == "content"
+
+
+def test_of_any_other_mode_nothing_else_is_told() -> None:
+    assert refused(mode="openai/userVerification", message=3) == [("/mode", "unknown_value")]
+    assert refused(mode=3, message=3) == [("/mode", "wrong_type")]
