@@ -26,6 +26,7 @@ pytestmark = pytest.mark.acceptance
 FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean"}]}
 
 
+@pytest.mark.rule("WAIT-4", "CLI-1")
 async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path) -> None:
     async with serving(tmp_path) as (process, url), aiohttp.ClientSession(url) as http:
         async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
@@ -58,6 +59,7 @@ async def waiting(http: aiohttp.ClientSession, count: int) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.rule("AUTH-9")
 @pytest.mark.parametrize("stream", ["stdout", "stderr", "neither"])
 async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
     tmp_path: Path, stream: str
@@ -108,6 +110,7 @@ async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.rule("AUTH-5")
 @pytest.mark.parametrize(
     ("environment", "words"),
     [

@@ -131,6 +131,7 @@ async def use_the_inbox(page: Page, victim: Victim) -> tuple[str, str]:
     return inbox, page.url
 
 
+@pytest.mark.rule("AUTH-12")
 async def test_a_page_on_another_port_gets_no_key_reads_nothing_and_answers_nothing(
     browser: Browser, evil: DevServer, victim: Victim
 ) -> None:
@@ -173,6 +174,7 @@ async def test_a_form_on_another_port_answers_nothing_not_even_at_an_answering_a
     assert await victim.revision() == 1
 
 
+@pytest.mark.rule("AUTH-12")
 async def test_what_a_browser_sends_to_another_port_opens_nothing(
     browser: Browser, evil: DevServer, victim: Victim
 ) -> None:
@@ -195,6 +197,7 @@ async def test_what_a_browser_sends_to_another_port_opens_nothing(
     assert await victim.revision() == 1
 
 
+@pytest.mark.rule("AUTH-11")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
 async def test_the_agents_link_shows_the_ask_and_answers_only_with_the_key(
     browser: Browser, victim: Victim, script: bool

@@ -126,6 +126,7 @@ class AsksContract:
         await store.change("ask_1", looking, delivery="ev", then=told.append)
         assert told == [moved]
 
+    @pytest.mark.rule("WALK-15")
     async def test_of_two_changes_at_the_same_revision_exactly_one_is_made(
         self, store: Store
     ) -> None:
@@ -153,6 +154,7 @@ class AsksContract:
             assert len(await store.record(f"ask_{number}")) == 2
             assert (await store.change(f"ask_{number}", looking, delivery=f"Ev{number}"))[1]
 
+    @pytest.mark.rule("ACT-7")
     async def test_the_same_delivery_again_writes_nothing_and_says_so(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         moved, repeated = await store.change("ask_1", answering(), delivery="Ev1")
@@ -163,6 +165,7 @@ class AsksContract:
         _, repeated = await store.change("ask_1", answering("staging"), delivery="Ev2")
         assert not repeated
 
+    @pytest.mark.rule("ACT-7")
     async def test_deliveries_at_the_same_moment_with_one_id_count_once(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         results = await asyncio.gather(
@@ -187,6 +190,7 @@ class AsksContract:
 
     # --- idempotency ---
 
+    @pytest.mark.rule("SUBMIT-3")
     async def test_an_idempotency_key_again_finds_the_first_ask_as_it_stands(
         self, store: Store
     ) -> None:
@@ -198,11 +202,13 @@ class AsksContract:
         assert await store.create(Write(new_ask(2)), other_body) == Existing(moved, same_body=False)
         assert await store.get("ask_2") is None
 
+    @pytest.mark.rule("AUTH-3")
     async def test_an_idempotency_key_is_its_agents_own(self, store: Store) -> None:
         await store.create(Write(new_ask(1)), Idempotency("coder", "k", "d"))
         created = await store.create(Write(new_ask(2)), Idempotency("writer", "k", "d"))
         assert created == Created(new_ask(2))
 
+    @pytest.mark.rule("SUBMIT-3")
     async def test_submissions_at_the_same_moment_with_one_key_make_one_ask(
         self, store: Store
     ) -> None:

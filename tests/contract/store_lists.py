@@ -204,6 +204,7 @@ class ListsContract:
 
     # --- pages ---
 
+    @pytest.mark.rule("API-7")
     async def test_pages_go_from_the_newest_ask_to_the_oldest(self, store: Store) -> None:
         for number in range(7):
             await store.create(Write(new_ask(number)), None)
@@ -225,6 +226,7 @@ class ListsContract:
         assert (await store.page(limit=1)).after is None
         assert (await store.page(status=Status.FAILED)).rows == ()
 
+    @pytest.mark.rule("API-7")
     @pytest.mark.parametrize(
         ("filters", "numbers"),
         [
@@ -249,6 +251,7 @@ class ListsContract:
         page = await store.page(**filters)  # type: ignore[arg-type] # parametrised
         assert [ask.id for ask in page.rows] == [f"ask_{n}" for n in numbers]
 
+    @pytest.mark.rule("API-7")
     @PER_EXAMPLE
     @given(cursor=st.text(max_size=30) | st.sampled_from(NEAR_CURSORS))
     def test_a_made_up_cursor_is_refused(
@@ -266,6 +269,7 @@ class ListsContract:
 
     # --- the record ---
 
+    @pytest.mark.rule("API-9", "RECORD-4")
     async def test_the_record_is_numbered_and_read_from_any_line(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         lines = [Entry(at=float(n), kind="note", body={"n": n}, by=ANN) for n in range(5)]
@@ -323,6 +327,7 @@ class ListsContract:
         await store.tried([again], [])
         assert await store.due_deliveries(4_000.0, 10) == [again]
 
+    @pytest.mark.rule("AUTH-3")
     async def test_deliveries_are_paged_newest_first_by_state_and_agent(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         told = [new_delivery(n) for n in range(5)]

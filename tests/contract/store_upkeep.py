@@ -51,6 +51,7 @@ class UpkeepContract:
         counted = {name: n for name, n in (await store.counts()).items() if n}
         assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
 
+    @pytest.mark.rule("ROUTE-5")
     async def test_a_remembered_answer_is_one_turns_and_the_last_one_counts(
         self, store: Store
     ) -> None:

@@ -132,7 +132,15 @@ def _of_module(tree: ast.Module) -> list[ast.Call]:
 
 
 def _has_tests(node: ast.Module | ast.ClassDef) -> bool:
-    return any(_is_test(inner) for inner in ast.walk(node))
+    return any(_is_test(inner) or _is_class_of_tests(inner) for inner in ast.walk(node))
+
+
+def _is_class_of_tests(node: ast.AST) -> bool:
+    """Whether pytest collects it by its name, whatever it inherits: a class, or a name that is given to one."""
+    names = [node.name] if isinstance(node, ast.ClassDef) else []
+    if isinstance(node, ast.Assign):
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return any(name.startswith("Test") for name in names)
 
 
 def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:

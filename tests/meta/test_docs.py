@@ -58,6 +58,7 @@ def test_every_metric_is_documented(operations: str) -> None:
     assert _unnamed(names, operations) == []
 
 
+@pytest.mark.rule("ASK-1")
 def test_every_field_of_an_ask_is_documented() -> None:
     page = _page("api").split("\n## The ask")[1].split("\n## ")[0]
     schema = AskBody.model_json_schema()
@@ -67,6 +68,7 @@ def test_every_field_of_an_ask_is_documented() -> None:
     assert _unnamed(sorted(names), page) == []
 
 
+@pytest.mark.rule("RECORD-3")
 def test_every_status_source_and_reason_is_documented() -> None:
     api = _page("api")
     assert _unnamed([str(word) for word in (*Status, *Source, *Reason)], api) == []
@@ -111,6 +113,7 @@ def test_every_dialect_and_tool_name_is_documented() -> None:
     assert [name for name in DIALECTS if f"### `{name}`" not in page] == []
 
 
+@pytest.mark.rule("ERROR-3")
 def test_exactly_the_codes_that_there_are_are_documented() -> None:
     table = _page("forms-and-dialects").split("## When a call is wrong")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

@@ -1,5 +1,7 @@
 """The picture of the states in the documentation is the walker's own."""
 
+import pytest
+
 from tests.meta import state_diagram
 
 
@@ -10,6 +12,7 @@ def test_the_picture_shows_what_the_walker_does() -> None:
     )
 
 
+@pytest.mark.rule("ASK-2")
 def test_an_ended_walk_is_left_by_no_action() -> None:
     starts = {start for start, _ in state_diagram.arrows()}
     assert starts == {"question", "review"}

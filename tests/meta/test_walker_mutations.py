@@ -19,6 +19,8 @@ import pytest
 from answerback.core import walker
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 
+pytestmark = pytest.mark.rule("WALK-17")
+
 _OPTIONS = (Option(value="x", label="X"), Option(value="y", label="Y"))
 _VALUES: dict[AnswerType, list[Any]] = {
     AnswerType.BOOLEAN: [True, False, "true"],

@@ -29,6 +29,8 @@ from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
 from tests.unit.bot.terminal_parts import CTRL_C, terminal_in
 
+pytestmark = pytest.mark.rule("WALK-8")
+
 LABELS = Labels()
 ADA = Person(surface="slack", user_id="U0ADA", name="ada")
 CONTEXT = "The change drops a *column*.\n\n```diff\n- old\n+ new\n```\n" + "A long line. " * 400

@@ -43,12 +43,14 @@ def codes(question: Question, value: Any) -> list[tuple[str, str]]:
     return [(p.pointer, p.code) for p in checked.problems] if isinstance(checked, Unfit) else []
 
 
+@pytest.mark.rule("FORM-10")
 @given(JSON, JSON)
 def test_json_equality_is_by_type_and_value(a: Any, b: Any) -> None:
     assert json_equal(a, b) == (canonical(a) == canonical(b))
     assert json_equal(a, a)
 
 
+@pytest.mark.rule("FORM-1")
 @given(st.data())
 def test_every_value_of_a_questions_type_is_accepted_as_it_is(data: Any) -> None:
     question = data.draw(questions("q"))
@@ -58,6 +60,7 @@ def test_every_value_of_a_questions_type_is_accepted_as_it_is(data: Any) -> None
     assert json_equal(checked.value, value)
 
 
+@pytest.mark.rule("FORM-1")
 @given(st.sampled_from(AnswerType), JSON)
 def test_no_value_of_another_type_is_accepted(kind: AnswerType, value: Any) -> None:
     question = of(kind, *(["x", "y"] if "select" in kind else []), schema={"type": "string"})
@@ -66,6 +69,7 @@ def test_no_value_of_another_type_is_accepted(kind: AnswerType, value: Any) -> N
         assert isinstance(value, wanted)
 
 
+@pytest.mark.rule("FORM-1")
 def test_a_multi_select_takes_the_order_of_its_options_and_names_each_mistake() -> None:
     question = of(AnswerType.MULTI_SELECT, "x", "y", "z")
     assert check_answer(question, ["z", "x"]) == Accepted(["x", "z"])
@@ -85,12 +89,14 @@ def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
     assert len(message) < 300
 
 
+@pytest.mark.rule("FORM-8")
 def test_half_a_surrogate_pair_is_no_text_anywhere() -> None:
     assert codes(of(AnswerType.TEXT), "\ud800") == [("", "wrong_type")]
     assert codes(of(AnswerType.SCHEMA, schema=True), {"\udfff": 1}) == [("", "wrong_type")]
     assert isinstance(check_words("\ud800"), Unfit)
 
 
+@pytest.mark.rule("FORM-9")
 def test_odd_characters_are_kept_verbatim() -> None:
     for text in ("\x00", "\u202e back", "\x1b[31m", "🏳️‍🌈"):
         assert check_answer(of(AnswerType.TEXT), text) == Accepted(text)
@@ -132,6 +138,7 @@ _SCHEMAS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.rule("FORM-1")
 @given(_SCHEMAS, JSON)
 def test_an_independent_judge_comes_to_the_same_verdict(schema: Any, value: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -140,6 +147,7 @@ def test_an_independent_judge_comes_to_the_same_verdict(schema: Any, value: Any)
     assert (schemas.violations(schema, value) == ()) == judge.is_valid(value)
 
 
+@pytest.mark.rule("FORM-4")
 @pytest.mark.parametrize(
     ("schema", "words"),
     [

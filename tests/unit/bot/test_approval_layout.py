@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ def test_arguments_are_laid_out_as_people_write_them() -> None:
     )
 
 
+@pytest.mark.rule("APPROVAL-2")
 def test_arguments_of_any_kind_are_shown() -> None:
     assert context({}, None) is None
     assert context("ls -la\npwd") == "```\nls -la\npwd\n```"
@@ -128,6 +130,7 @@ VALUES = st.recursive(
 EDIT = st.fixed_dictionaries({"old_string": LINES, "new_string": LINES})
 
 
+@pytest.mark.rule("APPROVAL-2")
 @given(st.dictionaries(LINES, VALUES | EDIT, max_size=4))
 @example({"a": "```\n# Approved\n```"})
 def test_no_argument_leaves_its_block_and_every_line_of_it_is_shown(arguments: Any) -> None:

@@ -83,6 +83,7 @@ REFUSED: dict[str, Any] = {
 }
 
 
+@pytest.mark.rule("APPROVAL-3")
 @pytest.mark.parametrize(
     ("name", "value"), [(name, value) for name, each in DECISIONS.items() for value in each]
 )
@@ -93,6 +94,7 @@ def test_every_decision_is_told_in_the_hosts_shape(name: str, value: str) -> Non
     assert told(after(ask, Answer(value=value))) == DECISIONS[name][value]
 
 
+@pytest.mark.rule("APPROVAL-4")
 @pytest.mark.parametrize("name", approval.VARIANTS)
 def test_whoever_does_not_decide_refuses(name: str) -> None:
     """With a person's words, without any, and at a deadline."""
@@ -102,6 +104,7 @@ def test_whoever_does_not_decide_refuses(name: str) -> None:
     assert str(told(expired(asked(name)))) == shape.replace(WORDS, "[no answer: expired]")
 
 
+@pytest.mark.rule("APPROVAL-1", "APPROVAL-2")
 @pytest.mark.parametrize("name", approval.VARIANTS)
 def test_nothing_is_chosen_beforehand_and_the_tool_is_named(name: str) -> None:
     ask = asked(name)
@@ -239,6 +242,7 @@ def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> 
     assert context == "```\ntitle: T\ncommand: ls\ncwd: /w\n```"
 
 
+@pytest.mark.rule("APPROVAL-5")
 def test_langchain_answers_in_the_tools_place_and_edits_without_a_schema() -> None:
     every = ["reject", "respond", "edit", "approve"]
     ask = asked("tool_approval", allowed_decisions=every)
@@ -273,6 +277,7 @@ def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
     assert noted[1].context == "```\npath: a.txt\n```"
 
 
+@pytest.mark.rule("APPROVAL-5")
 def test_adk_adds_its_payload_as_the_person_left_it_to_a_yes_only() -> None:
     ask = asked("adk_request_confirmation", toolConfirmation={"payload": [1]})
     assert told(after(ask, Answer(value="approve"), Answer(value=[2]))) == {

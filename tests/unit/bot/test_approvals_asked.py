@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from answerback.core.ask import Ask, Status, asked_by
 from answerback.core.walker import Action, Answer
 from answerback.dialects import registry
@@ -25,6 +27,7 @@ async def asked(service: Service, name: str, *actions: Action, **more: Any) -> A
     return ask
 
 
+@pytest.mark.rule("APPROVAL-1")
 async def test_no_deadline_approves_anything_also_not_what_a_person_was_about_to_edit(
     parts: Parts,
 ) -> None:
@@ -39,6 +42,7 @@ async def test_no_deadline_approves_anything_also_not_what_a_person_was_about_to
         assert told(now) == {"type": "reject", "message": "[no answer: expired]"}
 
 
+@pytest.mark.rule("APPROVAL-2", "RECORD-2")
 async def test_the_agent_asks_and_the_record_says_for_which_tool(parts: Parts) -> None:
     service = parts.service()
     yes = Answer(value="approve")

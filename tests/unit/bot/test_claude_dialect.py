@@ -37,6 +37,7 @@ def refused(*questions: Json) -> list[tuple[str, str]]:
     return [(problem.pointer, problem.code) for problem in found.value.problems]
 
 
+@pytest.mark.rule("CLAUDE-4")
 @pytest.mark.parametrize("header", [{}, {"header": None}, {"header": " "}])
 def test_a_header_is_needed_with_multi_select_only(header: Json) -> None:
     bare: Json = {"question": "Go?", "options": OPTIONS, **header}
@@ -46,6 +47,7 @@ def test_a_header_is_needed_with_multi_select_only(header: Json) -> None:
     assert refused({**bare, "multiSelect": False}) == [("/questions/0/header", code)]
 
 
+@pytest.mark.rule("CLAUDE-4")
 @pytest.mark.parametrize(
     ("ours", "kimis", "several"),
     [(True, True, True), (False, False, False), (None, True, True), (True, None, True)],
@@ -63,6 +65,7 @@ def test_answers_in_a_call_are_no_answers() -> None:
     assert structured(ask) == {"questions": [question()], "answers": {"Go?": "A"}}
 
 
+@pytest.mark.rule("CLAUDE-2")
 def test_a_note_and_the_preview_of_what_was_chosen_are_annotations() -> None:
     ask = asking(
         question("One?", options=PREVIEWED), question("Many?", multiSelect=True, options=PREVIEWED)
@@ -74,6 +77,7 @@ def test_a_note_and_the_preview_of_what_was_chosen_are_annotations() -> None:
     }
 
 
+@pytest.mark.rule("CLAUDE-1")
 def test_one_label_with_a_comma_and_ones_own_words_stand_as_they_are() -> None:
     labels = [{"label": 'Go, "Rust"'}, {"label": "C"}]
     ask = asking(
@@ -83,6 +87,7 @@ def test_one_label_with_a_comma_and_ones_own_words_stand_as_they_are() -> None:
     assert structured(ask)["answers"] == {"One?": 'Go, "Rust"', "Many?": 'C, or "none"'}
 
 
+@pytest.mark.rule("CLAUDE-1")
 def test_a_label_of_another_script_is_quoted_as_it_is() -> None:
     labels = [{"label": "はい, いいえ"}, {"label": "C"}]
     ask = after(
@@ -91,6 +96,7 @@ def test_a_label_of_another_script_is_quoted_as_it_is() -> None:
     assert structured(ask)["answers"] == {"Go?": '"はい, いいえ", C'}
 
 
+@pytest.mark.rule("CLAUDE-3")
 @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN])
 def test_nobody_dismissed_what_ended_by_itself(status: Status) -> None:
     ask = after(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
@@ -100,6 +106,7 @@ def test_nobody_dismissed_what_ended_by_itself(status: Status) -> None:
     assert told.get("afkTimeoutMs") == (90_250 if status is Status.EXPIRED else None)
 
 
+@pytest.mark.rule("CLAUDE-2")
 def test_a_reply_keeps_what_was_answered_with_its_annotations() -> None:
     ask = asking(question("One?", options=PREVIEWED), question(), question("Then?"))
     told = structured(after(ask, Answer(value="A"), Reply()))

@@ -33,6 +33,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.rule("API-1", "CONFIG-1")
 def test_without_a_file_everything_has_its_documented_default() -> None:
     settings = load()
     assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8420)

@@ -13,12 +13,14 @@ from answerback.dialects import detection, registry
 from tests.unit.bot.dialect_parts import OPTIONS, asked
 
 
+@pytest.mark.rule("DIALECT-17")
 def test_elicitation_starts_from_its_defaults() -> None:
     question = asked("elicitation").question
     assert question is not None
     assert (question.default, question.has_default) == ({"n": 2}, True)
 
 
+@pytest.mark.rule("DIALECT-12", "HOST-2")
 def test_a_long_header_is_shortened_and_not_refused() -> None:
     questions: list[Any] = [{"question": "a?", "header": "h" * 5_000, "options": OPTIONS}]
     _, form = registry.parse_call("AskUserQuestion", {"questions": questions})
@@ -48,6 +50,7 @@ def test_null_for_an_optional_field_is_not_given() -> None:
     assert not form.questions[0].has_default
 
 
+@pytest.mark.rule("ERROR-1", "FORM-2", "FORM-7")
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
     [
@@ -169,6 +172,7 @@ def _flat(**properties: Any) -> dict[str, Any]:
     return _elicited({"type": "object", "properties": properties})
 
 
+@pytest.mark.rule("ERROR-1")
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
     [
@@ -265,6 +269,7 @@ def test_what_is_wrong_inside_a_question_has_its_place(
     assert [(p.pointer, p.code) for p in refused.value.problems] == expected
 
 
+@pytest.mark.rule("DIALECT-17")
 def test_an_elicitation_may_choose_one_or_several_with_titles() -> None:
     titled = [{"const": "p", "title": "Production"}, {"const": "s", "title": "Staging"}]
     call = _flat(
@@ -276,6 +281,7 @@ def test_an_elicitation_may_choose_one_or_several_with_titles() -> None:
     assert form.questions[0].has_default is False
 
 
+@pytest.mark.rule("DIALECT-15")
 def test_a_question_call_without_questions_gets_the_words_it_promises() -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("question", {"questions": []})

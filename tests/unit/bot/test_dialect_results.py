@@ -54,6 +54,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.rule("DIALECT-6")
 @pytest.mark.parametrize(("dialect", "how"), [(d, h) for d, hows in EXPECTED.items() for h in hows])
 def test_an_ask_that_ended_otherwise_gives_the_dialects_shape(dialect: str, how: str) -> None:
     result = outcome(dialect, how)
@@ -78,12 +79,14 @@ def test_a_failure_is_an_error_in_words_save_where_the_tool_promises_otherwise(
         }
 
 
+@pytest.mark.rule("ASK-4")
 @pytest.mark.parametrize("dialect", CALLS)
 def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
     assert outcome(dialect, "turn_ended") is None
     assert registry.result_of(asked(dialect)) is None
 
 
+@pytest.mark.rule("DIALECT-13")
 def test_claude_is_told_in_text_how_it_ended() -> None:
     assert outcome("claude", "cancelled").content == "[cancelled by user]\nwords"
     assert outcome("claude", "expired").content == "[no answer: expired]"
@@ -95,6 +98,7 @@ def test_claude_is_told_in_text_how_it_ended() -> None:
     )
 
 
+@pytest.mark.rule("DIALECT-13")
 def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> None:
     other = registry.result_of(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
     nothing = registry.result_of(after(asked("claude"), Answer(value="A"), Answer(value=[])))
@@ -104,6 +108,7 @@ def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> No
     assert nothing.content == "a?\nA\n\nb?\n(none selected)"
 
 
+@pytest.mark.rule("DIALECT-15")
 def test_question_tells_a_line_an_answer() -> None:
     ask = after(asked("question"), Answer(value="A"), Other(text="mine"))
     assert ask.open
@@ -115,6 +120,7 @@ def test_question_tells_a_line_an_answer() -> None:
     )
 
 
+@pytest.mark.rule("DIALECT-15")
 @pytest.mark.parametrize("how", ["expired", "withdrawn"])
 def test_question_says_why_nobody_answered(how: str) -> None:
     structured = outcome("question", how).structured

@@ -38,6 +38,7 @@ def refused(name: str = NAME, **arguments: Any) -> list[tuple[str, str]]:
 TITLED = [{"const": "p", "title": "Production"}, {"const": "s", "title": None}]
 
 
+@pytest.mark.rule("ELICIT-1")
 @pytest.mark.parametrize(
     ("field", "misfit", "fit"),
     [
@@ -78,6 +79,7 @@ def test_null_for_a_keyword_is_not_given_wherever_it_stands() -> None:
     }
 
 
+@pytest.mark.rule("ELICIT-1")
 @given(st.dictionaries(st.sampled_from("abcd"), st.none() | st.just("x") | st.just(3), max_size=4))
 def test_no_null_is_ever_an_answer(value: dict[str, Any]) -> None:
     text = {"type": "string"}
@@ -98,6 +100,7 @@ def test_a_value_that_is_no_object_is_told_so() -> None:
 LINK = {"mode": "url", "message": "Sign in", "url": "http://localhost:3000/a?b=c#d"}
 
 
+@pytest.mark.rule("ELICIT-2")
 def test_a_link_is_shown_whole_and_declined_by_no_and_by_words() -> None:
     ask = asked("elicitation", LINK)
     (question,) = ask.form.questions
@@ -114,6 +117,7 @@ def test_a_link_is_shown_whole_and_declined_by_no_and_by_words() -> None:
     assert actions == [{"action": word} for word in ("accept", "decline", "decline", "cancel")]
 
 
+@pytest.mark.rule("ELICIT-2")
 @pytest.mark.parametrize(
     "url", ["ftp://a.example/", "//a.example/", "https://", "https://[", "http:a", "data:text/html,x"]
 )  # fmt: skip
@@ -134,6 +138,7 @@ def test_every_mode_of_a_form_is_one(mode: str | None) -> None:
         assert registry.parse_call(name, call)[1].questions[0].id == "content"
 
 
+@pytest.mark.rule("ELICIT-3")
 def test_of_any_other_mode_nothing_else_is_told() -> None:
     assert refused(mode="openai/userVerification", message=3) == [("/mode", "unknown_value")]
     assert refused(mode=3, message=3) == [("/mode", "wrong_type")]

@@ -48,6 +48,7 @@ def test_a_header_is_shortened_and_may_be_missing(
     assert only(name, question).header == shown
 
 
+@pytest.mark.rule("CODEX-1")
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
@@ -141,6 +142,7 @@ ACTIONS: st.SearchStrategy[Action] = st.one_of(
 )
 
 
+@pytest.mark.rule("DIALECT-4")
 @given(st.sampled_from([*CALLS]), st.lists(ACTIONS, max_size=8), st.sampled_from(Status))
 def test_however_a_walk_ends_there_is_a_result(
     dialect: str, actions: list[Action], status: Status

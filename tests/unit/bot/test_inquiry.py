@@ -40,6 +40,7 @@ async def answer(parts: Parts, inquiry: HttpInquiry) -> Any:
     return await inquiry.answer(ask, ask.question)
 
 
+@pytest.mark.rule("ROUTE-3")
 async def test_it_gets_the_question_and_its_answer_comes_back(parts: Parts) -> None:
     got: list[Any] = []
 
@@ -54,6 +55,7 @@ async def test_it_gets_the_question_and_its_answer_comes_back(parts: Parts) -> N
     assert (body["question"]["id"], body["question"]["answer_type"]) == ("go", "boolean")
 
 
+@pytest.mark.rule("ROUTE-3")
 @pytest.mark.parametrize(
     ("response", "words"),
     [

@@ -33,6 +33,7 @@ def test_a_choice_that_is_none_of_the_known_words_is_told_with_them(
     assert '"a", "b"' in problem.message
 
 
+@pytest.mark.rule("ERROR-1")
 def test_mistakes_are_told_in_the_order_of_the_document_also_below_what_is_no_object() -> None:
     call = node({"first": "text", "list": ["a", {"x": 1}]})
     for below in (("list", 1, "x"), ("list", 0), ("missing",), ("first", "part"), ("list", 7)):

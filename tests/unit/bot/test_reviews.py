@@ -50,6 +50,7 @@ def answers(ask: Ask) -> list[Any]:
     return [each["value"] for each in given if isinstance(each, dict)]
 
 
+@pytest.mark.rule("WALK-14")
 async def test_back_shows_the_other_answers_and_hands_none_of_them_over_twice(
     service: Service,
 ) -> None:
@@ -86,6 +87,7 @@ async def test_at_expiry_answers_that_were_only_moved_away_from_are_handed_in(
     assert ended.outcome.source is Source.HUMAN
 
 
+@pytest.mark.rule("RECORD-1")
 async def test_the_record_has_every_move_and_every_answer(service: Service) -> None:
     edit = (Edit(question_id="a"), Back(), Edit(question_id="a"), Answer(value="2"))
     ask = await asked(service, *ANSWERS, *edit)

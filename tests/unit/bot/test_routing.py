@@ -25,6 +25,7 @@ def call(**more: Any) -> Any:
     return ask_user(**more).model_copy(update=update)
 
 
+@pytest.mark.rule("ROUTE-4")
 async def test_without_a_surface_what_need_not_be_a_persons_goes_to_the_inquiry_backend(
     parts: Parts,
 ) -> None:
@@ -36,6 +37,7 @@ async def test_without_a_surface_what_need_not_be_a_persons_goes_to_the_inquiry_
     assert [problem.code for problem in refused.value.problems] == ["unknown_surface"]
 
 
+@pytest.mark.rule("ROUTE-4")
 async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored(
     parts: Parts,
 ) -> None:
@@ -49,6 +51,7 @@ async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored
     assert not (await service.inbox("pager", None, 1)).rows
 
 
+@pytest.mark.rule("ROUTE-1")
 async def test_what_the_configuration_answers_needs_no_surface(parts: Parts) -> None:
     rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"go": {"answer": True}}}}})
     ask = (await parts.service(rules).submit(ask_user(to="pager:1"))).ask

@@ -40,6 +40,7 @@ def result_of(ask: Ask) -> Any:
     return result.structured
 
 
+@pytest.mark.rule("ASK-5", "ASK-6", "WHO-3")
 async def test_an_answer_is_stored_with_who_gave_it_and_ends_the_ask(service: Service) -> None:
     ask = await submitted(service)
     acted = await service.act(ask.id, Answer(value=True), actor(), revision=1)
@@ -53,6 +54,7 @@ async def test_an_answer_is_stored_with_who_gave_it_and_ends_the_ask(service: Se
     assert kinds == ["request", "answered", "ended"]
 
 
+@pytest.mark.rule("ACT-2", "WALK-15")
 async def test_a_stale_revision_changes_nothing_and_tells_who_was_faster(service: Service) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     await service.act(ask.id, Answer(value=True), actor("FAST"), revision=1)
@@ -64,6 +66,7 @@ async def test_a_stale_revision_changes_nothing_and_tells_who_was_faster(service
     assert [given.value for given in late.ask.walk.answers] == [True]
 
 
+@pytest.mark.rule("ACT-7")
 async def test_the_same_delivery_counts_once_and_is_told_so(service: Service) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     first = await service.act(ask.id, Answer(value=True), actor(), delivery="click-1")
@@ -89,6 +92,7 @@ async def test_an_ended_ask_an_unknown_ask_and_a_value_that_is_no_answer_are_tol
     assert (ended.why, unknown.why) == (Why.ENDED, Why.NOT_FOUND)
 
 
+@pytest.mark.rule("SUBMIT-6", "SURFACE-9")
 async def test_only_named_people_and_members_of_named_groups_may_act(parts: Parts) -> None:
     service = parts.service()
     parts.chat.groups["MEMBER"] = frozenset({"OPS"})
@@ -102,6 +106,7 @@ async def test_only_named_people_and_members_of_named_groups_may_act(parts: Part
     assert told["STRANGER"].why is Why.NOT_ALLOWED
 
 
+@pytest.mark.rule("ACT-6")
 async def test_a_group_that_cannot_be_looked_up_lets_nobody_in_for_now(parts: Parts) -> None:
     service = parts.service()
     parts.chat.groups["MEMBER"] = frozenset({"OPS"})
@@ -113,6 +118,7 @@ async def test_a_group_that_cannot_be_looked_up_lets_nobody_in_for_now(parts: Pa
     assert isinstance(await service.act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
 
 
+@pytest.mark.rule("SUBMIT-10")
 async def test_a_direct_message_is_its_persons(service: Service) -> None:
     ask = await submitted(service, to="chat:@U7", responders=None)
     stranger = await service.act(ask.id, Answer(value=True), actor("U8"))
@@ -120,6 +126,7 @@ async def test_a_direct_message_is_its_persons(service: Service) -> None:
     assert isinstance(await service.act(ask.id, Answer(value=True), actor("U7")), Acted)
 
 
+@pytest.mark.rule("SUBMIT-11")
 async def test_a_shared_place_without_responders_is_refused_with_what_to_add(
     service: Service,
 ) -> None:
@@ -130,6 +137,7 @@ async def test_a_shared_place_without_responders_is_refused_with_what_to_add(
     assert "chat.responders" in problem.message
 
 
+@pytest.mark.rule("ERROR-1", "ERROR-4")
 async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_audit_line(
     parts: Parts,
 ) -> None:
@@ -140,6 +148,7 @@ async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_au
     assert (await parts.store.page()).rows == ()
 
 
+@pytest.mark.rule("SUBMIT-4")
 @pytest.mark.parametrize("to", ["chat:", "chat:@", "chat:C1/", "nowhere", "nowhere:C1", "chat"])
 async def test_a_destination_that_is_none_is_refused_in_words(service: Service, to: str) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -147,6 +156,7 @@ async def test_a_destination_that_is_none_is_refused_in_words(service: Service, 
     assert [(p.code, p.pointer) for p in refused.value.problems] == [("unknown_route", "/to")]
 
 
+@pytest.mark.rule("SUBMIT-3")
 async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(
     service: Service,
 ) -> None:
@@ -162,6 +172,7 @@ async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(
     assert refused.value.status == 422
 
 
+@pytest.mark.rule("AUTH-2", "SUBMIT-9")
 async def test_a_token_reaches_only_its_routes(parts: Parts) -> None:
     routes = Routes(
         "web", {"ops": Route(to="chat:C9", responders="anyone", expires_in=60, remind_after=(5,))}
@@ -177,6 +188,7 @@ async def test_a_token_reaches_only_its_routes(parts: Parts) -> None:
     assert ask.request.remind_after == (5.0,)
 
 
+@pytest.mark.rule("ASK-6", "ROUTE-1")
 async def test_a_fixed_answer_asks_nobody_and_never_looks_like_a_persons(parts: Parts) -> None:
     ask = await submitted(parts.service(rules(answer=False)))
     assert (ask.status, result_of(ask)) == (Status.ANSWERED, {"go": False})
@@ -184,6 +196,7 @@ async def test_a_fixed_answer_asks_nobody_and_never_looks_like_a_persons(parts: 
     assert (ask.outcome.source, ask.outcome.ended_by) == (Source.CONFIG, None)
 
 
+@pytest.mark.rule("ROUTE-1")
 async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts: Parts) -> None:
     service = parts.service(rules(answer=True))
     ask = await submitted(service, boolean("first"), boolean("go"), boolean("last"))
@@ -199,6 +212,7 @@ async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts
     )
 
 
+@pytest.mark.rule("ROUTE-1")
 async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(
     parts: Parts,
 ) -> None:
@@ -210,6 +224,7 @@ async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(
     assert "tools.ask_user.questions.go.answer" in result_of(ask)["error"]["message"]
 
 
+@pytest.mark.rule("ROUTE-2")
 async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(parts: Parts) -> None:
     ask = await submitted(parts.service(rules(target="assistant"), inquiry=True))
     assert (ask.status, ask.outcome and ask.outcome.reason) == (
@@ -222,6 +237,7 @@ async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(pa
     )
 
 
+@pytest.mark.rule("ROUTE-4")
 async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts) -> None:
     parts.chat.not_ready = "not connected"
     ask = await submitted(parts.service())
@@ -242,6 +258,7 @@ async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: 
     assert acted.ask.open
 
 
+@pytest.mark.rule("ROUTE-5")
 async def test_an_answer_for_the_turn_is_reused_in_that_turn_only(service: Service) -> None:
     def call(turn: str) -> Any:
         envelope = {"to": "chat:C1", "responders": "anyone", "conversation": "c", "turn": turn}
@@ -261,6 +278,7 @@ async def test_an_answer_for_the_turn_is_reused_in_that_turn_only(service: Servi
     assert (await service.submit(call("t2"))).ask.open
 
 
+@pytest.mark.rule("ROUTE-5")
 async def test_remembering_without_a_turn_is_refused(service: Service) -> None:
     call = ask_user().model_copy(update={"name": "tool_question", "arguments": tool_question()})
     ask = (await service.submit(call)).ask
@@ -314,6 +332,7 @@ async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
     }
 
 
+@pytest.mark.rule("SUBMIT-12", "WALK-6", "SURFACE-5")
 async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(
     service: Service,
 ) -> None:
@@ -334,6 +353,7 @@ async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(
     assert result_of(broken_now) == {"cancelled": True, "answered": {}, "reason": "expired"}
 
 
+@pytest.mark.rule("DIALECT-8")
 async def test_a_switched_off_tool_is_refused_in_words(parts: Parts) -> None:
     service = parts.service(Rules.model_validate({"tools": {"ask_user": {"enable": False}}}))
     with pytest.raises(InvalidCallError) as refused:
@@ -348,6 +368,7 @@ async def test_a_reply_goes_to_the_model_as_it_was_written(service: Service) -> 
     assert result_of(acted.ask) == {"cancelled": True, "answered": {}, "reply": "wait, which one?"}
 
 
+@pytest.mark.rule("WALK-15")
 async def test_a_thousand_pairs_of_clicks_make_a_thousand_steps(service: Service) -> None:
     for _ in range(100):
         ask = await submitted(service, boolean("a"), boolean("b"))

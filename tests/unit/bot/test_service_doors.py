@@ -74,6 +74,7 @@ async def test_an_ask_withdrawn_at_its_review_cancels_no_question(service: Servi
     assert refused.why is Why.ENDED
 
 
+@pytest.mark.rule("SUBMIT-12")
 async def test_a_default_that_does_not_fit_its_schema_is_not_taken_at_expiry(
     service: Service,
 ) -> None:
@@ -112,6 +113,7 @@ async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with
         assert await follower.changed() is None
 
 
+@pytest.mark.rule("SUBMIT-12")
 @pytest.mark.parametrize("default", [{"default": "production"}, {}])
 async def test_at_expiry_a_fixed_answer_stays_the_configurations_to_give(
     parts: Parts, default: dict[str, Any]

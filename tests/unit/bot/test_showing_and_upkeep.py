@@ -180,6 +180,7 @@ async def test_a_deadline_that_passed_while_the_process_was_down_is_kept_at_the_
         assert (await ended(service, ask)).status is Status.EXPIRED
 
 
+@pytest.mark.rule("SUBMIT-13")
 async def test_each_reminder_is_sent_once_also_over_a_restart(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, remind_after=[10, 20, 30])
@@ -194,6 +195,7 @@ async def test_each_reminder_is_sent_once_also_over_a_restart(parts: Parts) -> N
     assert parts.chat.reminders == [(ask.id, 0), (ask.id, 1)]
 
 
+@pytest.mark.rule("SUBMIT-13")
 async def test_a_reminder_that_fails_is_tried_again_and_one_that_cannot_be_sent_is_given_up(
     parts: Parts,
 ) -> None:
@@ -210,6 +212,7 @@ async def test_a_reminder_that_fails_is_tried_again_and_one_that_cannot_be_sent_
         await parts.chat.until(lambda: not parts.chat.failures)
 
 
+@pytest.mark.rule("SURFACE-14", "ROUTE-6")
 async def test_an_ask_that_nobody_answered_is_handed_on_and_leaves_a_note(parts: Parts) -> None:
     escalate = {"after": 60, "to": "chat:C2", "responders": ["BOSS"]}
     route = Route.model_validate({"to": "chat:C1", "responders": ["U1"], "escalate": escalate})
@@ -245,6 +248,7 @@ async def test_a_message_that_was_being_posted_when_the_ask_was_handed_on_become
     assert parts.chat.messages[ask.id].destination.channel == "C2"
 
 
+@pytest.mark.rule("ROUTE-6")
 async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> None:
     route = Route.model_validate(
         {"to": "chat:C1", "responders": ["U1"], "escalate": {"after": 60, "responders": ["U2"]}}
@@ -258,6 +262,7 @@ async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> 
     assert parts.chat.posts == 1
 
 
+@pytest.mark.rule("ROUTE-2", "ROUTE-3")
 async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Parts) -> None:
     rules, call = inquired()
     inquiry = ScriptedInquiry(answer=True)
@@ -272,6 +277,7 @@ async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Par
     assert (inquiry.asked, parts.chat.posts) == (["force"], 0)
 
 
+@pytest.mark.rule("ROUTE-2", "ROUTE-3")
 async def test_an_inquiry_backend_that_fails_or_does_not_fit_fails_the_ask(parts: Parts) -> None:
     rules, call = inquired()
     for inquiry in (ScriptedInquiry(error="It is down."), ScriptedInquiry(answer="perhaps")):

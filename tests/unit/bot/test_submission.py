@@ -24,6 +24,7 @@ SURFACES = frozenset({"chat", "web"})
 CALL: dict[str, Any] = {"name": "ask_user", "arguments": {}}
 
 
+@pytest.mark.rule("SUBMIT-4")
 @pytest.mark.parametrize(
     ("to", "expected"),
     [
@@ -52,6 +53,7 @@ def test_a_destination_is_read_or_refused_in_words(
     )
 
 
+@pytest.mark.rule("SUBMIT-2")
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -90,6 +92,7 @@ def planned(routes: Routes | None = None, agent: Agent | None = None, **envelope
     return found
 
 
+@pytest.mark.rule("SUBMIT-15")
 def test_the_call_overrides_its_route_and_the_route_the_defaults() -> None:
     route = Route(
         to="chat:C1", responders=("U1",), remind_after=(60, 30), expires_in=10, on_expiry="defaults"
@@ -116,6 +119,7 @@ FIXED = Route(to="chat:C1", responders=("U1", "U2"), responders_from_call=False)
 SURFACES_OWN = Route(to="chat:C1", responders_from_call=False)
 
 
+@pytest.mark.rule("SUBMIT-7", "SUBMIT-8")
 @pytest.mark.parametrize(
     ("route", "named", "expected"),
     [
@@ -164,6 +168,7 @@ def test_a_call_may_narrow_its_routes_responders_and_never_widen_them(
         assert found.responders == expected
 
 
+@pytest.mark.rule("SUBMIT-9")
 def test_an_agent_with_routes_cannot_get_around_a_ceiling_by_naming_the_place() -> None:
     routes = Routes("ops", {"ops": LISTED})
     places: list[Any] = ["chat:C1", "chat:C1/1.1", "chat:@U9", {"surface": "chat", "channel": "C1"}]
@@ -179,10 +184,12 @@ def test_a_routes_list_names_somebody() -> None:
         Route.model_validate({"to": "web", "responders": []})
 
 
+@pytest.mark.rule("SUBMIT-4")
 def test_without_anything_said_the_page_is_asked() -> None:
     assert planned().destination == Destination(surface="web")
 
 
+@pytest.mark.rule("SUBMIT-9")
 def test_an_agent_with_routes_of_its_own_starts_from_the_first_of_them() -> None:
     routes = Routes("web", {"ops": Route(to="chat:C1"), "dev": Route(to="chat:C2")})
     assert planned(routes, Agent("a", routes=("dev", "ops"))).destination.channel == "C2"
@@ -199,6 +206,7 @@ def test_a_route_that_escalates_to_nowhere_is_a_mistake_of_the_configuration() -
         planned(Routes("r", {"r": route}))
 
 
+@pytest.mark.rule("SUBMIT-2")
 @pytest.mark.parametrize(
     "body",
     [

@@ -108,6 +108,7 @@ async def test_somebody_who_ended_it_is_told_of_and_nothing_is_changed(terminal:
     assert (await terminal.client.get(ask.id)).answers == {}
 
 
+@pytest.mark.rule("DIALECT-14")
 async def test_previews_of_options_stand_above_the_question(terminal: Terminal) -> None:
     options = [
         {"label": "Red", "description": "warm", "preview": "#f00"},

@@ -23,6 +23,7 @@ def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(
         assert len(tool.description) <= 1024  # OpenAI's limit
 
 
+@pytest.mark.rule("API-11")
 def test_a_list_never_has_two_tools_of_one_name() -> None:
     def dialects(*wanted: str, off: str = "") -> list[str]:
         return [tool.dialect for tool in tools.picked(wanted, lambda each: each != off)]
@@ -65,6 +66,7 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
     return value
 
 
+@pytest.mark.rule("API-12")
 @pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
 def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
     tool: tools.Tool,
@@ -84,6 +86,7 @@ def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
     assert registry.parse_call(name, written) == registry.parse_call(name, arguments)
 
 
+@pytest.mark.rule("API-12")
 @pytest.mark.parametrize(
     ("form", "where"),
     [("anthropic", ()), ("openai", ("function",)), ("openai-responses", ())],

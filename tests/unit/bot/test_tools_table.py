@@ -53,6 +53,7 @@ OFF = [
 ]
 
 
+@pytest.mark.rule("DIALECT-8")
 @pytest.mark.parametrize(("off", "name", "arguments", "dialect"), OFF)
 async def test_what_is_switched_off_is_refused_under_all_its_names_and_by_dialect(
     parts: Parts, off: str, name: str, arguments: Any, dialect: str | None

@@ -81,6 +81,15 @@ def same(found: Any, expected: Any) -> bool:
     "VSCODE-1",
     "VSCODE-2",
     "CLINE-1",
+    "APPROVAL-3",
+    "APPROVAL-5",
+    "CLAUDE-1",
+    "CLAUDE-2",
+    "CLAUDE-3",
+    "CLAUDE-4",
+    "ELICIT-1",
+    "ELICIT-2",
+    "ELICIT-3",
 )
 @pytest.mark.parametrize(("dialect", "case"), CASES, ids=[f"{d}: {c['title']}" for d, c in CASES])
 async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:

@@ -76,6 +76,7 @@ def test_an_answer_to_a_form_is_told_by_the_titles_of_its_fields(
     assert texts_of(question, Given(question_id="q", value=value), Labels()) == lines
 
 
+@pytest.mark.rule("ASK-3", "WALK-4", "WALK-7")
 def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
     first = view_of(asked("ask_user"))
     second = view_of(after(asked("ask_user"), Answer(value="A")))
@@ -86,12 +87,14 @@ def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
     assert [line.question.id for line in second.lines] == ["a"]
 
 
+@pytest.mark.rule("WALK-3")
 def test_a_prompt_that_was_gone_back_to_starts_from_the_old_answer() -> None:
     view = view_of(after(asked("claude"), Other(text="mine"), Back()))
     assert view.prompt is not None
     assert (view.prompt.prefill, view.prompt.words, view.prompt.chosen) == ("mine", "mine", None)
 
 
+@pytest.mark.rule("WALK-11")
 def test_a_review_lists_what_a_person_can_edit() -> None:
     ask = after(asked("question"), Answer(value="A"))
     filled = acted(ask, Answer(value="A"), at=2, by=None, source=Source.CONFIG)
@@ -118,6 +121,7 @@ def _ended(how: str) -> Ask:
     return ended(ask, Status(how), at=9, reason=Reason(how)).ask
 
 
+@pytest.mark.rule("ASK-3", "ASK-4")
 @pytest.mark.parametrize("how", ["turn_ended", "expired", "withdrawn"])
 def test_a_record_has_no_control_and_tells_what_was_left_open(how: str) -> None:
     ask = _ended(how)
@@ -140,6 +144,7 @@ def test_who_asks_is_what_the_configuration_says_of_the_question() -> None:
     assert view_of(after(named, Answer(value="A"))).label == "Assistant"
 
 
+@pytest.mark.rule("ROUTE-5")
 def test_for_this_turn_is_offered_only_where_the_turn_has_a_name() -> None:
     ask = asked("tool_question")
     question = ask.form.questions[0].model_copy(update={"answer_type": AnswerType.BOOLEAN})

@@ -18,6 +18,8 @@ from answerback.core.walker import Refused, Walk
 from tests.naive_walk import NaiveWalk
 from tests.strategies import forms, texts, values
 
+pytestmark = pytest.mark.rule("WALK-1", "WALK-17")
+
 _WALK: Final = TypeAdapter(Walk)
 
 

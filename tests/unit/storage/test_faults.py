@@ -288,6 +288,7 @@ async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhe
     assert await store.get("ask_2") is None
 
 
+@pytest.mark.rule("RECORD-4")
 async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -> None:
     await store.create(Write(new_ask()), None)
     await store.change("ask_1", answering())

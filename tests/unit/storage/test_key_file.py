@@ -11,6 +11,7 @@ from answerback.core.errors import StoreError
 from answerback_storage.key_file import KeyFile
 
 
+@pytest.mark.rule("AUTH-13", "DATA-17")
 def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "asks.db")
     assert file.read() is None
@@ -22,6 +23,7 @@ def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> N
     assert file.path.read_text() == f"{key}\n"
 
 
+@pytest.mark.rule("AUTH-10", "CLI-9")
 def test_a_rotated_key_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "asks.db")
     old = file.ensure()

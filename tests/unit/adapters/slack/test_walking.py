@@ -222,6 +222,7 @@ async def test_everything_in_full_is_read_page_by_page(up: Rig) -> None:
     assert read.count("漢") == 20_000
 
 
+@pytest.mark.rule("DIALECT-14")
 async def test_a_preview_is_one_click_away(up: Rig) -> None:
     option = {"label": "A", "description": "first", "preview": "```\nlook\n```"}
     other = {"label": "B", "description": "second"}
@@ -248,6 +249,7 @@ async def test_a_preview_that_grows_past_a_modal_is_read_page_by_page(up: Rig) -
     assert LABELS.next in up.ada.sees(up.ada.modal).buttons
 
 
+@pytest.mark.rule("SUBMIT-10", "SURFACE-6")
 async def test_a_direct_message_is_its_persons(up: Rig) -> None:
     ask = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
     assert ask.responders == (up.ada.id,)
@@ -256,6 +258,7 @@ async def test_a_direct_message_is_its_persons(up: Rig) -> None:
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("SUBMIT-5")
 async def test_a_given_thread_holds_the_question(up: Rig) -> None:
     parent = await up.bob.post("C0OPS", "Deploying now")
     ask = await up.submit(APPLY, to=f"slack:C0OPS/{parent.ts}")

@@ -83,6 +83,7 @@ async def test_a_post_from_another_page_changes_nothing(
         assert (await person.press(page, link, "yes", headers=own)).status == 200
 
 
+@pytest.mark.rule("AUTH-10")
 async def test_a_page_whose_key_was_replaced_answers_nothing_and_shows_what_was_typed(
     tmp_path: Path,
 ) -> None:
@@ -108,6 +109,7 @@ async def test_a_page_whose_key_was_replaced_answers_nothing_and_shows_what_was_
         assert value(await changing.stored(ask), "t") == "mine"
 
 
+@pytest.mark.rule("AUTH-12")
 async def test_no_page_sets_a_cookie_or_reads_one(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
     for address in ("/", f"/?key={KEY}", INBOX, path(ask)):
@@ -157,6 +159,7 @@ async def test_a_post_that_is_no_form_or_too_large_is_refused(
         assert response.status == 409
 
 
+@pytest.mark.rule("AUTH-11")
 async def test_a_link_opens_one_ask_and_nothing_else(web_site: Site) -> None:
     ask, other = await web_site.ask(TEXT), await web_site.ask(TEXT)
     link = web_site.surface.url(ask.id).rpartition("/")[2]
@@ -178,6 +181,7 @@ async def test_a_link_opens_one_ask_and_nothing_else(web_site: Site) -> None:
         assert (await stranger.press(page, path(ask), "answer", {"text": "x"})).status == 200
 
 
+@pytest.mark.rule("AUTH-11")
 async def test_the_inbox_takes_the_key_and_a_shown_page_does_not_answer(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -204,6 +208,7 @@ async def test_the_inbox_takes_the_key_and_a_shown_page_does_not_answer(
         assert response.status == 403
 
 
+@pytest.mark.rule("AUTH-11")
 async def test_a_shown_page_leads_on_to_answering_with_the_key(
     web_site: Site, visitor: Reader
 ) -> None:

@@ -18,6 +18,7 @@ def refused(body: bytes) -> str:
     return str(caught.value.detail)
 
 
+@pytest.mark.rule("API-6")
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -69,6 +70,7 @@ def test_any_json_value_is_read_as_what_it_is(value: object) -> None:
     assert parse_json(dump_json(value)) == value
 
 
+@pytest.mark.rule("API-6")
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_with_400(body: bytes) -> None:
     try:

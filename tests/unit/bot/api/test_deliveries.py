@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from answerback.api.wire import DeliveryPage
@@ -21,6 +22,7 @@ async def ended(api: Served, **headers: Any) -> Json:
     return ask
 
 
+@pytest.mark.rule("API-10")
 async def test_deliveries_are_listed_newest_first_with_what_became_of_them(serve: Serve) -> None:
     async with serve(callbacks=SECRET) as api:
         asks = [await ended(api) for _ in range(3)]
@@ -44,6 +46,7 @@ async def test_deliveries_are_listed_newest_first_with_what_became_of_them(serve
         assert (await api.get("/v1/deliveries?state=dead"))[1]["deliveries"] == []
 
 
+@pytest.mark.rule("API-10")
 async def test_a_delivery_is_sent_again_when_asked_for(serve: Serve) -> None:
     async with serve(callbacks=SECRET) as api:
         await ended(api)

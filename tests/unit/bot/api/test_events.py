@@ -32,6 +32,7 @@ async def read(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
             found = {}
 
 
+@pytest.mark.rule("EVENT-1")
 async def test_a_follower_is_told_every_step_as_it_is_taken(api: Served) -> None:
     ask = await api.asked()
     async with asyncio.timeout(10), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
@@ -49,6 +50,7 @@ async def test_a_follower_is_told_every_step_as_it_is_taken(api: Served) -> None
             await anext(stream)
 
 
+@pytest.mark.rule("EVENT-2")
 async def test_a_stream_goes_on_behind_the_last_event_that_was_seen(api: Served) -> None:
     ask = await api.asked()
     await api.act(ask, action="answer", value=True)
@@ -71,6 +73,7 @@ async def test_an_event_id_that_is_none_is_refused(api: Served, number: str) -> 
     assert (status, body["title"]) == (400, "Bad Last-Event-ID")
 
 
+@pytest.mark.rule("EVENT-3")
 async def test_a_silent_stream_is_kept_alive_by_comments(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +85,7 @@ async def test_a_silent_stream_is_kept_alive_by_comments(
         assert (await anext(stream))[1] == "comment"
 
 
+@pytest.mark.rule("WAIT-4")
 async def test_a_stream_ends_when_the_service_stops(serve: Serve) -> None:
     async with serve() as api:
         ask = await api.asked()

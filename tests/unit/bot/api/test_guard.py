@@ -13,6 +13,7 @@ def port(api: Served) -> str:
     return api.running.api_url.rpartition(":")[2]
 
 
+@pytest.mark.rule("AUTH-4")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -49,6 +50,7 @@ async def test_what_is_not_of_this_machine_is_refused(api: Served, headers: dict
             assert "ask_" not in await response.text()
 
 
+@pytest.mark.rule("AUTH-4")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -71,6 +73,7 @@ async def test_what_is_of_this_machine_gets_in(api: Served, headers: dict[str, s
         assert response.status == 200
 
 
+@pytest.mark.rule("AUTH-4")
 async def test_a_page_of_another_port_cannot_submit_although_it_is_the_same_site(
     api: Served,
 ) -> None:

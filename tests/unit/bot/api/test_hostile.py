@@ -36,6 +36,7 @@ async def refused(api: Served, status: int, method: str, path: str, **how: Any) 
     return problem
 
 
+@pytest.mark.rule("API-4")
 @pytest.mark.parametrize(
     "path", ["/v1", "/v1/asks/", "/v1/asks/a/b/c", "/%00", "/../etc", "/slack/events"]
 )
@@ -43,6 +44,7 @@ async def test_what_does_not_exist_is_404(api: Served, path: str) -> None:
     await refused(api, 404, "GET", path)
 
 
+@pytest.mark.rule("API-4")
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
@@ -61,6 +63,7 @@ async def test_a_wrong_method_is_405_and_says_which_are_right(
         assert response.content_type == "application/problem+json"
 
 
+@pytest.mark.rule("API-6")
 @pytest.mark.parametrize(
     "content_type",
     [
@@ -78,6 +81,7 @@ async def test_another_content_type_is_415(api: Served, path: str, content_type:
     await refused(api, 415, "POST", path, data=b"{}", headers=headers)
 
 
+@pytest.mark.rule("API-6")
 async def test_a_body_without_content_type_is_415(api: Served) -> None:
     await refused(api, 415, "POST", "/v1/asks", data=b"{}", skip_auto_headers=["Content-Type"])
 
@@ -87,12 +91,14 @@ def padded(size: int) -> bytes:
     return body + b" " * (size - len(body))
 
 
+@pytest.mark.rule("API-5")
 async def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_413(api: Served) -> None:
     async with api.http.post("/v1/asks", data=padded(MAX_BODY), headers=JSON_TYPE) as response:
         assert response.status == 201
     await refused(api, 413, "POST", "/v1/asks", data=padded(MAX_BODY + 1), headers=JSON_TYPE)
 
 
+@pytest.mark.rule("API-5")
 async def test_a_chunked_body_over_the_limit_is_413_without_being_read_to_its_end(
     api: Served,
 ) -> None:
@@ -110,6 +116,7 @@ async def test_a_chunked_body_over_the_limit_is_413_without_being_read_to_its_en
     assert sent < 64 * MAX_BODY
 
 
+@pytest.mark.rule("API-5")
 async def test_a_body_that_unpacks_to_more_than_the_limit_is_413(api: Served) -> None:
     bomb = gzip.compress(b" " * (64 * MAX_BODY))
     headers = {**JSON_TYPE, "Content-Encoding": "gzip"}
@@ -121,6 +128,7 @@ async def test_a_body_that_is_not_encoded_as_it_says_is_400(api: Served) -> None
     await refused(api, 400, "POST", "/v1/asks", data=b"no gzip", headers=headers)
 
 
+@pytest.mark.rule("API-6")
 @pytest.mark.parametrize("body", [b"", b"{", b"[1,]", b'{"a":NaN}', b"\xff", b"[" * 5000])
 async def test_malformed_json_is_400_with_its_place(api: Served, body: bytes) -> None:
     problem = await refused(api, 400, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
@@ -144,6 +152,7 @@ async def test_half_a_surrogate_pair_reaches_the_dialect_as_a_wrong_type(api: Se
     ]
 
 
+@pytest.mark.rule("FORM-8")
 async def test_half_a_surrogate_pair_anywhere_is_refused_or_kept_and_never_fails(
     api: Served,
 ) -> None:
@@ -162,6 +171,7 @@ async def test_half_a_surrogate_pair_anywhere_is_refused_or_kept_and_never_fails
             assert response.status in {201, 422}, (more, await response.text())
 
 
+@pytest.mark.rule("API-3")
 @pytest.mark.parametrize(
     "raw",
     [

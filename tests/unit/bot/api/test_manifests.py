@@ -29,6 +29,7 @@ def test_the_command_that_the_test_names_writes_the_files(tmp_path: Path) -> Non
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == schemas()
 
 
+@pytest.mark.rule("ASK-1")
 async def test_every_state_of_an_ask_fits_its_schema(api: Served) -> None:
     whole = jsonschema.Draft202012Validator(json.loads(schemas()["ask.json"]))
     result = jsonschema.Draft202012Validator(json.loads(schemas()["result.json"]))

@@ -21,11 +21,13 @@ from answerback.service.routing import ToolRule
 from tests.unit.bot.api.conftest import Serve, Served
 
 
+@pytest.mark.rule("API-13")
 async def test_healthz_and_readyz_say_ok(api: Served) -> None:
     assert await api.get("/healthz") == (200, {"status": "ok"})
     assert await api.get("/readyz") == (200, {"status": "ok"})
 
 
+@pytest.mark.rule("API-13")
 async def test_readyz_names_the_database_when_it_cannot_be_used(api: Served) -> None:
     await api.running.service.store.close()
     status, body = await api.get("/readyz")
@@ -34,6 +36,7 @@ async def test_readyz_names_the_database_when_it_cannot_be_used(api: Served) -> 
     assert await api.get("/healthz") == (200, {"status": "ok"})
 
 
+@pytest.mark.rule("API-13")
 async def test_readyz_does_not_wait_for_a_database_that_hangs(
     api: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +56,7 @@ async def test_a_database_that_fails_is_503_for_whoever_needs_it(api: Served) ->
     assert (status, body["title"]) == (503, "The database failed")
 
 
+@pytest.mark.rule("API-13")
 async def test_readyz_names_a_surface_that_reaches_nobody(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +69,7 @@ async def test_readyz_names_a_surface_that_reaches_nobody(
     ]
 
 
+@pytest.mark.rule("API-14")
 async def test_metrics_count_what_happened(api: Served) -> None:
     ask = await api.asked()
     await api.asked()
@@ -114,6 +119,7 @@ def test_a_body_is_described_with_its_example_where_it_has_one() -> None:
     assert described({"a": 1}) == {"application/json": {**body, "example": {"a": 1}}}
 
 
+@pytest.mark.rule("API-11")
 @pytest.mark.parametrize(
     ("form", "key"),
     [
@@ -130,6 +136,7 @@ async def test_tools_come_in_each_apis_format(api: Served, form: str, key: str) 
     assert all(key in tool for tool in body["tools"])
 
 
+@pytest.mark.rule("DIALECT-8")
 async def test_a_tool_that_is_switched_off_is_not_listed_and_not_served(serve: Serve) -> None:
     async with serve(tools={"AskUserQuestion": ToolRule(enable=False)}) as api:
         _, body = await api.get("/v1/tools")
@@ -139,6 +146,7 @@ async def test_a_tool_that_is_switched_off_is_not_listed_and_not_served(serve: S
             assert response.status == 422
 
 
+@pytest.mark.rule("API-11")
 async def test_the_dialects_of_the_tools_can_be_picked(api: Served) -> None:
     _, body = await api.get("/v1/tools?dialect=single,claude")
     assert [tool["name"] for tool in body["tools"]] == ["ask_user", "AskUserQuestion"]
@@ -147,6 +155,7 @@ async def test_the_dialects_of_the_tools_can_be_picked(api: Served) -> None:
         assert (status, "dialect: " in body["detail"]) == (400, True)
 
 
+@pytest.mark.rule("API-12")
 async def test_strict_definitions_can_be_had(api: Served) -> None:
     _, body = await api.get("/v1/tools?format=openai&strict=true")
     assert all(tool["function"]["strict"] is True for tool in body["tools"])
@@ -158,6 +167,7 @@ async def test_a_format_that_is_none_is_refused(api: Served) -> None:
     assert (status, body["errors"][0]["pointer"]) == (400, "/format")
 
 
+@pytest.mark.rule("API-2")
 async def test_the_docs_page_names_every_call_and_loads_nothing(api: Served) -> None:
     _, document = await api.get("/openapi.json")
     async with api.http.get("/docs") as response:

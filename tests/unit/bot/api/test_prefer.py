@@ -7,6 +7,7 @@ from multidict import CIMultiDict
 from answerback.api.prefer import MAX_WAIT, wait_of
 
 
+@pytest.mark.rule("WAIT-2")
 @pytest.mark.parametrize(
     ("lines", "wait"),
     [

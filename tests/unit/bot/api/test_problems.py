@@ -18,6 +18,7 @@ from answerback.core.errors import OutcomeUnknownError, StoreError
 from tests.unit.bot.api.conftest import Serve, Served
 
 
+@pytest.mark.rule("API-3")
 @pytest.mark.parametrize(
     ("error", "status"),
     [(ZeroDivisionError("the inside"), 500), (OutcomeUnknownError("the inside"), 503)],
@@ -59,6 +60,7 @@ async def test_a_caller_that_leaves_is_no_error(
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
+@pytest.mark.rule("API-3")
 async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none() -> None:
     async def large(_: web.Request) -> web.Response:
         raise web.HTTPRequestEntityTooLarge(max_size=1, actual_size=2)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import aiohttp
+import pytest
 from pydantic import SecretStr
 
 from answerback.runtime.config import Discord, Public
 from tests.unit.bot.api.conftest import Serve
 
 
+@pytest.mark.rule("API-15")
 async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -> None:
     async with serve(public=Public(port=0)) as api:
         ask = await api.asked()
@@ -34,6 +36,7 @@ async def test_the_public_address_is_the_configured_one_where_there_is_one(serve
         assert ask["thread"]["url"].startswith("https://ask.example/a/")
 
 
+@pytest.mark.rule("API-15")
 async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Serve) -> None:
     discord = Discord(
         bot_token=SecretStr("t"), public_key="0" * 64, gateway=False, api_url="http://127.0.0.1:9"

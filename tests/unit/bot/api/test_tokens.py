@@ -13,6 +13,7 @@ CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
 OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]
 
 
+@pytest.mark.rule("AUTH-2")
 def test_tokens_are_random_and_only_their_hash_is_needed() -> None:
     one, other = new_token(), new_token()
     assert one != other
@@ -21,6 +22,7 @@ def test_tokens_are_random_and_only_their_hash_is_needed() -> None:
     assert one not in hash_of(one)
 
 
+@pytest.mark.rule("AUTH-1")
 @pytest.mark.parametrize(
     ("authorization", "title"),
     [
@@ -43,6 +45,7 @@ async def test_without_a_known_token_nothing_is_told(
         assert (await response.json(content_type=None))["title"] == title
 
 
+@pytest.mark.rule("AUTH-1")
 async def test_what_watches_the_service_needs_no_token(serve: Serve) -> None:
     async with serve(ROLES) as api:
         for path in OPEN:
@@ -50,6 +53,7 @@ async def test_what_watches_the_service_needs_no_token(serve: Serve) -> None:
                 assert response.status == 200, path
 
 
+@pytest.mark.rule("AUTH-1")
 async def test_the_scheme_is_read_in_any_case(serve: Serve) -> None:
     async with serve(ROLES) as api:
         headers = {"Authorization": f"bearer  {api.tokens['ci']}"}
@@ -62,6 +66,7 @@ async def status(api: Served, who: str, method: str, path: str, body: Json | Non
         return response.status
 
 
+@pytest.mark.rule("AUTH-3")
 async def test_an_agent_knows_of_its_own_asks_only(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
@@ -76,6 +81,7 @@ async def test_an_agent_knows_of_its_own_asks_only(serve: Serve) -> None:
         assert await status(api, "ci", "DELETE", path) == 200
 
 
+@pytest.mark.rule("AUTH-7")
 async def test_a_surface_may_not_submit_or_withdraw(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
@@ -84,6 +90,7 @@ async def test_a_surface_may_not_submit_or_withdraw(serve: Serve) -> None:
         assert await status(api, "console", "GET", "/v1/deliveries") == 403
 
 
+@pytest.mark.rule("AUTH-3")
 async def test_the_key_of_one_agent_is_not_another_agents(serve: Serve) -> None:
     async with serve(ROLES) as api:
         first = await api.asked(headers={"Idempotency-Key": "k", **api.bearer("ci")})
@@ -91,6 +98,7 @@ async def test_the_key_of_one_agent_is_not_another_agents(serve: Serve) -> None:
         assert first["id"] != second["id"]
 
 
+@pytest.mark.rule("AUTH-11", "AUTH-12")
 @pytest.mark.parametrize("roles", [{}, ROLES], ids=["without tokens", "with tokens"])
 async def test_an_agent_reads_and_cannot_answer_on_the_page_it_is_told(
     serve: Serve, roles: dict[str, str]
