@@ -38,7 +38,7 @@ style: venv ## Formatting and lint
 	@$(BIN)/ruff check .
 
 .PHONY: format
-format: venv ## Mend formatting and what lint can mend
+format: venv ## Fix formatting and what lint can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 

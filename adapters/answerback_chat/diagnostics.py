@@ -1,4 +1,4 @@
-"""What `answerback doctor` finds out: one thing looked at, and the sentence that mends it when it is wrong."""
+"""What `answerback doctor` finds out: one thing looked at, and how to fix it when it is wrong."""
 
 from __future__ import annotations
 

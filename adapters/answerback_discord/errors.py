@@ -1,4 +1,4 @@
-"""What Discord refuses, as the errors that the rest of Answerback knows: one table, with words that say how to mend it.
+"""What Discord refuses, as the errors that the rest of Answerback knows: one table, with words that say how to fix it.
 
 Codes: https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 """

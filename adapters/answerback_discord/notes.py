@@ -127,7 +127,7 @@ def mistakes(
 ) -> Json:
     """What is wrong with an entry, and a button that opens it again as it was entered."""
     lines = [inert(f"• {problem.message}") for problem in problems[:_MOST_PROBLEMS]]
-    content = "\n".join([f"**{inert(labels.mend)}**", *lines])
+    content = "\n".join([f"**{inert(labels.please_fix)}**", *lines])
     verb, page = reopen
     return note(content, [button(view, label, verb, page, Style.PRIMARY)])
 

@@ -1,4 +1,4 @@
-"""Is Slack set up as Answerback needs it? Each thing with the sentence that mends it. Posts nothing."""
+"""Is Slack set up as Answerback needs it? Each thing with how to fix it. Posts nothing."""
 
 from __future__ import annotations
 

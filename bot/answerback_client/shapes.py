@@ -40,7 +40,7 @@ class NotFoundError(RefusedError):
 
 
 class InvalidCallError(RefusedError):
-    """The tool call is wrong (422). ``tool_result`` tells the model what to mend; None for other mistakes."""
+    """The tool call is wrong (422). ``tool_result`` tells the model what to fix; None for other mistakes."""
 
     def __init__(self, status: int, problem: Json) -> None:
         super().__init__(status, problem)

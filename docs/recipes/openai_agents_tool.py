@@ -34,7 +34,7 @@ async def ask_user_tool(answerback: AsyncClient) -> FunctionTool:
         except InvalidCallError as refused:
             if refused.tool_result is None:
                 raise
-            return refused.tool_result.content  # what to mend, for the model
+            return refused.tool_result.content  # what to fix, for the model
         return TURN_ENDED if ask.end_turn else ask.tool_result.content
 
     return FunctionTool(

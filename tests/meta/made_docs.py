@@ -61,7 +61,7 @@ def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]
 
 
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
-    "labels": (ROOT / "docs" / "operations.md", labels),
+    "labels": (ROOT / "docs" / "configuration.md", labels),
     "layers": (ROOT / "docs" / "architecture.md", layers),
     "rules": (ROOT / "docs" / "specification-tests.md", rules.table),
     **dict(_recipes(ROOT / "docs" / "agents.md")),

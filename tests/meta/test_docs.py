@@ -27,11 +27,6 @@ from tests.meta import made_docs
 from tests.meta.project import ROOMS, ROOT, sources
 
 
-@pytest.fixture(scope="module")
-def operations() -> str:
-    return _page("operations")
-
-
 def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
 
@@ -40,10 +35,10 @@ def _unnamed(words: Iterator[str] | list[str], page: str) -> list[str]:
     return [word for word in words if f"`{word}`" not in page]
 
 
-def test_every_configuration_key_is_documented(operations: str) -> None:
-    page = re.sub(r"<\w+>", "<name>", operations)
+def test_every_configuration_key_is_documented() -> None:
+    page = re.sub(r"<\w+>", "<name>", _page("configuration"))
     assert _unnamed([key for key in keys() if not key.startswith("labels.")], page) == []
-    assert _unnamed(list(CUSTOMARY), operations) == []
+    assert _unnamed(list(CUSTOMARY), page) == []
 
 
 @pytest.mark.parametrize("part", made_docs.PARTS)
@@ -52,10 +47,10 @@ def test_what_is_made_from_the_project_is_as_the_project_is(part: str) -> None:
     assert made_docs.on_page(part) == make(), "run python -m tests.meta.made_docs"
 
 
-def test_every_metric_is_documented(operations: str) -> None:
+def test_every_metric_is_documented() -> None:
     families: list[Metric] = list(Metrics().registry.collect())
     names = [f"{one.name}_total" if one.type == "counter" else one.name for one in families]
-    assert _unnamed(names, operations) == []
+    assert _unnamed(names, _page("operations")) == []
 
 
 @pytest.mark.rule("ASK-1")
@@ -74,12 +69,11 @@ def test_every_status_source_and_reason_is_documented() -> None:
     assert _unnamed([str(word) for word in (*Status, *Source, *Reason)], api) == []
 
 
-def test_every_command_has_its_heading_an_example_and_its_exit_statuses(operations: str) -> None:
+def test_every_command_has_its_heading_an_example_and_its_exit_statuses() -> None:
+    page = _page("commands")
     program = typer.main.get_command(app)
     assert _is_group(program)
-    assert [
-        name for name in program.commands if f"### `answerback {name}`\n" not in operations
-    ] == []
+    assert [name for name in program.commands if f"## `answerback {name}`\n" not in page] == []
     helps = {
         name: command.help or ""
         for group in (program, *program.commands.values())
@@ -88,7 +82,7 @@ def test_every_command_has_its_heading_an_example_and_its_exit_statuses(operatio
     }
     assert [name for name, text in helps.items() if "Example" not in text] == []
     statuses = [*EXIT_CODES.values(), EXIT_STILL_OPEN, EXIT_INVALID, EXIT_FAILED]
-    assert [status for status in statuses if f"\n| {status} | " not in operations] == []
+    assert [status for status in statuses if f"\n| {status} | " not in page] == []
 
 
 def _is_group(command: object) -> TypeGuard[typer.core.TyperGroup]:

@@ -1,4 +1,4 @@
-"""`answerback doctor`: is everything set up, and if not, what mends it?"""
+"""`answerback doctor`: is everything set up, and if not, how is it fixed?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
         bool, typer.Option("--fix", help="Set in Discord's application what can be set by its API.")
     ] = False,
 ) -> None:
-    """Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.
+    """Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.
 
     Nothing is posted, and without `--fix` nothing is changed. Exit status 0 when all is well, else 1.
 

@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "check": "Check a form without a server: every mistake, with its place.",
     "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",
     "manifest": "App manifests, ready to paste.",
-    "doctor": "Check tokens, scopes, channels, clock and database, and say how to mend what is wrong.",
+    "doctor": "Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.",
     "key": "Print the key with which a person answers on the page and in the terminal.",
     "token": "Tokens for agents and custom front ends.",
     "mcp": "Offer the tools to an MCP client over standard input and output.",

@@ -7,7 +7,7 @@ The tree::
     │   └── InvalidCallError          the tool call itself is wrong: every mistake at once (422)
     ├── PlatformError                 a chat platform failed; adapters translate their SDK's exceptions
     │   ├── RateLimitedError          come back after ``retry_after`` seconds
-    │   ├── UnauthorizedError         the credentials are refused; a person must mend them
+    │   ├── UnauthorizedError         the credentials are refused; a person must fix them
     │   │   └── ForbiddenError        they are good, and this one place is closed to them
     │   ├── GoneError                 the channel, thread or person cannot be reached for good
     │   ├── RefusedError              the platform refuses what we rendered: our defect
@@ -41,7 +41,7 @@ _Text = Annotated[str, BeforeValidator(_as_text)]
 
 
 class Problem(BaseModel):
-    """One mistake in what was sent: where (a JSON pointer), which kind, and words that say how to mend it."""
+    """One mistake in what was sent: where (a JSON pointer), which kind, and words that say how to fix it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -106,7 +106,7 @@ class RateLimitedError(PlatformError):
 
 
 class UnauthorizedError(PlatformError):
-    """The platform refuses our credentials or lacks a scope: only the operator can mend it."""
+    """The platform refuses our credentials or lacks a scope: only the operator can fix it."""
 
 
 class ForbiddenError(UnauthorizedError):

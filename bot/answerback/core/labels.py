@@ -65,7 +65,9 @@ class Labels(BaseModel):
     optional: str = "optional"
     prefilled: str = "Filled in: {text}"
     nothing_found: str = "Nothing matches “{words}”."
-    found: str = "{count} match “{words}”; the first {shown} are shown. More words find fewer."
+    found: str = (
+        "{count} match “{words}”; the first {shown} are shown. Add words to narrow the list."
+    )
     page_of: str = "Page {page} of {pages}"
 
     # how it ended
@@ -106,9 +108,9 @@ class Labels(BaseModel):
     unseen: str = (
         "This holds characters that cannot be seen or that change the order of text. Spelled out:"
     )
-    mend: str = "Please mend this:"
+    please_fix: str = "Please fix this:"
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
-    show_now: str = "Show how it stands"
+    refresh: str = "Refresh"
     entered: str = "What you had entered"
     share: str = "Anyone with this link can read this, but not answer:"
     page_expired: str = (
@@ -210,7 +212,7 @@ class Labels(BaseModel):
         " reason in the log."
     )
     reminder: str = "{label} is still waiting for an answer here."
-    escalated: str = "This question has been handed on to {where}."
+    escalated: str = "This question was moved to {where}."
 
     def unsaved(self, error: Exception) -> str:
         """What a person is told whose action failed: no more than what is known."""

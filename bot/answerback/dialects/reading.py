@@ -73,7 +73,7 @@ class Problems:
         places: dict[int, dict[str, int]] = {}
         listed = sorted(self.found, key=lambda found: self._place(found.pointer, places))
         if self.unlisted:
-            message = f"There are {self.unlisted} more mistakes: mend these first."
+            message = f"There are {self.unlisted} more mistakes: fix these first."
             listed.append(Problem(pointer="", code="too_many", message=message))
         return tuple(listed)
 

@@ -124,7 +124,7 @@ def result_of(ask: Ask) -> ToolResult | None:
 
 
 def refusal(error: InvalidCallError) -> ToolResult:
-    """What the model gets for a call that was refused: every mistake in words, so that it can mend the call."""
+    """What the model gets for a call that was refused: every mistake in words, so that it can fix the call."""
     first = error.problems[0]
     if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
         return question.NO_QUESTIONS

@@ -143,7 +143,7 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
         if isinstance(checked, Unfit):
             message = (
                 f"{who}: the configured answer ({key}.answer) does not fit: {checked.problems[0].message} "
-                "Do not retry this tool call: the operator has to mend the configuration."
+                "Do not retry this tool call: the operator has to fix the configuration."
             )
             return Fail(Reason.INVALID_STATIC_ANSWER, message)
         return Fixed(checked.value)

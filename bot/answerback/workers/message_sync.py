@@ -37,7 +37,7 @@ _REFILL: Final = 1_000
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
 _REST: Final = 600.0
-"""Seconds for which sweeps leave alone what only the operator can mend."""
+"""Seconds for which sweeps leave alone what only the operator can fix."""
 
 
 class Shower:
@@ -88,7 +88,7 @@ class Shower:
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
         except (UnauthorizedError, UnreadableError) as error:
-            # Nobody mends that in a moment, and platforms count what they refuse.
+            # Nobody fixes that in a moment, and platforms count what they refuse.
             self._warn(ask_id, error, _REST)
             self._rest(ask_id)
             return None
@@ -156,7 +156,7 @@ class Shower:
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
             if ask.seen and (ask.open or not isinstance(error, ForbiddenError)):
-                raise  # the operator can mend that; who sees the message waits for it
+                raise  # the operator can fix that; who sees the message waits for it
             await self._give_up(ask, error)
             return _AT_ONCE_AGAIN
         except (PlatformError, TimeoutError) as error:
