@@ -107,6 +107,7 @@ async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
         os.close(master)
 
 
+@pytest.mark.rule("CLI-4")
 async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once(
     tmp_path: Path,
 ) -> None:
@@ -151,6 +152,7 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
     assert ended["ended_by"] == {"surface": "web", "user_id": "ana", "name": "ana"}
 
 
+@pytest.mark.rule("CARE-3")
 async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
     async with restartable(tmp_path) as service:
         yes_no = {"id": "a", "text": "Erase it?", "answer_type": "boolean", "default": True}
@@ -187,6 +189,7 @@ async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
     assert (left["status"], left["answers"]) == ("open", {"a": True})
 
 
+@pytest.mark.rule("TERMINAL-3")
 async def test_ticks_outlive_the_menu_and_letters_tick_nothing(tmp_path: Path) -> None:
     async with restartable(tmp_path) as service:
         options = [{"label": label, "description": "d"} for label in ("prod", "dev")]
@@ -225,6 +228,7 @@ async def piped(folder: Path, *arguments: str, given: bytes | None) -> tuple[int
     return child.returncode, out.decode()
 
 
+@pytest.mark.rule("TERMINAL-4")
 async def test_lines_may_come_from_a_pipe_and_one_without_its_end_is_none(tmp_path: Path) -> None:
     async with restartable(tmp_path) as service:
         ask = await service.call("POST", "/v1/asks", {"name": "ask_user", "arguments": FORM})

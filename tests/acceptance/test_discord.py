@@ -132,6 +132,7 @@ async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(
         assert len(mine) == 1
 
 
+@pytest.mark.rule("TYPED-8")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("mode", MODES)
 async def test_words_typed_while_the_process_is_killed_are_taken_once(

@@ -142,6 +142,7 @@ async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town
     assert "Answered by ada" in town.ada.sees(town.message()).text
 
 
+@pytest.mark.rule("TYPED-8")
 @pytest.mark.acceptance
 @pytest.mark.timeout(60)
 async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town) -> None:

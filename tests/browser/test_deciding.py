@@ -41,6 +41,7 @@ async def still(browser: Browser, site: Site, ask: Ask) -> AsyncIterator[Page]:
         yield page
 
 
+@pytest.mark.rule("CARE-1")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
 @pytest.mark.parametrize("more", [{}, {"default": True}, {"default": False}], ids=str)
 async def test_nothing_is_focused_or_chosen_on_a_yes_or_no(
@@ -69,6 +70,7 @@ async def test_a_number_key_and_enter_answer_a_yes_or_no(browser: Browser, web_s
     assert await answers(web_site, ask) == [False]
 
 
+@pytest.mark.rule("CARE-2")
 async def test_keys_count_half_a_second_after_a_page_was_opened(
     browser: Browser, web_site: Site
 ) -> None:
@@ -88,6 +90,7 @@ async def test_keys_count_half_a_second_after_a_page_was_opened(
     assert await answers(web_site, ask) == [True]
 
 
+@pytest.mark.rule("CARE-2")
 async def test_a_second_press_of_enter_does_not_answer_the_next_question(
     browser: Browser, web_site: Site
 ) -> None:
@@ -105,6 +108,7 @@ async def test_a_second_press_of_enter_does_not_answer_the_next_question(
     assert await answers(web_site, ask) == ["x"]
 
 
+@pytest.mark.rule("CARE-2")
 async def test_a_key_that_is_held_down_answers_nothing(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(BACK_UP, DROP)
     async with tab(browser) as page:
@@ -115,6 +119,7 @@ async def test_a_key_that_is_held_down_answers_nothing(browser: Browser, web_sit
         assert await page.evaluate(f"document.activeElement.dispatchEvent({held})") is False
 
 
+@pytest.mark.rule("CARE-2")
 async def test_keys_and_clicks_do_not_count_right_after_somebody_else_answered(
     browser: Browser, web_site: Site
 ) -> None:
@@ -133,6 +138,7 @@ async def test_keys_and_clicks_do_not_count_right_after_somebody_else_answered(
     assert await answers(web_site, ask) == [False]
 
 
+@pytest.mark.rule("CARE-2")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
 async def test_the_pointer_reaches_nothing_for_half_a_second(
     browser: Browser, web_site: Site, script: bool
@@ -149,6 +155,7 @@ async def test_the_pointer_reaches_nothing_for_half_a_second(
         assert await page.evaluate(moving) == []
 
 
+@pytest.mark.rule("CARE-2")
 async def test_the_dialog_that_ends_the_turn_waits_too(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(BACK_UP)
     async with still(browser, web_site, ask) as page:
@@ -174,6 +181,7 @@ async def places(page: Page) -> list[object]:
     ]
 
 
+@pytest.mark.rule("CARE-5")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
 @pytest.mark.parametrize("look", [{}, NARROW, {"viewport": {"width": 700, "height": 330}}], ids=str)
 async def test_opening_reply_moves_no_control(
@@ -210,6 +218,7 @@ async def cut(box: Locator) -> bool:
     return bool(await box.evaluate("box => box.scrollHeight > box.clientHeight + 1"))
 
 
+@pytest.mark.rule("TEXT-4")
 async def test_a_long_context_says_that_it_is_cut_and_scrolls_by_keyboard(
     browser: Browser, web_site: Site
 ) -> None:
@@ -236,6 +245,7 @@ async def test_a_long_context_says_that_it_is_cut_and_scrolls_by_keyboard(
     assert await answers(web_site, ask) == []
 
 
+@pytest.mark.rule("TEXT-4")
 async def test_without_a_script_nothing_is_cut(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask({**DROP, "context": LONG})
     async with tab(browser, java_script_enabled=False) as page:
@@ -256,6 +266,7 @@ async def test_a_context_that_fits_is_no_stop_for_the_tab_key(
         await expect(page.get_by_text("More below")).to_have_count(0)
 
 
+@pytest.mark.rule("TEXT-4")
 async def test_long_answers_and_previews_say_that_they_are_cut_too(
     browser: Browser, web_site: Site
 ) -> None:
@@ -277,6 +288,7 @@ async def test_long_answers_and_previews_say_that_they_are_cut_too(
         await expect(page.get_by_text("More below")).to_have_count(1)
 
 
+@pytest.mark.rule("SURFACE-3")
 async def test_the_context_stands_above_the_question_and_the_answers_right_below_it(
     browser: Browser, web_site: Site
 ) -> None:

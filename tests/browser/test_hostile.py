@@ -160,6 +160,7 @@ async def test_a_page_on_another_port_gets_no_key_reads_nothing_and_answers_noth
     assert await victim.revision() == 1
 
 
+@pytest.mark.rule("WEB-4")
 async def test_a_form_on_another_port_answers_nothing_not_even_at_an_answering_address(
     browser: Browser, evil: DevServer, victim: Victim
 ) -> None:

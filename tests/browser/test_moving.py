@@ -29,6 +29,7 @@ async def moved(page: Page, key: str, heading: str) -> None:
     await expect(page.locator("h1")).to_have_text(heading)
 
 
+@pytest.mark.rule("WEB-6")
 async def test_arrows_move_between_answered_questions_and_the_review(
     browser: Browser, web_site: Site
 ) -> None:
@@ -73,6 +74,7 @@ async def test_up_and_down_walk_over_the_answers_of_the_review(
         await moved(page, "ArrowLeft", "Question c?")
 
 
+@pytest.mark.rule("WEB-6")
 async def test_where_back_discards_arrows_move_nothing(browser: Browser, web_site: Site) -> None:
     yes_no = {"id": "a", "text": "Sure?", "answer_type": "boolean"}
     ask = await web_site.act(

@@ -65,6 +65,7 @@ async def answers(site: Site, ask: Ask) -> list[object]:
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 
 
+@pytest.mark.rule("WEB-1")
 @pytest.mark.parametrize(
     ("script", "look"),
     [(True, {}), (False, {}), (True, PHONE), (True, {"color_scheme": "dark"})],
@@ -95,6 +96,7 @@ async def test_the_migration_form_is_walked_by_hand(
     assert await answers(web_site, ask) == [True, "production", "go\nnow"]
 
 
+@pytest.mark.rule("WEB-1")
 async def test_the_form_is_walked_by_keyboard_alone(browser: Browser, web_site: Site) -> None:
     ask = await web_site.migration()
     async with tab(browser) as page:
@@ -116,6 +118,7 @@ async def test_the_form_is_walked_by_keyboard_alone(browser: Browser, web_site: 
     assert await answers(web_site, ask) == [True, "production", "go 1"]
 
 
+@pytest.mark.rule("WEB-1")
 async def test_every_control_is_reached_by_tab_in_reading_order(
     browser: Browser, web_site: Site
 ) -> None:
@@ -131,6 +134,7 @@ async def test_every_control_is_reached_by_tab_in_reading_order(
         assert seen == ["Answer", "← Back", "Reply", "End Turn"]
 
 
+@pytest.mark.rule("CARE-4")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
 async def test_end_turn_asks_first(browser: Browser, web_site: Site, script: bool) -> None:
     ask = await web_site.ask(TEXT)
@@ -163,6 +167,7 @@ async def test_reply_opens_takes_the_focus_and_ends_the_questions(
     assert (await web_site.stored(ask)).walk.reply == "do it yourself"
 
 
+@pytest.mark.rule("WEB-2")
 async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
     ask = await web_site.migration()
     async with tab(browser) as page:
@@ -181,6 +186,7 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
     assert await answers(web_site, ask) == [True, "staging"]
 
 
+@pytest.mark.rule("WEB-2")
 async def test_a_page_that_lost_its_stream_finds_out_when_it_is_back(
     browser: Browser, web_site: Site
 ) -> None:
@@ -199,6 +205,7 @@ async def test_a_page_that_lost_its_stream_finds_out_when_it_is_back(
         await expect(page.locator("h1")).to_have_text("Which environment?")
 
 
+@pytest.mark.rule("WEB-2")
 async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(TEXT, {**TEXT, "id": "u", "text": "And now?"})
     async with tab(browser) as page:
@@ -215,6 +222,7 @@ async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_si
     assert await answers(web_site, ask) == ["Kim's"]
 
 
+@pytest.mark.rule("WEB-3")
 async def test_the_inbox_follows_what_is_asked(browser: Browser, web_site: Site) -> None:
     async with tab(browser) as page:
         await page.goto(web_site.url + INBOX)
@@ -288,6 +296,7 @@ async def test_long_lists_are_narrowed_without_losing_a_choice(
     assert await answers(web_site, ask) == [["Option 77", "Option 999"]]
 
 
+@pytest.mark.rule("TEXT-1")
 async def test_a_hostile_question_runs_nothing_and_breaks_no_layout(
     browser: Browser, web_site: Site
 ) -> None:
@@ -332,6 +341,7 @@ UNNAMED = """() => Array.from(document.querySelectorAll("main input, main textar
   .map(e => e.outerHTML)"""
 
 
+@pytest.mark.rule("WEB-5")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_all_text_has_contrast_and_every_control_a_name(
     browser: Browser, web_site: Site, scheme: Any

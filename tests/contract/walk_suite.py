@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -73,6 +74,7 @@ class WalkSuite:
     """Inherited by the tests of each surface, which bring a fixture ``desk``."""
 
     # A walk over real sockets is too slow to be shrunk; the seed is derandomised, so it can be repeated.
+    @pytest.mark.rule("SURFACE-6")
     @settings(
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],

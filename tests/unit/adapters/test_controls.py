@@ -34,6 +34,7 @@ def test_what_could_not_be_decoded_is_not_encoded(
         encode(ask_id, revision, Verb.BACK, argument)
 
 
+@pytest.mark.rule("SURFACE-15")
 @pytest.mark.parametrize(
     "text",
     [

@@ -77,6 +77,7 @@ def form(count: int) -> Form:
     )
 
 
+@pytest.mark.rule("SURFACE-2", "SURFACE-3")
 def test_a_question_is_next_to_its_controls_with_what_was_answered_above_it(
     surface: Surface,
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_question_is_next_to_its_controls_with_what_was_answered_above_it(
     assert any(LABELS.details in part for part in parts)
 
 
+@pytest.mark.rule("SURFACE-4")
 def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_asks(
     surface: Surface,
 ) -> None:
@@ -106,6 +108,7 @@ def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_as
     assert "Assistant asks" not in ended
 
 
+@pytest.mark.rule("SURFACE-4")
 @pytest.mark.parametrize(
     ("actions", "words_for_it"),
     [
@@ -125,6 +128,7 @@ def test_how_an_ask_ended_is_told_as_it_was(
     assert [other for other in others - {words_for_it} if other in shown] == []
 
 
+@pytest.mark.rule("SURFACE-4")
 def test_an_expired_ask_says_so_and_keeps_what_was_answered(surface: Surface) -> None:
     ask = walked(ask_of(form(2)), Answer(value=True))
     change = asks.ended(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED)

@@ -61,6 +61,7 @@ def markup(value: Any) -> Iterator[str]:
             yield from markup(item)
 
 
+@pytest.mark.rule("SURFACE-2")
 def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all() -> None:
     _, form = registry.parse_call("ask_user", CALLS["ask_user"][1])
     ask = ask_of(form)
@@ -86,6 +87,7 @@ def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all()
     assert asked_by(done(labelled(a="Deployer", b="Deployer"))) == "Deployer"
 
 
+@pytest.mark.rule("SURFACE-2")
 def test_the_tool_that_asks_is_named_on_every_surface() -> None:
     ask = from_tool("git")
     line = messages.asks_line(view_of(ask), LABELS)
@@ -95,6 +97,7 @@ def test_the_tool_that_asks_is_named_on_every_surface() -> None:
     assert line in web_page(ask).text
 
 
+@pytest.mark.rule("TEXT-1")
 @pytest.mark.parametrize("tool", [EVIL, (EVIL * 20)[:1000], "w" * 1000, "\u0301" * 999 + "x"])
 def test_a_tools_name_breaks_and_notifies_nothing(tool: str) -> None:
     for ask in states(from_tool(tool)):

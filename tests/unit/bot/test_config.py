@@ -204,6 +204,7 @@ def revealed(settings: Settings, table: str, key: str) -> str:
     return str(value.get_secret_value() if hasattr(value, "get_secret_value") else value)
 
 
+@pytest.mark.rule("SURFACE-12", "CONFIG-3")
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -80,6 +80,7 @@ def filled_forms(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return schema, {name: draw(made[name][1]) for name in given_names}
 
 
+@pytest.mark.rule("SURFACE-8")
 @given(filled_forms())
 def test_any_value_of_any_flat_schema_survives_being_entered(
     form: tuple[dict[str, Any], dict[str, Any]],

@@ -14,6 +14,7 @@ def one(node: JsonValue, **root: JsonValue) -> Field | None:
     return found[0] if found else None
 
 
+@pytest.mark.rule("SURFACE-7")
 @pytest.mark.parametrize(
     ("node", "kind"),
     [
@@ -59,6 +60,7 @@ def test_a_nullable_property_is_a_field_that_may_be_left_empty(node: JsonValue) 
     assert Choice(None, "null") not in field.choices
 
 
+@pytest.mark.rule("SURFACE-7")
 @pytest.mark.parametrize(
     "schema",
     [

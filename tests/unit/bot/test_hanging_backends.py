@@ -27,6 +27,7 @@ GO = {"id": "go", "text": "Go on?", "answer_type": "boolean"}
 CHECK = {"id": "check", "text": "Is it done?", "answer_type": "boolean"}
 
 
+@pytest.mark.rule("DISCORD-7", "DATA-4")
 async def test_a_click_is_answered_while_discord_and_the_inquiry_backend_hang(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from answerback.core.ask import Ask, Opened, Thread
 from answerback.core.walker import Answer, Back, Person
 from answerback.ports.surface import Acted, Rejected, Shown, Why
@@ -61,6 +63,7 @@ async def test_two_people_who_type_at_once_answer_one_question(service: Service)
     assert isinstance(await typed(service, ask, FAR + 2.5, "U2"), Acted)
 
 
+@pytest.mark.rule("TYPED-6")
 async def test_words_older_than_the_click_that_opened_the_question_are_refused(
     service: Service,
 ) -> None:
@@ -70,6 +73,7 @@ async def test_words_older_than_the_click_that_opened_the_question_are_refused(
     assert isinstance(await typed(service, ask, FAR + 6), Acted)
 
 
+@pytest.mark.rule("TYPED-6")
 async def test_where_the_platform_does_not_tell_words_are_refused(service: Service) -> None:
     ask = await submitted(service, "a", at=None)
     assert told(await typed(service, ask, FAR)) == (Why.STALE, service.labels.words_untimed)

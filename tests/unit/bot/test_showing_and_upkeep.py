@@ -31,6 +31,7 @@ from tests.unit.bot.background_parts import (
 from tests.unit.bot.conftest import Parts
 
 
+@pytest.mark.rule("SURFACE-1")
 async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"))
@@ -48,6 +49,7 @@ async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts:
     )
 
 
+@pytest.mark.rule("SURFACE-1")
 async def test_steps_during_a_slow_show_are_shown_as_one(parts: Parts) -> None:
     parts.chat.hold = asyncio.Event()
     async with running(parts) as (service, shower):

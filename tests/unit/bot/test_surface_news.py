@@ -14,6 +14,7 @@ from tests.unit.bot.background_parts import escalated, hand_on, running, shows, 
 from tests.unit.bot.conftest import Parts
 
 
+@pytest.mark.rule("PLACE-1")
 async def test_a_message_that_was_deleted_is_shown_again_and_a_record_is_not(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)
@@ -76,6 +77,7 @@ async def test_who_uses_an_older_copy_ends_the_pause_that_showing_is_in(
         await shower.idle()
 
 
+@pytest.mark.rule("PLACE-2")
 async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts) -> None:
     async with running(parts, routes=escalated("chat:C2")) as (service, shower):
         gone = [await submit(service) for _ in range(3)]

@@ -32,6 +32,7 @@ async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
         yield made
 
 
+@pytest.mark.rule("TERMINAL-1")
 @pytest.mark.parametrize(
     ("asked", "keys", "value"),
     [
@@ -63,6 +64,7 @@ async def test_every_answer_has_its_keys(
     assert done.json["ended_by"] == {"surface": "web", "user_id": "ana", "name": "Ana"}
 
 
+@pytest.mark.rule("TERMINAL-2")
 async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Terminal) -> None:
     call = {
         "tool": "git",
@@ -75,6 +77,7 @@ async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Termin
     assert (again.status, again.json["source"]) == ("answered", "remembered")
 
 
+@pytest.mark.rule("TERMINAL-1", "CARE-4")
 async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) -> None:
     first, second = {**question("boolean"), "id": "a"}, {**SELECT, "id": "b"}
     went_back = await terminal.walked(await terminal.asked(first, second), "y\rb\rn\r1\r")
@@ -91,6 +94,7 @@ async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) ->
     assert left.open
 
 
+@pytest.mark.rule("TERMINAL-3")
 async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal) -> None:
     ask = await terminal.asked({**question("boolean"), "id": "a"}, {**MANY, "id": "b"})
     walking = asyncio.create_task(terminal.walk().walk(ask))
@@ -116,6 +120,7 @@ async def test_other_words_and_a_review_are_walked(terminal: Terminal) -> None:
     assert "Check your answers" in terminal.screen.text
 
 
+@pytest.mark.rule("TERMINAL-1")
 async def test_a_schema_is_written_in_the_editor_until_it_fits(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +175,7 @@ async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_sta
     assert (await terminal.client.get(ask.id)).answers == {"a": False}
 
 
+@pytest.mark.rule("TEXT-1", "TERMINAL-5")
 async def test_what_an_agent_sent_cannot_command_the_terminal(terminal: Terminal) -> None:
     evil = "Erase?\x1b[2J\x1b]0;owned\x07\u202e"
     ask = await terminal.asked(

@@ -48,6 +48,7 @@ async def claude(terminal: Terminal, *labels: str) -> Ask:
 # --- what a line means -----------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CARE-3")
 async def test_a_label_that_is_a_controls_letter_is_asked_about(terminal: Terminal) -> None:
     first = {**question("boolean"), "id": "a"}
     ask = await terminal.asked(first, question("select", options=["b", "c"]))
@@ -211,6 +212,7 @@ async def test_a_refused_answer_keeps_its_ticks(terminal: Terminal) -> None:
 # --- what cannot be seen ---------------------------------------------------------------------------
 
 
+@pytest.mark.rule("TEXT-3")
 async def test_a_default_is_edited_with_everything_in_it_visible_and_sent_as_it_is(
     terminal: Terminal,
 ) -> None:
@@ -244,6 +246,7 @@ async def piped(terminal: Terminal, ask: Ask, given: str) -> tuple[Ask, list[str
     return await terminal.client.get(ask.id), said
 
 
+@pytest.mark.rule("TERMINAL-4")
 @pytest.mark.parametrize(
     ("asked", "given", "value"),
     [
@@ -261,6 +264,7 @@ async def test_every_answer_comes_through_a_pipe(
     assert done.answers == {"q": value}
 
 
+@pytest.mark.rule("TERMINAL-4")
 async def test_a_pipe_that_ends_leaves_the_ask_open_and_half_a_line_is_none(
     terminal: Terminal,
 ) -> None:

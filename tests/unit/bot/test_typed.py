@@ -63,6 +63,7 @@ LABELS = Labels()
 MANY = [f"Option {n}, with a comma" for n in range(1, 1001)]
 
 
+@pytest.mark.rule("TYPED-2", "TYPED-3")
 @pytest.mark.parametrize(
     ("ask", "text", "expected"),
     [
@@ -96,6 +97,7 @@ def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> Non
     assert action_of(ask, text, LABELS) == expected
 
 
+@pytest.mark.rule("TYPED-2", "TYPED-3")
 @pytest.mark.parametrize(
     ("ask", "text", "told"),
     [
@@ -143,6 +145,7 @@ def test_in_the_review_nothing_can_be_typed() -> None:
     assert not takes_own_words(replace(ask, walk=walk))
 
 
+@pytest.mark.rule("SURFACE-12")
 def test_the_configured_words_of_the_buttons_count_too() -> None:
     assert action_of(single("boolean"), "ja", Labels(yes="Ja")) == Answer(value=True)
     mixed = action_of(single("boolean"), "no", Labels(yes="No"))
@@ -176,6 +179,7 @@ ADA, BOB = (Person(surface="chat", user_id=who) for who in ("ADA", "BOB"))
 BY_CLICK, BY_WORDS = Opened(at=10.0), Opened(at=10.0, typed=True)
 
 
+@pytest.mark.rule("TYPED-6")
 @pytest.mark.parametrize(
     ("opened", "shown", "at", "who", "told"),
     [

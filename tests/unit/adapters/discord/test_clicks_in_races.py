@@ -44,6 +44,7 @@ async def note_after(up: Rig, told: int) -> str:
     return up.ann.notes()[0].text
 
 
+@pytest.mark.rule("WALK-15", "SURFACE-10")
 async def test_of_two_people_at_the_same_moment_one_moves_it_and_the_other_is_told(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, QUESTIONS, responders=[str(up.ann.id), str(bob.id)])
@@ -61,6 +62,7 @@ async def test_of_two_people_at_the_same_moment_one_moves_it_and_the_other_is_to
     assert "was faster" in notes[0]
 
 
+@pytest.mark.rule("SURFACE-11")
 async def test_a_double_click_counts_once(up: Rig) -> None:
     ask = await posted(up, QUESTIONS)
     seen = up.ann.copy(up.ann.latest(up.channel).message)
@@ -70,6 +72,7 @@ async def test_a_double_click_counts_once(up: Rig) -> None:
     assert (await up.shown(ask)).revision == ask.revision + 1
 
 
+@pytest.mark.rule("SURFACE-11")
 async def test_nobody_is_told_that_they_were_faster_than_themselves(up: Rig) -> None:
     await posted(up, QUESTIONS)
     seen = up.ann.copy(up.ann.latest(up.channel).message)
@@ -79,6 +82,7 @@ async def test_nobody_is_told_that_they_were_faster_than_themselves(up: Rig) -> 
     assert [note.text for note in up.ann.notes()] == [Labels().too_late_own]
 
 
+@pytest.mark.rule("WALK-16")
 async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) -> None:
     ask = await posted(up, QUESTIONS)
     old = up.ann.copy(up.ann.latest(up.channel).message)
@@ -90,6 +94,7 @@ async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) ->
     assert "changed nothing" in (await up.ann.finds("Your earlier click")).text
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_a_click_after_the_end_is_told_how_it_ended(up: Rig) -> None:
     ask = await posted(up, QUESTIONS)
     old = up.ann.copy(up.ann.latest(up.channel).message)
@@ -102,6 +107,7 @@ async def test_a_click_after_the_end_is_told_how_it_ended(up: Rig) -> None:
         assert "have ended" in await note_after(up, told)
 
 
+@pytest.mark.rule("SURFACE-9")
 async def test_a_stranger_is_told_privately_before_any_modal_opens(up: Rig) -> None:
     eve = up.discord.person("eve", up.guild)
     ask = await posted(up, QUESTIONS)
@@ -115,6 +121,7 @@ async def test_a_stranger_is_told_privately_before_any_modal_opens(up: Rig) -> N
     assert (await up.shown(ask)).revision == ask.revision
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_who_is_late_with_a_modal_gets_their_words_back(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, QUESTIONS, responders="anyone")
@@ -129,6 +136,7 @@ async def test_who_is_late_with_a_modal_gets_their_words_back(up: Rig) -> None:
     assert (await up.shown(ask)).open
 
 
+@pytest.mark.rule("DISCORD-8")
 async def test_a_role_may_answer_and_another_may_not(up: Rig) -> None:
     admins = up.discord.add_role(up.guild, "admins")
     guest = up.discord.person("guest", up.guild)

@@ -40,6 +40,7 @@ async def found(setup: Setup) -> list[Finding]:
         return [finding async for finding in doctor.findings(setup, http)]
 
 
+@pytest.mark.rule("DISCORD-9")
 async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
     discord: FakeDiscord,
 ) -> None:

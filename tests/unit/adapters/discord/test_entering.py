@@ -53,6 +53,7 @@ async def second_page(up: Rig) -> None:
     assert (await up.ann.submit()).answered
 
 
+@pytest.mark.rule("SURFACE-7", "DISCORD-4")
 async def test_a_form_of_seven_fields_is_entered_in_two_pages(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     await first_page(up)
@@ -148,6 +149,7 @@ async def test_a_text_longer_than_one_input_is_edited_in_parts(up: Rig) -> None:
     assert stored.walk.answers[0].value == text + " end"
 
 
+@pytest.mark.rule("SURFACE-7")
 async def test_json_that_does_not_fit_is_told_and_kept(up: Rig) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     ask = await up.submit([{"id": "s", "text": "List", "answer_type": "schema", "schema": schema}])
@@ -166,6 +168,7 @@ async def test_json_that_does_not_fit_is_told_and_kept(up: Rig) -> None:
     assert (await up.shown(ask)).walk.answers[0].value == [1, 2]
 
 
+@pytest.mark.rule("DISCORD-4")
 async def test_what_was_entered_on_the_first_page_outlives_the_process(tmp_path: Path) -> None:
     async with rig(tmp_path, "http") as up:
         ask = await up.shown(await up.submit(QUESTIONS))

@@ -83,6 +83,7 @@ async def act(up: Rig, ask: Ask) -> None:
 # --- deleted ------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("PLACE-1")
 @pytest.mark.parametrize("where", ["channel", "no thread", "thread", "forum", "directly"])
 async def test_a_deleted_prompt_is_posted_again_at_once(up: Rig, where: str) -> None:
     fields: dict[str, Any] = {}
@@ -116,6 +117,7 @@ async def test_prompts_that_are_deleted_together_are_all_posted_again(up: Rig) -
     assert len(await posted_again(up, up.channel, old)) == 3
 
 
+@pytest.mark.rule("PLACE-1")
 async def test_what_others_delete_and_a_record_that_is_deleted_concern_nobody(up: Rig) -> None:
     ask = await asked(up)
     chatter = up.ann.types(up.channel, "oops")
@@ -127,6 +129,7 @@ async def test_what_others_delete_and_a_record_that_is_deleted_concern_nobody(up
     assert up.discord.faults.count(POST) == 2, "the ask, and the one that was waited with"
 
 
+@pytest.mark.rule("PLACE-2")
 async def test_a_deleted_channel_fails_all_its_asks_and_no_others(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     here = [await asked(up), await asked(up, to=f"discord:{up.channel.id}/{thread.id}")]
@@ -186,6 +189,7 @@ async def test_the_server_that_removes_the_app_fails_its_asks_and_an_outage_none
     assert (await up.shown(elsewhere)).open
 
 
+@pytest.mark.rule("PLACE-6")
 async def test_a_deleted_role_fails_the_asks_that_nobody_else_may_answer(up: Rig) -> None:
     first, second = (up.discord.add_role(up.guild, name) for name in ("ops", "dev"))
     ops, dev = f"@{first.id}", f"@{second.id}"

@@ -69,17 +69,20 @@ async def posted(up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True) ->
         return response.status, await response.read()
 
 
+@pytest.mark.rule("DISCORD-6")
 async def test_discords_own_check_of_an_endpoint_passes(up: Rig) -> None:
     url = str(up.discord.application.interactions_endpoint_url)
     await up.discord.interactions.check_endpoint(url)
 
 
+@pytest.mark.rule("DISCORD-6")
 @pytest.mark.parametrize(("age", "good"), [(0.0, False), (400.0, True), (-400.0, True)])
 async def test_a_bad_or_old_signature_is_a_401(up: Rig, age: float, good: bool) -> None:
     status, _ = await posted(up, b'{"type":1}', age=age, good=good)
     assert status == 401
 
 
+@pytest.mark.rule("DISCORD-6")
 @pytest.mark.parametrize("signature", ["", "zz", "00"])
 async def test_a_malformed_signature_is_a_401(up: Rig, signature: str) -> None:
     url = str(up.discord.application.interactions_endpoint_url)
@@ -120,6 +123,7 @@ async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
         assert json.loads(raw)["type"] in {4, 8}
 
 
+@pytest.mark.rule("SURFACE-16")
 @pytest.mark.parametrize(
     ("error", "words"),
     [

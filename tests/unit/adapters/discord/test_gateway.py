@@ -35,6 +35,7 @@ async def marked(up: Rig, message: Message, emoji: str = "✅") -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_a_reply_to_the_prompt_is_the_answer(up: Rig) -> None:
     ask = await up.shown(await up.submit(TEXT))
     await marked(up, up.ann.replies(up.ann.latest(up.channel).message, "because of *this*"))
@@ -65,6 +66,7 @@ async def test_an_option_is_chosen_by_its_label_or_number(up: Rig) -> None:
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["green", "blue"]
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_in_an_older_thread_a_mention_or_a_reply_is_meant(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     ask = await up.shown(
@@ -79,6 +81,7 @@ async def test_in_an_older_thread_a_mention_or_a_reply_is_meant(up: Rig) -> None
     assert chatter.reactions == {}
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_a_direct_message_is_an_answer(up: Rig) -> None:
     ask = await up.shown(await up.submit(TEXT, to=f"discord:@{up.ann.id}", responders=None))
     await marked(up, up.ann.dm("here it is"))
@@ -118,6 +121,7 @@ async def test_an_interaction_delivered_twice_counts_once(up: Rig) -> None:
     assert up.ann.notes() == []
 
 
+@pytest.mark.rule("DISCORD-10")
 @pytest.mark.parametrize("cut", [lambda d: d.gateway.disconnect(4000), lambda d: _abort(d)])
 async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
     up: Rig, cut: Callable[[FakeDiscord], Any]
@@ -133,6 +137,7 @@ async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
     assert [a.value for a in stored.walk.answers] == [True, "typed while it was away"]
 
 
+@pytest.mark.rule("DISCORD-10")
 async def test_a_session_that_cannot_be_resumed_is_begun_anew(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.gateway.refuse_resume = True
@@ -171,6 +176,7 @@ async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: 
             assert len(discord.gateway.identifies) == 1
 
 
+@pytest.mark.rule("DISCORD-9")
 async def test_clicks_by_http_need_no_gateway(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         discord.gateway.closing = 4004
@@ -257,6 +263,7 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
     assert "shard 1 of 3" in (gateway.trouble() or "")
 
 
+@pytest.mark.rule("DISCORD-7")
 async def test_the_answer_to_a_click_does_not_wait_for_limits_or_the_edit(up: Rig) -> None:
     await up.shown(await up.submit(TWO))
     up.discord.faults.hang("PATCH /channels/*/messages/*", times=5)

@@ -81,6 +81,7 @@ def values(ask: Ask) -> list[Any]:
     return [given.value for given in ask.walk.answers]
 
 
+@pytest.mark.rule("TYPED-8")
 async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town: Town) -> None:
     async with town.up() as up:
         by_reply, by_mention = await asked(up, TEXT), await asked(up, COLOURS)
@@ -101,6 +102,7 @@ async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town
         assert found == [["not lost"], ["green"], ["nor this"], ["of ops"]]
 
 
+@pytest.mark.rule("TYPED-8")
 async def test_chatter_is_left_alone_and_nothing_is_handled_twice(town: Town) -> None:
     async with town.up() as up:
         ask, other = await asked(up, MORE), await asked(up, COLOURS)
@@ -122,6 +124,7 @@ async def test_chatter_is_left_alone_and_nothing_is_handled_twice(town: Town) ->
     assert chatter.reactions == {}
 
 
+@pytest.mark.rule("DISCORD-10", "TYPED-8")
 async def test_a_session_that_cannot_be_resumed_leaves_no_words_unread(town: Town) -> None:
     async with town.up() as up:
         ask = await asked(up, TEXT)

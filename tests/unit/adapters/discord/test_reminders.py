@@ -25,6 +25,7 @@ def was_reminded(latest: Ask, _at: float) -> Change:
     return Change(replace(latest, reminded=1), ())
 
 
+@pytest.mark.rule("SURFACE-13")
 async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(up: Rig) -> None:
     ask = await up.shown(await up.submit(YES_NO))
     await up.surface.remind(ask, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ ASKS = walked(st.one_of(strategies.forms(), large_forms()))
 MANY = settings(max_examples=60)
 
 
+@pytest.mark.rule("DISCORD-5")
 @MANY
 @given(ASKS, st.integers(0, 3))
 def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: int) -> None:
@@ -44,6 +46,7 @@ def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: i
         assert message["allowed_mentions"] == {"parse": []}
 
 
+@pytest.mark.rule("TEXT-2")
 @MANY
 @given(ASKS)
 def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
@@ -72,6 +75,7 @@ def test_texts_that_cannot_be_seen_are_within_discords_rules_too(text: str) -> N
     assert sight.squeezed(text[:20_000]) in sight.squeezed("".join(full_text(view, Verb.FULL)))
 
 
+@pytest.mark.rule("SURFACE-4")
 @MANY
 @given(ASKS)
 def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) -> None:
@@ -86,6 +90,7 @@ def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) 
         assert (Verb.BACK in verbs) == ("back" in view.controls)
 
 
+@pytest.mark.rule("DISCORD-5")
 @MANY
 @given(ASKS)
 def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> None:
@@ -99,6 +104,7 @@ def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> N
             assert check_callback({"type": 9, "data": data}) == []
 
 
+@pytest.mark.rule("SURFACE-8")
 @MANY
 @given(ASKS)
 def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask) -> None:

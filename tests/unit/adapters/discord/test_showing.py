@@ -43,6 +43,7 @@ async def converged(up: Rig, ask: Ask) -> Ask:
     return stored
 
 
+@pytest.mark.rule("PLACE-5")
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kind", ["drop", "server_error"])
 @pytest.mark.parametrize("place", [POST, THREAD])
@@ -56,6 +57,7 @@ async def test_a_post_of_unknown_outcome_is_never_doubled(
     assert ask.thread.id == (ask.message or {})["id"]
 
 
+@pytest.mark.rule("PLACE-5")
 async def test_a_post_is_not_doubled_when_discord_has_forgotten_the_nonce(up: Rig) -> None:
     up.discord.faults.drop(POST, after=True)
     up.discord.faults.server_error("GET /channels/*/messages")
@@ -310,6 +312,7 @@ async def test_what_discord_calls_malformed_is_shown_plainly(
     assert ask.open
 
 
+@pytest.mark.rule("TEXT-1")
 async def test_what_the_agent_sends_notifies_nobody_and_nothing_is_live(up: Rig) -> None:
     text = f"@everyone <@{up.ann.id}> https://evil.example [ok](https://evil.example) <t:0>"
     await up.shown(
@@ -322,6 +325,7 @@ async def test_what_the_agent_sends_notifies_nobody_and_nothing_is_live(up: Rig)
     assert up.discord.pings == []
 
 
+@pytest.mark.rule("SURFACE-13")
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
     up.discord.faults.drop(POST, after=True)
@@ -343,6 +347,7 @@ async def test_a_reminder_pings_fifteen_responders(up: Rig) -> None:
     assert [set(ping.whom) for ping in up.discord.pings] == [{f"user:{p.id}" for p in people}]
 
 
+@pytest.mark.rule("SURFACE-14")
 async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
     other = up.discord.add_channel(up.guild, "other")

@@ -113,6 +113,7 @@ def states(kind: str) -> dict[str, Ask]:
     return found
 
 
+@pytest.mark.rule("DISCORD-1", "DISCORD-2")
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_state_of_each_answer_type(kind: str, shot: SnapshotAssertion) -> None:
     for state, ask in states(kind).items():
@@ -133,6 +134,7 @@ def test_the_review(many: bool, shot: SnapshotAssertion) -> None:
     assert message == shot(name=f"review.{'many' if many else 'few'}")
 
 
+@pytest.mark.rule("DISCORD-2")
 def test_a_list_that_was_turned_ticked_and_searched(shot: SnapshotAssertion) -> None:
     view = view_of(states("multi_select-paged")["fresh"])
     for name, look in {

@@ -92,6 +92,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line for line in caplog.messages if "be reached" in line]
 
 
+@pytest.mark.rule("PLACE-3")
 async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ ANY = st.text(max_size=80)
 MARKS = st.text(st.sampled_from("*_~|`<@#>[]():/\\ -+.1\n\tat"), max_size=60)
 
 
+@pytest.mark.rule("TEXT-1")
 @pytest.mark.parametrize(
     "text",
     [
@@ -74,6 +75,7 @@ def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) 
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text))
 
 
+@pytest.mark.rule("TEXT-1")
 @pytest.mark.parametrize("run", ["`" * count for count in range(1, 10)])
 @pytest.mark.parametrize(
     "text", ["{} [x](https://evil.example)", "[x](https://evil.example) {}", "a{}b"]

@@ -69,6 +69,7 @@ async def refused_and_redrawn(up: Rig, made: Interaction, chosen: list[str]) -> 
     assert up.ann.latest(up.channel).selects[0].chosen == chosen
 
 
+@pytest.mark.rule("DISCORD-3")
 async def test_submit_takes_no_ticks_whose_answer_was_lost(up: Rig) -> None:
     ask = await posted(up, wiping())
     seen = up.ann.copy(live(up))
@@ -91,6 +92,7 @@ async def test_ticks_whose_answer_was_lost_are_shown_by_an_edit(tmp_path: Path) 
         assert await answers(up, ask) == [["users"]]
 
 
+@pytest.mark.rule("DISCORD-3")
 async def test_submit_pressed_before_the_ticks_are_shown_is_refused(tmp_path: Path) -> None:
     async with rig(tmp_path, "gateway") as up:
         ask = await posted(up, wiping())
@@ -164,6 +166,7 @@ async def test_ticks_among_found_options_whose_answer_was_lost_are_shown_before_
     assert await answers(up, ask) == []
 
 
+@pytest.mark.rule("DISCORD-3")
 async def test_submit_never_takes_what_somebody_else_ticked_unseen(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, many(), responders="anyone")
@@ -177,6 +180,7 @@ async def test_submit_never_takes_what_somebody_else_ticked_unseen(up: Rig) -> N
     assert await answers(up, ask) == [both]
 
 
+@pytest.mark.rule("DISCORD-2")
 async def test_ticks_are_kept_over_pages_and_search(up: Rig) -> None:
     ask = await posted(up, many())
     await up.ann.choose(None, ["number 3"])

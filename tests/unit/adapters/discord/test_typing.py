@@ -72,6 +72,7 @@ async def test_a_reply_to_a_reminder_answers_the_ask_it_reminds_of(up: Rig) -> N
     assert await answers(up, older, newer) == [["for the older"], []]
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_words_that_are_not_meant_for_the_ask_are_never_an_answer(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await asked(up)
@@ -98,6 +99,7 @@ async def test_what_people_say_to_each_other_is_looked_up_nowhere(up: Rig) -> No
     assert [call.place for call in up.discord.faults.log[before:] if call.method == "GET"] == []
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_a_reply_to_the_prompt_needs_no_ping(up: Rig) -> None:
     ask = await asked(up)
     await marked(up, up.ann.replies(prompt(up, ask), "quietly", ping=False), "✅")
@@ -138,6 +140,7 @@ async def test_a_reply_finds_its_ask_however_many_are_open_there(up: Rig, direct
     assert await answers(up, *asks) == [["for the oldest"], *[[] for _ in asks[1:]]]
 
 
+@pytest.mark.rule("TYPED-9")
 async def test_words_that_may_be_meant_for_several_are_asked_about(up: Rig) -> None:
     asks = [await asked(up, directly=True) for _ in range(2)]
     unclear = up.ann.dm("which is it for?")
@@ -150,6 +153,7 @@ async def test_words_that_may_be_meant_for_several_are_asked_about(up: Rig) -> N
     assert await answers(up, *asks) == [["there is one now"], ["this one"]]
 
 
+@pytest.mark.rule("TYPED-9")
 async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     to = f"discord:{up.channel.id}/{thread.id}"
@@ -164,6 +168,7 @@ SCHEMA = {"answer_type": "schema", "schema": {"type": "integer"}}
 COLOURS = {"answer_type": "select", "options": ["red", "green"]}
 
 
+@pytest.mark.rule("TYPED-3", "TYPED-7")
 @pytest.mark.parametrize(
     ("question", "words", "said"),
     [

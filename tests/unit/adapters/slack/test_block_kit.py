@@ -139,6 +139,7 @@ def as_json(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(_InOnePlace)
 
 
+@pytest.mark.rule("SLACK-1", "SLACK-2", "SLACK-3")
 @pytest.mark.parametrize("name", CASES)
 def test_message(name: str, as_json: SnapshotAssertion) -> None:
     message = render(view_of(CASES[name]), LABELS)
@@ -163,6 +164,7 @@ def test_modal(name: str, as_json: SnapshotAssertion) -> None:
 EVE = Person(surface="slack", user_id="U0EVE", name="Eve")
 
 
+@pytest.mark.rule("WHO-1")
 def test_nobody_is_shown_by_an_id() -> None:
     nameless = Person(surface="slack", user_id="U0ADA")
     ask = replace(one(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))

@@ -48,6 +48,7 @@ def _shown(up: Rig, channel: str = CHANNEL) -> list[str]:
     return [m.metadata["event_payload"]["ask_id"] for m in up.slack.messages(channel) if m.metadata]
 
 
+@pytest.mark.rule("PLACE-4")
 async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(up: Rig) -> None:
     up.slack.buckets = Buckets(posts=2, speed=SPEED)
     asks = [await _submitted(up) for _ in range(24)]
@@ -59,6 +60,7 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(up: Ri
     assert (posts[-1].at - posts[0].at) * SPEED <= 15
 
 
+@pytest.mark.rule("PLACE-4")
 async def test_a_channel_that_is_limited_stalls_no_other_one_and_no_edit(up: Rig) -> None:
     seen = await up.submit(APPLY, NOTE)
     limited = up.slack.faults.add(
@@ -91,6 +93,7 @@ async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
     assert sorted(_shown(up)) == sorted(ask.id for ask in asks)
 
 
+@pytest.mark.rule("PLACE-4")
 async def test_a_replacement_that_slack_limits_is_posted_later_and_once(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     old = up.live(ask)

@@ -27,6 +27,7 @@ from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, app_in_front_of, r
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 
 
+@pytest.mark.rule("SURFACE-8")
 @given(big_texts(29_000) | st.just(""))
 def test_a_text_that_is_handed_in_as_it_opens_is_unchanged(text: str) -> None:
     inputs = json.loads(json.dumps(modals.text_inputs("Your answer", text)))
@@ -58,6 +59,7 @@ CASES: list[tuple[dict[str, JsonValue], JsonValue]] = [
 ]
 
 
+@pytest.mark.rule("SURFACE-8")
 @pytest.mark.parametrize(("schema", "value"), CASES)
 def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
     schema: JsonValue, value: JsonValue
@@ -138,6 +140,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
+@pytest.mark.rule("SURFACE-16")
 async def test_a_modal_that_cannot_be_saved_stays_open_with_what_was_typed(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.ada.click(up.live(ask), LABELS.answer)

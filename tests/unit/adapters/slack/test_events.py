@@ -43,6 +43,7 @@ def _words(ask: Ask) -> str:
     return ask.outcome.message or ""
 
 
+@pytest.mark.rule("PLACE-1")
 @pytest.mark.parametrize("thread", [False, True])
 async def test_a_live_message_that_is_deleted_is_posted_again_with_nobody_acting(
     up: Rig, thread: bool
@@ -75,6 +76,7 @@ async def test_a_deleted_message_with_replies_is_posted_again_too(up: Rig) -> No
     assert up.live(await up.shown(ask)).ts != gone.ts
 
 
+@pytest.mark.rule("PLACE-1")
 async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothing(up: Rig) -> None:
     ask = await up.submit(APPLY)
     reply = await up.bob.type_in_thread(up.live(ask), "hm")
@@ -88,6 +90,7 @@ async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothin
     assert up.slack.count("chat.postMessage") == 1
 
 
+@pytest.mark.rule("PLACE-2")
 @pytest.mark.parametrize(
     ("how", "said"),
     [
@@ -161,6 +164,7 @@ async def test_a_channel_with_another_id_is_the_same_channel(up: Rig) -> None:
     assert "A note?" in up.ada.sees(up.live(ask)).text
 
 
+@pytest.mark.rule("SLACK-8")
 async def test_a_change_of_a_user_group_counts_at_once(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[f"@{GROUP}"])
     await up.bob.click(up.live(ask), LABELS.yes)
@@ -174,6 +178,7 @@ async def test_a_change_of_a_user_group_counts_at_once(up: Rig) -> None:
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("PLACE-6")
 @pytest.mark.parametrize("disabled", [True, False])
 async def test_an_ask_whose_only_responders_are_gone_fails_in_words(
     up: Rig, disabled: bool
@@ -209,6 +214,7 @@ async def test_a_group_that_cannot_be_looked_up_now_fails_nothing(up: Rig) -> No
     assert (await up.submit(APPLY, responders=[f"@{GROUP}"])).open
 
 
+@pytest.mark.rule("PLACE-6")
 @pytest.mark.parametrize("scope", [True, False])
 async def test_an_ask_that_nobody_could_answer_is_not_posted(up: Rig, scope: bool) -> None:
     if not scope:
@@ -220,6 +226,7 @@ async def test_an_ask_that_nobody_could_answer_is_not_posted(up: Rig, scope: boo
     assert (await up.submit(APPLY, responders=["@S0NONE", up.ada.id])).open
 
 
+@pytest.mark.rule("PLACE-3")
 @pytest.mark.parametrize("how", ["uninstalled", "revoked", "told by a call"])
 async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
     up: Rig, how: str, monkeypatch: pytest.MonkeyPatch

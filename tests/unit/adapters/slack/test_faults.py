@@ -89,6 +89,7 @@ def _asks_shown(up: Rig, ask_id: str) -> int:
     )
 
 
+@pytest.mark.rule("PLACE-5")
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_post_that_fails_is_made_once(up: Rig, fault: str) -> None:
     up.slack.faults.add("chat.postMessage", **FAULTS[fault])
@@ -279,6 +280,7 @@ async def test_refused_blocks_become_plain_text_and_a_line_for_us(
     assert "json-pointer:/blocks/0/text/text" in caplog.text
 
 
+@pytest.mark.rule("PLACE-5")
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_restart_between_post_and_note_finds_the_message_again(
     tmp_path: Path, mode: Any
@@ -300,6 +302,7 @@ async def test_a_restart_between_post_and_note_finds_the_message_again(
             assert len(slack.messages(CHANNEL)) == 1
 
 
+@pytest.mark.rule("SLACK-10")
 async def test_lines_that_are_cut_are_made_again_and_clicks_go_on(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     await up.slack.socket.connected(2)
@@ -312,6 +315,7 @@ async def test_lines_that_are_cut_are_made_again_and_clicks_go_on(up: Rig) -> No
     assert (await up.shown(ask)).revision == 2
 
 
+@pytest.mark.rule("SLACK-10")
 async def test_one_connection_renewed_loses_no_click(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     await up.slack.socket.connected(2)
@@ -343,6 +347,7 @@ async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
     assert len(failed) == sockets.CONNECTIONS
 
 
+@pytest.mark.rule("SURFACE-14")
 async def test_a_message_that_was_left_says_where_the_question_went(up: Rig) -> None:
     ask = await up.submit(APPLY)
     to = Destination(surface="slack", channel="C0ELSE")

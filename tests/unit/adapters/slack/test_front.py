@@ -33,6 +33,7 @@ async def test_the_address_is_proved_to_slack(up: Rig) -> None:
     assert ack.body == {"challenge": "c1"}
 
 
+@pytest.mark.rule("SLACK-6")
 async def test_a_replayed_click_is_refused(up: Rig) -> None:
     ask = await up.submit(APPLY, {**APPLY, "id": "again"})
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -47,6 +48,7 @@ async def test_a_clock_that_is_a_little_off_is_borne(up: Rig, seconds: int) -> N
     assert (await way.post(sent)).status == 200
 
 
+@pytest.mark.rule("SLACK-6")
 @pytest.mark.parametrize("seconds", [-302, 302])
 async def test_an_old_or_future_request_is_refused(up: Rig, seconds: int) -> None:
     way = up.slack.http
@@ -54,6 +56,7 @@ async def test_an_old_or_future_request_is_refused(up: Rig, seconds: int) -> Non
     assert (await way.post(sent)).status == 401
 
 
+@pytest.mark.rule("SLACK-6")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -71,6 +74,7 @@ async def test_a_request_that_is_not_signed_is_refused(up: Rig, headers: dict[st
     assert (await way.post(SentRequest(sent.headers | headers, sent.body))).status == 401
 
 
+@pytest.mark.rule("SLACK-6")
 async def test_another_secret_is_refused(up: Rig) -> None:
     way = up.slack.http
     assert (await way.post(way.request("interactive", {}, secret="other"))).status == 401

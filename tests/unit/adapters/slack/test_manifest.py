@@ -76,6 +76,7 @@ SCHEMA = closed(
 FILES: dict[Mode, str] = {"socket": "socket-mode.yaml", "http": "http.yaml"}
 
 
+@pytest.mark.rule("SLACK-9", "CLI-7")
 @pytest.mark.parametrize("mode", FILES)
 def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: Mode) -> None:
     text = (ROOT / "manifests/slack" / FILES[mode]).read_text("utf-8")
@@ -94,6 +95,7 @@ def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: Mode) 
     assert (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"]) == (True, False)
 
 
+@pytest.mark.rule("SLACK-9", "CLI-7")
 def test_the_scopes_asked_for_are_the_scopes_used() -> None:
     folder = Path(answerback_slack.__file__).parent
     sources = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))

@@ -81,6 +81,7 @@ def values(ask: Ask) -> list[Any]:
     return [given.value for given in ask.walk.answers]
 
 
+@pytest.mark.rule("TYPED-8")
 async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town: Town) -> None:
     async with town.up() as up:
         asks = [await up.submit(NOTE), await up.submit(COLOUR)]
@@ -115,6 +116,7 @@ async def test_only_the_first_of_two_messages_can_answer_a_question_nobody_saw_t
         assert (values(await up.shown(ask)), second.reactions) == (["staging"], {})
 
 
+@pytest.mark.rule("TYPED-8")
 async def test_what_was_handled_is_handled_no_second_time(town: Town) -> None:
     async with town.up() as up:
         other = await up.submit(COLOUR)
@@ -273,6 +275,7 @@ async def test_of_too_many_questions_the_oldest_are_left(
     assert "too many are open" in caplog.text
 
 
+@pytest.mark.rule("TYPED-8")
 async def test_words_typed_while_no_connection_stands_are_taken_once_one_does(
     tmp_path: Path,
 ) -> None:

@@ -26,6 +26,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
+@pytest.mark.rule("TYPED-5")
 async def test_what_a_responder_writes_under_a_question_for_words_is_offered_once(up: Rig) -> None:
     ask = await up.submit(NOTE)
     live = up.live(ask)
@@ -46,6 +47,7 @@ async def test_what_a_responder_writes_under_a_question_for_words_is_offered_onc
     assert (said.reactions, up.bob.private_notes(CHANNEL)) == ({}, [])
 
 
+@pytest.mark.rule("TYPED-5")
 async def test_an_offer_is_for_its_question_alone_and_no_words_are_too_long_for_it(
     up: Rig,
 ) -> None:
@@ -76,6 +78,7 @@ async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
     assert (await up.shown(ask)).revision == 1
 
 
+@pytest.mark.rule("TYPED-5")
 async def test_an_offer_outlives_a_restart_and_is_made_no_second_time(tmp_path: Path) -> None:
     async with workspace() as (slack, ada, bob):
         async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:

@@ -28,6 +28,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
+@pytest.mark.rule("WALK-15", "SURFACE-10")
 async def test_of_two_people_at_the_same_moment_one_counts_and_the_other_is_told_who(
     up: Rig,
 ) -> None:
@@ -45,6 +46,7 @@ async def test_of_two_people_at_the_same_moment_one_counts_and_the_other_is_told
     assert faster.private_notes(CHANNEL) == []
 
 
+@pytest.mark.rule("SURFACE-11")
 async def test_a_double_click_counts_once(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     copy = up.live(ask).snapshot()
@@ -53,6 +55,7 @@ async def test_a_double_click_counts_once(up: Rig) -> None:
     assert await up.told(up.ada) == [LABELS.too_late_own]
 
 
+@pytest.mark.rule("WALK-16")
 async def test_an_older_copy_never_acts_on_a_new_prompt(up: Rig) -> None:
     ask = await up.submit(APPLY, {**APPLY, "id": "again"}, **BOTH)
     copy = up.live(ask).snapshot()
@@ -64,6 +67,7 @@ async def test_an_older_copy_never_acts_on_a_new_prompt(up: Rig) -> None:
     assert (await up.shown(ask)).revision == 2
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_whoever_clicks_after_the_end_is_told_how_it_ended(up: Rig) -> None:
     ask = await up.submit(APPLY, **BOTH)
     copy = up.live(ask).snapshot()
@@ -73,6 +77,7 @@ async def test_whoever_clicks_after_the_end_is_told_how_it_ended(up: Rig) -> Non
     assert await up.told(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
 
 
+@pytest.mark.rule("SURFACE-9")
 async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.bob.click(up.live(ask), LABELS.end_turn)
@@ -83,6 +88,7 @@ async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> 
     assert (await up.shown(ask)).open
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_a_modal_handed_in_too_late_says_so_and_keeps_what_was_typed(up: Rig) -> None:
     ask = await up.submit(NOTE, **BOTH)
     for person in (up.ada, up.bob):
@@ -97,6 +103,7 @@ async def test_a_modal_handed_in_too_late_says_so_and_keeps_what_was_typed(up: R
     assert (await up.shown(ask)).walk.answers[0].value == "mine"
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_a_late_form_is_given_back_to_its_last_field(up: Rig) -> None:
     names = [f"f{n}" for n in range(40)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
@@ -153,6 +160,7 @@ def test_a_notice_holds_what_slack_takes_in_a_view(character: str, all_of_it: bo
     assert (view["blocks"][-1]["type"] == "section") == all_of_it
 
 
+@pytest.mark.rule("SLACK-8")
 async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     ask = await up.submit(APPLY, responders=["@S0OPS"])
@@ -185,6 +193,7 @@ async def test_one_group_that_is_unknown_shuts_nobody_of_another_out(up: Rig) ->
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("SLACK-7")
 async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +212,21 @@ async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("SLACK-7", "DATA-4")
+async def test_a_click_is_acknowledged_while_slack_hangs(up: Rig) -> None:
+    ask = await up.submit(APPLY, NOTE)
+    held = up.slack.faults.add("chat.update", hang=True)
+    ack = await up.ada.click(up.live(ask), LABELS.yes)
+    assert ack is not None
+    assert ack.ok
+    stored = await up.app.store.get(ask.id)
+    assert stored is not None
+    assert stored.revision == 2
+    await up.slack.until(lambda: held.hits)
+    held.release()
+
+
+@pytest.mark.rule("WHO-1")
 async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
     guest = up.slack.person("U0EVE", "eve", team="T0ELSE")
     up.slack.workspace.channels[CHANNEL].members.add(guest.id)
@@ -215,6 +239,7 @@ async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
     assert ask.outcome.ended_by.name == "eve (T0ELSE)"
 
 
+@pytest.mark.rule("SURFACE-16", "SLACK-7")
 async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_is_told(
     up: Rig,
 ) -> None:
@@ -229,6 +254,7 @@ async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_i
     assert (await up.shown(ask)).open
 
 
+@pytest.mark.rule("SURFACE-15")
 async def test_a_modal_that_slack_does_not_open_is_said_to_be_pressed_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     up.slack.faults.add("views.open", error="expired_trigger_id")
@@ -236,6 +262,7 @@ async def test_a_modal_that_slack_does_not_open_is_said_to_be_pressed_again(up: 
     assert await up.told(up.ada) == [LABELS.press_again]
 
 
+@pytest.mark.rule("SURFACE-15")
 async def test_a_control_that_nobody_knows_is_not_silent(up: Rig) -> None:
     ask = await up.submit(APPLY)
     live = up.live(ask)

@@ -25,6 +25,7 @@ def was_reminded(latest: Ask, _at: float) -> Change:
     return Change(replace(latest, reminded=1), ())
 
 
+@pytest.mark.rule("SURFACE-13")
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS"])
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
@@ -56,6 +57,7 @@ async def test_a_responder_that_is_no_id_is_markup_nowhere(up: Rig, made_up: str
     assert made_up in told
 
 
+@pytest.mark.rule("SURFACE-13")
 async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> None:
     many = [up.ada.id, *(f"U0{number:08d}" for number in range(999))]
     ask = await up.submit(APPLY, responders=many)
@@ -67,6 +69,7 @@ async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> Non
     assert LABELS.reminder.format(label="Assistant") in sight.text
 
 
+@pytest.mark.rule("SURFACE-13")
 async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id])
     await up.app.surface.remind(ask, 0)

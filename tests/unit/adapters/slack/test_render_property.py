@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 
 from answerback.core.ask import Ask
@@ -44,6 +45,7 @@ def controls_of(blocks: list[Block]) -> list[Control]:
     return [control for control in found if control is not None]
 
 
+@pytest.mark.rule("SLACK-5")
 @given(big_asks())
 def test_any_ask_is_a_message_within_slacks_rules(ask: Ask) -> None:
     payload = arguments(view_of(ask))
@@ -56,6 +58,7 @@ def test_any_ask_is_a_message_within_slacks_rules(ask: Ask) -> None:
         }
 
 
+@pytest.mark.rule("SLACK-5")
 @settings(max_examples=settings().max_examples // 2)
 @given(big_asks())
 def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> None:
@@ -69,6 +72,7 @@ def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> N
         assert refusals(reading.full(view, LABELS, page, "[]")) == []
 
 
+@pytest.mark.rule("TEXT-2")
 @given(big_asks())
 def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> None:
     view = view_of(ask)
@@ -114,6 +118,7 @@ def test_what_cannot_be_seen_is_shown_in_full_like_any_other_text(text: str) -> 
     assert "".join(shown.split()) == "".join(visible(text).split())
 
 
+@pytest.mark.rule("TEXT-1")
 @given(big_asks())
 def test_nothing_in_a_message_reaches_or_misleads_anybody(ask: Ask) -> None:
     message = render(view_of(ask), LABELS)

@@ -22,6 +22,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
         yield made
 
 
+@pytest.mark.rule("TEXT-3")
 @pytest.mark.parametrize(
     ("question", "button", "warned"),
     [

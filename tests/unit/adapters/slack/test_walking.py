@@ -26,6 +26,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
+@pytest.mark.rule("SURFACE-1", "SURFACE-4", "SLACK-4")
 async def test_three_questions_are_answered_by_buttons_and_a_modal(up: Rig) -> None:
     ask = await up.submit(APPLY, ENV, NOTE)
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -51,6 +52,7 @@ async def test_three_questions_are_answered_by_buttons_and_a_modal(up: Rig) -> N
     assert len(up.slack.messages("C0OPS")) == 1
 
 
+@pytest.mark.rule("CARE-4")
 async def test_back_shows_the_old_answer_highlighted_and_end_turn_asks_first(up: Rig) -> None:
     ask = await up.submit(APPLY, ENV)
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -77,6 +79,7 @@ async def test_a_reply_ends_the_ask_with_words_or_without(up: Rig) -> None:
     assert "First tell me *why*" in up.ada.sees(up.live(ask)).text
 
 
+@pytest.mark.rule("SLACK-2")
 async def test_a_menu_of_many_options_takes_a_choice_with_submit(up: Rig) -> None:
     options = [f"region-{n}" for n in range(150)]
     ask = await up.submit({**ENV, "options": options})
@@ -88,6 +91,7 @@ async def test_a_menu_of_many_options_takes_a_choice_with_submit(up: Rig) -> Non
     assert ask.walk.answers[0].value == "region-149"
 
 
+@pytest.mark.rule("SLACK-3")
 async def test_a_thousand_long_options_are_chosen_from_in_a_modal(up: Rig) -> None:
     options = [f"{n} " + "long " * 12 for n in range(1000)]
     ask = await up.submit({**ENV, "answer_type": "multi_select", "options": options})
@@ -103,6 +107,7 @@ async def test_a_thousand_long_options_are_chosen_from_in_a_modal(up: Rig) -> No
     assert ask.walk.answers[0].value == [options[3], options[900], options[999]]
 
 
+@pytest.mark.rule("SLACK-3")
 async def test_checkboxes_start_from_the_default_and_may_be_left_empty(up: Rig) -> None:
     ask = await up.submit(
         {**ENV, "answer_type": "multi_select", "options": ["a", "b", "c"], "default": ["a", "c"]}
@@ -148,6 +153,7 @@ PERSON = {
 FORM = {"id": "p", "text": "Who?", "answer_type": "schema", "schema": PERSON}
 
 
+@pytest.mark.rule("SURFACE-7")
 async def test_a_flat_schema_is_native_inputs_with_mistakes_shown_at_their_fields(up: Rig) -> None:
     ask = await up.submit({**FORM, "default": {"name": "Al", "at": "2026-05-31T14:30:15+02:00"}})
     await up.ada.click(up.live(ask), LABELS.fill_in)
@@ -169,6 +175,7 @@ async def test_a_flat_schema_is_native_inputs_with_mistakes_shown_at_their_field
     }  # fmt: skip
 
 
+@pytest.mark.rule("SURFACE-7")
 async def test_any_other_schema_is_typed_as_json_and_nothing_typed_is_lost(up: Rig) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     ask = await up.submit({**FORM, "schema": schema})
@@ -212,6 +219,7 @@ async def _read_to_the_end(up: Rig) -> str:
     return read
 
 
+@pytest.mark.rule("TEXT-2")
 async def test_everything_in_full_is_read_page_by_page(up: Rig) -> None:
     text = "".join(f"sentence {n}. " for n in range(1200))
     context = "漢" * 20_000

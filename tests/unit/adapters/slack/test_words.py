@@ -29,6 +29,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
+@pytest.mark.rule("TYPED-1", "TYPED-4")
 async def test_a_message_that_mentions_the_bot_is_the_answer_and_is_marked(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.taken(await up.says(ask, "use <b> & 'c' at example.com"))
@@ -56,6 +57,7 @@ async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
     assert (await up.shown(ask)).revision == 2
 
 
+@pytest.mark.rule("TYPED-2")
 async def test_options_are_chosen_by_label_or_number(up: Rig) -> None:
     ask = await up.submit(ENV, {**ENV, "id": "second"})
     for text, value in (("Production", "production"), ("1", "staging")):
@@ -64,6 +66,7 @@ async def test_options_are_chosen_by_label_or_number(up: Rig) -> None:
         assert ask.walk.answers[-1].value == value
 
 
+@pytest.mark.rule("TYPED-4")
 async def test_what_is_taken_can_be_taken_back(up: Rig) -> None:
     ask = await up.submit(ENV, NOTE)
     await up.taken(await up.says(ask, "staging"))
@@ -72,6 +75,7 @@ async def test_what_is_taken_can_be_taken_back(up: Rig) -> None:
     assert (await up.shown(ask)).walk.answers == ()
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_in_any_thread_a_mention_is_meant_and_nothing_else(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     ask = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
@@ -101,6 +105,7 @@ async def test_words_are_taken_whole(up: Rig) -> None:
     )
 
 
+@pytest.mark.rule("TYPED-1")
 @pytest.mark.parametrize(
     ("question", "words"),
     [
@@ -137,6 +142,7 @@ async def test_a_file_with_words_counts_and_a_broadcast_too(up: Rig) -> None:
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("TYPED-1")
 async def test_in_a_direct_message_any_message_counts_while_one_question_is_open(up: Rig) -> None:
     to = {"to": f"slack:@{up.ada.id}", "responders": None}
     ask = await up.submit(NOTE, **to)
@@ -150,6 +156,7 @@ async def test_in_a_direct_message_any_message_counts_while_one_question_is_open
     assert (await up.shown(first)).open
 
 
+@pytest.mark.rule("TYPED-9")
 async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     to = f"slack:{CHANNEL}/{parent.ts}"
@@ -162,6 +169,7 @@ async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig
 SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"type": "integer"}}
 
 
+@pytest.mark.rule("TYPED-3", "TYPED-7")
 @pytest.mark.parametrize(
     ("question", "words", "told"),
     [
@@ -186,6 +194,7 @@ async def test_a_mention_that_cannot_be_taken_is_answered_privately_with_what_ca
     assert up.bob.private_notes(CHANNEL) == []
 
 
+@pytest.mark.rule("TYPED-7")
 async def test_a_mention_where_nothing_is_open_and_one_of_a_stranger_are_answered(up: Rig) -> None:
     await up.bob.mention_bot(CHANNEL, "yes")
     assert await up.told(up.bob) == [LABELS.nothing_open]
@@ -234,6 +243,7 @@ async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("TYPED-6")
 async def test_words_that_were_typed_before_a_click_do_not_answer_what_it_opened(up: Rig) -> None:
     ask = await up.submit(ENV, NOTE, responders=[up.ada.id, up.bob.id])
     live, thread = up.live(ask), up.live(ask).ts
@@ -258,6 +268,7 @@ async def test_who_clicked_may_type_at_once(up: Rig) -> None:
     assert [g.value for g in stored.walk.answers] == ["production", "and quickly"]
 
 
+@pytest.mark.rule("TYPED-6")
 async def test_a_clock_of_slacks_that_is_hours_ahead_or_behind_makes_no_difference(
     up: Rig,
 ) -> None:

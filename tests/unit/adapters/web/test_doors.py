@@ -30,6 +30,7 @@ async def test_an_unknown_page_is_404_in_words(web_site: Site, visitor: Reader) 
         assert (await visitor.open(address)).status == 404
 
 
+@pytest.mark.rule("WEB-4")
 async def test_every_page_shuts_everything_else_out(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
     link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
@@ -58,6 +59,7 @@ async def test_a_static_file_is_sent_once(web_site: Site, visitor: Reader) -> No
         assert again.status == 304
 
 
+@pytest.mark.rule("WEB-4")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -119,6 +121,7 @@ async def test_no_page_sets_a_cookie_or_reads_one(web_site: Site, visitor: Reade
     assert not visitor.http.cookie_jar
 
 
+@pytest.mark.rule("WHO-2")
 async def test_what_somebody_answers_with_the_key_is_the_operators(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -236,6 +239,7 @@ async def test_an_agent_is_told_an_address_that_a_person_can_open(web_site: Site
     assert (ask.thread.url or "").startswith(f"{web_site.public_url}/a/{ask.id}.")
 
 
+@pytest.mark.rule("WEB-3")
 async def test_the_inbox_pages_through_all_open_asks_newest_first(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -251,6 +255,7 @@ async def test_the_inbox_pages_through_all_open_asks_newest_first(
     assert seen == [f"..{path(a)}" for a in reversed(asks) if a is not asks[5]]
 
 
+@pytest.mark.rule("SURFACE-12")
 async def test_the_words_of_the_page_are_the_configured_ones(tmp_path: Path) -> None:
     labels = Labels(answer="Antworten", back="Zurück", reply="Antwort", end_turn="Schluss")
     async with site(tmp_path, labels=labels) as german, reader(german.url) as person:
@@ -258,6 +263,7 @@ async def test_the_words_of_the_page_are_the_configured_ones(tmp_path: Path) -> 
     assert {"Antworten", "Antwort", "Schluss"} <= set(page.buttons.values())
 
 
+@pytest.mark.rule("SURFACE-9")
 async def test_who_may_not_answer_is_told(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT, responders=["U012"])
     page = await visitor.open(path(ask))
@@ -274,6 +280,7 @@ async def followed(web_site: Site) -> None:
             await asyncio.sleep(0.005)
 
 
+@pytest.mark.rule("SURFACE-16")
 async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
     tmp_path: Path, web_site: Site, visitor: Reader
 ) -> None:
@@ -342,6 +349,7 @@ async def test_a_page_is_told_that_its_ask_moved_also_in_between(
     assert web_site.service.signals.count == 0
 
 
+@pytest.mark.rule("WEB-3")
 async def test_the_inbox_is_told_of_new_and_ended_asks(web_site: Site, visitor: Reader) -> None:
     events = events_of(await visitor.open(INBOX), INBOX)
     waiting = asyncio.create_task(read_event(visitor, events))

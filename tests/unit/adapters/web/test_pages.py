@@ -25,6 +25,7 @@ from tests.unit.adapters.web.examples import (
 from tests.unit.adapters.web.reader import Reader, reader
 
 
+@pytest.mark.rule("WEB-1")
 async def test_the_migration_form_is_walked_with_back_and_its_prefill(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -58,6 +59,7 @@ async def test_a_post_sends_the_browser_back_to_the_page_by_a_get(
     assert (answer.status, answer.headers[hdrs.LOCATION]) == (303, path(ask).removeprefix("/a/"))
 
 
+@pytest.mark.rule("SURFACE-11")
 async def test_a_double_click_is_one_step_and_looks_like_one(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -71,6 +73,7 @@ async def test_a_double_click_is_one_step_and_looks_like_one(
     assert (await web_site.stored(ask)).revision == 2
 
 
+@pytest.mark.rule("WALK-15", "SURFACE-10")
 async def test_two_people_at_the_same_moment_make_one_step_and_the_slower_is_told(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -87,6 +90,7 @@ async def test_two_people_at_the_same_moment_make_one_step_and_the_slower_is_tol
     assert (await web_site.stored(ask)).revision == 2
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_a_late_post_shows_the_page_as_it_stands_and_what_was_typed(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -109,6 +113,7 @@ async def test_a_late_confirmation_is_told_too(web_site: Site, visitor: Reader, 
     assert (await visitor.press(page, path(ask), do)).status == 409
 
 
+@pytest.mark.rule("SURFACE-10")
 async def test_a_post_after_the_end_shows_the_record_and_says_so(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -203,6 +208,7 @@ async def test_review_offers_edit_per_answer_and_submit(web_site: Site, visitor:
     assert ended.status is Status.ANSWERED
 
 
+@pytest.mark.rule("SURFACE-15")
 @pytest.mark.parametrize("do", ["edit:7", "edit:x", "edit", "nonsense", ""])
 async def test_a_button_that_is_not_ours_changes_nothing(
     web_site: Site, visitor: Reader, do: str
@@ -236,6 +242,7 @@ async def test_reply_without_words_is_refused_where_the_dialect_needs_them(
     assert "open" in details[-1]
 
 
+@pytest.mark.rule("CARE-4")
 async def test_end_turn_is_confirmed_on_a_page_of_its_own_and_may_be_called_off(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -252,6 +259,7 @@ async def test_end_turn_is_confirmed_on_a_page_of_its_own_and_may_be_called_off(
     assert (await web_site.stored(ask)).status is Status.TURN_ENDED
 
 
+@pytest.mark.rule("SURFACE-7")
 async def test_a_flat_schema_is_a_form_whose_mistakes_stand_by_their_fields(
     web_site: Site, visitor: Reader
 ) -> None:
@@ -290,6 +298,7 @@ async def test_what_only_the_whole_schema_refuses_leads_to_the_field_too(
     assert refused.value("f0") == "7"
 
 
+@pytest.mark.rule("SURFACE-7")
 async def test_any_other_schema_is_a_json_editor(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(JSON_ONLY)
     page = await visitor.open(path(ask))

@@ -96,6 +96,7 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
             return sent(page, **{f"f{i}": str(entries[f.name] or "") for i, f in enumerate(fields)})
 
 
+@pytest.mark.rule("SURFACE-6")
 @given(strategies.forms(), st.data())
 def test_any_form_is_walked_with_every_word_of_it_on_the_page(
     form: Form, data: st.DataObject
@@ -301,6 +302,7 @@ def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_address() -
 UNSEEN = "safe\u202egnp.exe"
 
 
+@pytest.mark.rule("TEXT-3")
 @pytest.mark.parametrize(
     "question",
     [
@@ -324,6 +326,7 @@ def test_what_cannot_be_seen_in_an_input_is_spelled_out_beside_it_and_kept(
     assert UNSEEN in dict(page.fields).values()
 
 
+@pytest.mark.rule("TEXT-3")
 def test_a_json_editor_holds_the_same_value_with_what_cannot_be_seen_escaped() -> None:
     question = Question(
         id="q",
