@@ -122,6 +122,83 @@ async def test_by_its_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
     assert len(claude.requests) == 2
 
 
+async def leaves(_tool: str, _given: Json, _context: object) -> PermissionResultDeny:
+    """Nobody sits at the terminal: what comes there stays there until somebody else has decided."""
+    await asyncio.Event().wait()
+    raise AssertionError("nothing is decided at the terminal")
+
+
+def writes(file: Path) -> Json:
+    """What Claude says that writes a file, for which it needs permission."""
+    return calls("Write", {"file_path": str(file), "content": "a note"})
+
+
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+async def test_by_its_settings_claude_codes_permission_prompts_reach_people(
+    settings: Callable[[str], Path],
+    environment: None,
+    person: Person,
+    tmp_path: Path,
+    decision: str,
+) -> None:
+    file = settings("claude-code-settings.json")
+    note = tmp_path / "project" / "note.txt"
+    async with scripted(tmp_path, writes(note), DONE) as claude:
+        _, ask = await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=leaves), person.answers(decision)
+        )
+    assert note.exists() == (decision == "allow")
+    assert ask.json["dialect"] == "approval"
+    assert len(claude.requests) == 2
+
+
+async def test_by_its_settings_claude_code_is_denied_with_words_and_stops_at_end_turn(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    async def denies_then_stops() -> None:
+        await person.replies("Write to notes/ instead.")
+        await person.ends_the_turn()
+
+    file = settings("claude-code-settings.json")
+    note = tmp_path / "project" / "note.txt"
+    async with scripted(tmp_path, writes(note), writes(note)) as claude:
+        await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=leaves), denies_then_stops()
+        )
+    [result] = claude.results()
+    assert result["is_error"]
+    assert "Write to notes/ instead." in result["content"]
+    assert not note.exists()
+    assert len(claude.requests) == 2
+
+
+async def test_by_its_settings_claude_code_keeps_to_the_suggestion_that_a_person_took(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    file = settings("claude-code-settings.json")
+    notes = [tmp_path / "project" / name for name in ("one.txt", "two.txt")]
+    async with scripted(tmp_path, *map(writes, notes), DONE) as claude:
+        await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=leaves), person.answers("always:1")
+        )
+    assert all(note.exists() for note in notes)
+
+
+async def test_claude_codes_questions_reach_people_by_its_permission_prompts_alone(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    file = settings("claude-code-settings.json")
+    hooks = json.loads(file.read_text())["hooks"]
+    file.write_text(json.dumps({"hooks": {"PermissionRequest": hooks["PermissionRequest"]}}))
+    async with scripted(tmp_path, asks(), DONE) as claude:
+        await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=leaves),
+            person.answers("PostgreSQL", ["Errors"]),
+        )
+    [result] = claude.results()
+    assert '"Which database?"="PostgreSQL"' in result["content"]
+
+
 @pytest.mark.parametrize("name", ["mcp-http.json", "mcp-stdio.json"])
 async def test_an_mcp_clients_settings_give_the_model_the_tools(
     name: str,

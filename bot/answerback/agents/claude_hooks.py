@@ -1,77 +1,42 @@
-"""Claude Code's hooks at ``/hooks/claude``: its questions go to people, and the answers back, without any code.
+"""Claude Code's hooks at ``/hooks/claude``: its questions and permission prompts go to people, without any code.
 
-Shapes: https://code.claude.com/docs/en/hooks (HTTP hooks, PreToolUse, Elicitation). A status that is not 2xx, a lost
-connection and a timeout are no block there: Claude Code goes on as if there were no hook. So whatever
-is to hold Claude back is said in a 200.
+A status that is not 2xx, a lost connection and a timeout are no block there: Claude Code goes on as if there were no
+hook (https://code.claude.com/docs/en/hooks#http-hook-fields). So whatever is to hold Claude back is said in a 200.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal
+from typing import Final
 
 from aiohttp import web
 from aiohttp.web_routedef import AbstractRouteDef
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Change, Status
+from answerback.agents import claude_answers
+from answerback.agents.claude_answers import Decision
+from answerback.agents.claude_events import (
+    Elicitation,
+    Event,
+    HookQuery,
+    PermissionRequest,
+    PreToolUse,
+    event_of,
+    query_of,
+)
+from answerback.core.ask import Ask, Change
 from answerback.core.errors import InvalidCallError, ProblemError
-from answerback.dialects.registry import refusal, result_of
+from answerback.dialects.registry import refusal
 from answerback.service.callers import Callers, body_of
 from answerback.service.service import Service
-from answerback.service.submission import Agent, Submission, problems_of, read_submission
-
-PATH: Final = "/hooks/claude"
-DEFAULT_WAIT: Final = 590.0
-"""Seconds: just under the 600 after which Claude Code gives up a hook that has no timeout of its own."""
-_LONGEST_WAIT: Final = 7 * 86_400.0
-_TOOL: Final = "AskUserQuestion"
-_KEY: Final = 200
-"""Characters of an id that is used as a key; longer ones are none of Claude Code's."""
+from answerback.service.submission import Agent, read_submission
 
 Json = dict[str, JsonValue]
 
-
-class HookQuery(BaseModel):
-    """The query of the hook's URL, as its settings have it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    to: str | None = None
-    """Where to ask; without it the token's route or the default."""
-    wait: Annotated[float, Field(ge=0, le=_LONGEST_WAIT, allow_inf_nan=False)] = DEFAULT_WAIT
-    """Seconds to wait; to be a little less than the hook's ``timeout``."""
-
-
-class _Event(BaseModel):
-    """What both events have; Claude Code adds fields from version to version."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    session_id: str
-    cwd: str | None = None
-
-
-class PreToolUse(_Event):
-    """Before a tool is run."""
-
-    hook_event_name: Literal["PreToolUse"]
-    tool_name: str
-    tool_input: Json
-    tool_use_id: str | None = None
-
-
-class Elicitation(_Event):
-    """An MCP server of Claude's asks its user for something."""
-
-    hook_event_name: Literal["Elicitation"]
-    mcp_server_name: str
-    message: str
-    mode: str | None = None
-    requested_schema: Json | None = None
-    elicitation_id: str | None = None
+PATH: Final = "/hooks/claude"
+_KEY: Final = 200
+"""Characters of an id that is used as a key; longer ones are none of Claude Code's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,31 +53,82 @@ class ClaudeHook:
     async def handle(self, request: web.Request) -> web.Response:
         """One event; what is none of ours is left to Claude Code with an empty answer."""
         agent = self.callers.agent(request)
-        query = _query(request)
-        event = _event(await body_of(request))
-        if isinstance(event, PreToolUse) and event.tool_name == _TOOL:
-            return web.json_response(await self._question(event, query, agent))
-        if isinstance(event, Elicitation) and event.requested_schema is not None:
-            return web.json_response(await self._elicitation(event, query, agent))
-        return web.json_response({})
+        query = query_of(request.query)
+        answer: Json = {}
+        match event_of(await body_of(request)):
+            case PreToolUse(tool_name=claude_answers.ASKING) as event:
+                key = event.tool_use_id and f"claude:{event.session_id}:{event.tool_use_id}"
+                decision = await self._question(event, event.tool_input, query, agent, key)
+                answer = claude_answers.before_tool_use(decision)
+            case PermissionRequest(tool_name=claude_answers.ASKING) as event:
+                answer = claude_answers.permission(await self._asked_before(event, query, agent))
+            case PermissionRequest() as event:
+                answer = await self._permission(event, query, agent)
+            case Elicitation(requested_schema=dict()) as event:
+                answer = await self._elicitation(event, query, agent)
+            case _:
+                pass
+        return web.json_response(answer)
 
-    async def _question(self, event: PreToolUse, query: HookQuery, agent: Agent | None) -> Json:
+    async def _question(
+        self,
+        event: Event,
+        tool_input: Json,
+        query: HookQuery,
+        agent: Agent | None,
+        key: str | None = None,
+    ) -> Decision:
+        """What people make of the questions of a call; ``key`` is the same for the same call."""
         call: Json = {
-            "name": _TOOL,
-            "arguments": {"questions": event.tool_input.get("questions")},
+            "name": claude_answers.ASKING,
+            "arguments": {"questions": tool_input.get("questions")},
             "to": query.to,
             "conversation": event.session_id,
-            "tool_call_id": event.tool_use_id,
+            "tool_call_id": event.tool_use_id if isinstance(event, PreToolUse) else None,
             "metadata": _metadata(event),
         }
-        key = event.tool_use_id and f"claude:{event.session_id}:{event.tool_use_id}"
         try:
-            ask = await self._asked(read_submission(call), query, agent, key)
-        except InvalidCallError as error:
-            return _deny(refusal(error).content)
-        except ProblemError as error:
-            return _deny(f"{error.title}. {error.detail or ''}")
-        return _deny(self._unanswered(ask, query)) if ask.open else _decided(ask, event)
+            ask = await self._asked(call, query, agent, key)
+        except (InvalidCallError, ProblemError) as error:
+            return Decision(_why_not(error))
+        if ask.open:
+            return Decision(self._unanswered(ask, query))
+        return claude_answers.decided(ask, tool_input)
+
+    async def _asked_before(
+        self, event: PermissionRequest, query: HookQuery, agent: Agent | None
+    ) -> Decision:
+        """The decision about questions that need a permission as well: where people answered them, it is theirs.
+
+        The answers in the input are held against those that people gave: a model can write some there too.
+        """
+        tool_input = event.tool_input if isinstance(event.tool_input, dict) else {}
+        if tool_input.get("answers") is not None:
+            name = agent.name if agent else None
+            page = await self.service.store.page(conversation=event.session_id, agent=name)
+            for row in page.rows:
+                if row.request.agent == name and claude_answers.gave(row, tool_input):
+                    return Decision(f"Answered{claude_answers.by(row)}.", updated=tool_input)
+        return await self._question(event, tool_input, query, agent)
+
+    async def _permission(
+        self, event: PermissionRequest, query: HookQuery, agent: Agent | None
+    ) -> Json:
+        asked = ("tool_name", "tool_input", "permission_suggestions", "mcp_server", "cwd")
+        call: Json = {
+            "name": event.hook_event_name,
+            "arguments": event.model_dump(include=set(asked), exclude_none=True),
+            "to": query.to,
+            "conversation": event.session_id,
+            "metadata": _metadata(event),
+        }
+        try:
+            ask = await self._asked(call, query, agent, None)
+        except (InvalidCallError, ProblemError) as error:
+            return claude_answers.permission(Decision(_why_not(error)))
+        if ask.open:
+            return claude_answers.permission(Decision(self._unanswered(ask, query)))
+        return claude_answers.permitted(ask)
 
     async def _elicitation(self, event: Elicitation, query: HookQuery, agent: Agent | None) -> Json:
         call: Json = {
@@ -125,26 +141,20 @@ class ClaudeHook:
         }
         key = event.elicitation_id and f"claude:{event.session_id}:{event.elicitation_id}"
         try:
-            ask = await self._asked(read_submission(call), query, agent, key)
-        except InvalidCallError as error:
-            return _elicited({"action": "cancel"}, f"Not asked: {refusal(error).content}")
-        except ProblemError as error:
-            return _elicited(
-                {"action": "cancel"}, f"Not asked: {error.title}. {error.detail or ''}"
-            )
+            ask = await self._asked(call, query, agent, key)
+        except (InvalidCallError, ProblemError) as error:
+            return claude_answers.elicited({"action": "cancel"}, f"Not asked: {_why_not(error)}")
         if ask.open:
-            return _elicited({"action": "cancel"}, self._unanswered(ask, query))
-        if ask.status is Status.TURN_ENDED:
-            return _stopped(ask) | _elicited({"action": "cancel"})
-        result = result_of(ask)
-        structured = result.structured if result is not None and not result.is_error else None
-        return _elicited(structured if isinstance(structured, dict) else {"action": "cancel"})
+            told = self._unanswered(ask, query)
+            return claude_answers.elicited({"action": "cancel"}, told)
+        return claude_answers.elicitation(ask)
 
     async def _asked(
-        self, body: Submission, query: HookQuery, agent: Agent | None, key: str | None
+        self, call: Json, query: HookQuery, agent: Agent | None, key: str | None
     ) -> Ask:
         """The ask once it has ended, or as it stands when the time is up: then its prompt says that nobody waits."""
         usable = key if key and len(key) <= 2 * _KEY else None
+        body = read_submission(call)
         ask = (await self.callers.submit(self.service, body, agent, usable)).ask
         if ask.open and ask.unattended:
             await self._attend(ask, unattended=False)
@@ -172,81 +182,13 @@ class ClaudeHook:
         await self.callers.finish(self.service.update(ask.id, decide))
 
 
-def _query(request: web.Request) -> HookQuery:
-    try:
-        return HookQuery.model_validate(dict(request.query))
-    except ValidationError as error:
-        raise ProblemError(400, "Bad query", None, problems_of(error)) from error
-
-
-def _event(raw: bytes) -> PreToolUse | Elicitation | None:
-    """The event in a body, or None for an event that is none of ours."""
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise ProblemError(400, "Bad hook event", "The body is no JSON.") from None
-    name = body.get("hook_event_name") if isinstance(body, dict) else None
-    try:
-        if name == "PreToolUse":
-            return PreToolUse.model_validate(body)
-        if name == "Elicitation":
-            return Elicitation.model_validate(body)
-    except ValidationError as error:
-        raise ProblemError(400, "Bad hook event", None, problems_of(error)) from error
-    if not isinstance(name, str):
-        raise ProblemError(400, "Bad hook event", "A hook event names itself in hook_event_name.")
-    return None
-
-
-def _metadata(event: _Event) -> Json:
+def _metadata(event: Event) -> Json:
     metadata: Json = {"via": "claude-code"}
     return metadata | ({"cwd": event.cwd} if event.cwd else {})
 
 
-def _decided(ask: Ask, event: PreToolUse) -> Json:
-    """The decision about an AskUserQuestion call, by how its ask ended."""
-    if ask.status is Status.TURN_ENDED:
-        return _stopped(ask) | _deny("The user ended the turn.")
-    result = result_of(ask)
-    if result is None:
-        raise AssertionError("an ask that ended otherwise than by End Turn has a result")
-    if ask.status is Status.ANSWERED and isinstance(result.structured, dict):
-        answers = result.structured["answers"]
-        return _pre_tool_use(
-            permissionDecision="allow",
-            permissionDecisionReason=f"Answered{_by(ask)}.",
-            updatedInput={**event.tool_input, "answers": answers},
-        )
-    if ask.status is Status.CANCELLED and ask.walk.reply:
-        return _deny(f"The user did not choose an answer, and replied: {ask.walk.reply}")
-    if ask.status is Status.CANCELLED:
-        return _deny("The user declined to answer these questions.")
-    if ask.status in {Status.EXPIRED, Status.WITHDRAWN}:
-        return _deny(f"There is no answer: the questions were {_ENDED[ask.status]}.")
-    return _deny(result.content)
-
-
-_ENDED: Final = {Status.EXPIRED: "not answered in time", Status.WITHDRAWN: "withdrawn"}
-
-
-def _stopped(ask: Ask) -> Json:
-    """End Turn: Claude stops, and its user sees why."""
-    return {"continue": False, "stopReason": f"The turn was ended{_by(ask)}."}
-
-
-def _by(ask: Ask) -> str:
-    person = ask.outcome.ended_by if ask.outcome else None
-    return f" by {person.name or person.user_id} on {person.surface}" if person else ""
-
-
-def _deny(words: str) -> Json:
-    return _pre_tool_use(permissionDecision="deny", permissionDecisionReason=words)
-
-
-def _pre_tool_use(**output: JsonValue) -> Json:
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **output}}
-
-
-def _elicited(output: Json, words: str | None = None) -> Json:
-    answer: Json = {"hookSpecificOutput": {"hookEventName": "Elicitation", **output}}
-    return answer if words is None else {**answer, "systemMessage": words}
+def _why_not(error: InvalidCallError | ProblemError) -> str:
+    """Why people could not be asked, for Claude."""
+    if isinstance(error, InvalidCallError):
+        return refusal(error).content
+    return f"{error.title}. {error.detail or ''}".rstrip()

@@ -1,0 +1,125 @@
+"""What Claude Code's hooks are answered, by how an ask ended. Pure.
+
+Shapes: https://code.claude.com/docs/en/hooks, and the types of the package @anthropic-ai/claude-agent-sdk 0.3.330.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from pydantic import JsonValue
+
+from answerback.core.answers import json_equal
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.dialects.registry import result_of
+
+ASKING: Final = "AskUserQuestion"
+"""The tool by which Claude asks its user."""
+Json = dict[str, JsonValue]
+
+_ENDED: Final = {Status.EXPIRED: "not answered in time", Status.WITHDRAWN: "withdrawn"}
+
+
+class Decision(NamedTuple):
+    """What becomes of a call of AskUserQuestion."""
+
+    words: str
+    """Why, for Claude."""
+    updated: Json | None = None
+    """The call's input with the answers; None: it is not to be made."""
+    stop: str | None = None
+    """Why Claude is to stop, for its user; None: it goes on."""
+
+
+def decided(ask: Ask, tool_input: Json) -> Decision:
+    """The decision about a call of AskUserQuestion whose ask has ended."""
+    if ask.status is Status.TURN_ENDED:
+        return Decision("The user ended the turn.", stop=f"The turn was ended{by(ask)}.")
+    result = _result(ask)
+    if ask.status is Status.ANSWERED and isinstance(result.structured, dict):
+        given = {key: result.structured.get(key) for key in ("answers", "annotations")}
+        asked = {key: value for key, value in tool_input.items() if key not in given}
+        answered = {key: value for key, value in given.items() if value is not None}
+        return Decision(f"Answered{by(ask)}.", updated={**asked, **answered})
+    if ask.status is Status.CANCELLED and ask.walk.reply:
+        return Decision(f"The user did not choose an answer, and replied: {ask.walk.reply}")
+    if ask.status is Status.CANCELLED:
+        return Decision("The user declined to answer these questions.")
+    if ask.status in _ENDED:
+        return Decision(f"There is no answer: the questions were {_ENDED[ask.status]}.")
+    return Decision(result.content)
+
+
+def gave(ask: Ask, tool_input: Json) -> bool:
+    """Whether people answered these very questions so."""
+    if ask.status is not Status.ANSWERED or ask.request.name != ASKING:
+        return False
+    told = decided(ask, {"questions": ask.request.arguments["questions"]}).updated or {}
+    return all(json_equal(told.get(key), tool_input.get(key)) for key in ("questions", "answers"))
+
+
+def before_tool_use(decision: Decision) -> Json:
+    """The answer to a PreToolUse event."""
+    output: Json = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny" if decision.updated is None else "allow",
+        "permissionDecisionReason": decision.words,
+    }
+    if decision.updated is not None:
+        output["updatedInput"] = decision.updated
+    return _stopped(decision.stop) | {"hookSpecificOutput": output}
+
+
+def permission(decision: Decision) -> Json:
+    """The answer to a PermissionRequest event about AskUserQuestion, or where nobody could decide."""
+    if decision.updated is not None:
+        return _permission({"behavior": "allow", "updatedInput": decision.updated})
+    interrupt: Json = {"interrupt": True} if decision.stop else {}
+    return _permission({"behavior": "deny", "message": decision.words, **interrupt})
+
+
+def permitted(ask: Ask) -> Json:
+    """The answer to a PermissionRequest event whose ask has ended."""
+    if ask.status is Status.TURN_ENDED:
+        return permission(decided(ask, {}))
+    result = _result(ask)
+    if result.is_error or not isinstance(result.structured, dict):
+        return permission(Decision(result.content))
+    return result.structured
+
+
+def elicitation(ask: Ask) -> Json:
+    """The answer to an Elicitation event whose ask has ended."""
+    if ask.status is Status.TURN_ENDED:
+        return _stopped(decided(ask, {}).stop) | elicited({"action": "cancel"})
+    result = _result(ask)
+    structured = None if result.is_error else result.structured
+    return elicited(structured if isinstance(structured, dict) else {"action": "cancel"})
+
+
+def elicited(output: Json, words: str | None = None) -> Json:
+    """The answer to an Elicitation event, with words for Claude's user."""
+    answer: Json = {"hookSpecificOutput": {"hookEventName": "Elicitation", **output}}
+    return answer if words is None else {**answer, "systemMessage": words}
+
+
+def by(ask: Ask) -> str:
+    """Who ended an ask, as the end of a sentence."""
+    person = ask.outcome.ended_by if ask.outcome else None
+    return f" by {person.name or person.user_id} on {person.surface}" if person else ""
+
+
+def _result(ask: Ask) -> ToolResult:
+    result = result_of(ask)
+    if result is None:
+        raise AssertionError("an ask that ended otherwise than by End Turn has a result")
+    return result
+
+
+def _stopped(why: str | None) -> Json:
+    """Claude stops, and its user sees why."""
+    return {} if why is None else {"continue": False, "stopReason": why}
+
+
+def _permission(decision: Json) -> Json:
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}

@@ -1,0 +1,208 @@
+"""Claude Code's permission prompts: put to people, and answered as its PermissionRequest hook has to be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Reason
+from tests.unit.bot.agent_parts import Json, Served, served
+from tests.unit.bot.test_hooks import QUESTIONS, asking, hook
+
+SUGGESTED: list[Json] = [
+    {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+        "behavior": "allow",
+        "destination": "localSettings",
+    },
+    {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+]
+"""As Claude Code 2.1.330 suggests them."""
+ANSWERS = {"Which framework?": "Vue"}
+
+
+def permission(tool: str = "Bash", tool_input: Any = None, **more: Any) -> Json:
+    """A PermissionRequest event."""
+    return {
+        "session_id": "abc123",
+        "transcript_path": "/srv/a/.claude/projects/x/t.jsonl",
+        "cwd": "/srv/a/project",
+        "prompt_id": "p1",
+        "permission_mode": "default",
+        "effort": {"level": "medium"},
+        "hook_event_name": "PermissionRequest",
+        "tool_name": tool,
+        "tool_input": {"command": "touch a", "timeout": None} if tool_input is None else tool_input,
+        **more,
+    }
+
+
+def decided(answer: Json) -> Json:
+    """The decision in an answer that has nothing else."""
+    output: Json = answer.pop("hookSpecificOutput")
+    assert answer == {}
+    assert output.pop("hookEventName") == "PermissionRequest"
+    decision: Json = output.pop("decision")
+    assert output == {}
+    return decision
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("act", "decision"),
+    [
+        ({"action": "answer", "value": "allow"}, {"behavior": "allow"}),
+        (
+            {"action": "answer", "value": "always:1"},
+            {"behavior": "allow", "updatedPermissions": SUGGESTED[:1]},
+        ),
+        ({"action": "answer", "value": "deny"}, {"behavior": "deny"}),
+        (
+            {"action": "reply", "text": "Not in this folder."},
+            {"behavior": "deny", "message": "Not in this folder."},
+        ),
+        (
+            {"action": "end_turn"},
+            {"behavior": "deny", "message": "The user ended the turn.", "interrupt": True},
+        ),
+    ],
+)
+async def test_a_person_decides_whether_claude_may_use_a_tool(
+    service: Served, act: Json, decision: Json
+) -> None:
+    event = permission(permission_suggestions=SUGGESTED, mcp_server={"name": "m"})
+    waiting = asyncio.create_task(hook(service, event))
+    ask = await service.newest()
+    assert ask.question is not None
+    assert "Bash" in ask.question.text
+    for shown in ("command: touch a", "timeout: null", "cwd: /srv/a/project", "name: m"):
+        assert shown in (ask.question.context or "")
+    await service.act(ask, **act)
+    assert decided(await waiting) == decision
+    assert ask.request.metadata == {"via": "claude-code", "cwd": "/srv/a/project"}
+    assert ask.request.conversation == "abc123"
+
+
+@pytest.mark.parametrize("ending", ["withdrawn", "expired", "failed"])
+async def test_a_prompt_that_nobody_decides_is_denied_in_words(
+    service: Served, ending: str
+) -> None:
+    waiting = asyncio.create_task(hook(service, permission()))
+    ask = await service.newest()
+    await service.waited_for(ask)
+    inside = service.running.service
+    if ending == "failed":
+        await inside.fail(ask.id, Reason.BACKEND_ERROR, "Broken. Do not retry.")
+    else:
+        await (inside.withdraw(ask.id) if ending == "withdrawn" else inside.expire(ask.id))
+    words = "Broken. Do not retry." if ending == "failed" else f"[no answer: {ending}]"
+    assert decided(await waiting) == {"behavior": "deny", "message": words}
+
+
+async def test_a_wait_that_runs_out_denies_and_keeps_the_prompt_answerable(service: Served) -> None:
+    denied = decided(await hook(service, permission(), "?wait=0.05"))
+    ask = await service.newest()
+    assert denied["behavior"] == "deny"
+    assert "stays open" in denied["message"]
+    assert (ask.open, ask.unattended) == (True, True)
+
+
+async def test_a_prompt_that_cannot_be_put_is_denied_in_words(service: Served) -> None:
+    denied = decided(await hook(service, permission(), "?to=nowhere"))
+    assert denied["behavior"] == "deny"
+    assert "nowhere" in denied["message"]
+    wrong = decided(await hook(service, permission(permission_suggestions=3)))
+    assert "permission_suggestions" in wrong["message"]
+
+
+async def test_two_prompts_alike_are_two_questions(service: Served) -> None:
+    for _ in range(2):
+        await hook(service, permission(), "?wait=0")
+    assert len((await service.running.service.store.page()).rows) == 2
+
+
+async def test_questions_that_people_answered_need_no_permission_as_well(service: Served) -> None:
+    waiting = asyncio.create_task(hook(service, asking()))
+    await service.act(await service.newest(), action="answer", value="Vue", note="as in the app")
+    answered = (await waiting)["hookSpecificOutput"]["updatedInput"]
+    assert answered["annotations"] == {"Which framework?": {"notes": "as in the app"}}
+    decision = decided(await hook(service, permission("AskUserQuestion", answered)))
+    assert decision == {"behavior": "allow", "updatedInput": answered}
+    assert len((await service.running.service.store.page()).rows) == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"answers": {"Which framework?": "React"}},
+        {"answers": ANSWERS, "questions": [{**QUESTIONS[0], "header": "H"}]},
+        {"answers": ANSWERS, "session_id": "another"},
+    ],
+)
+async def test_questions_that_nobody_answered_so_are_put_to_people(
+    service: Served, more: Json
+) -> None:
+    """What a model writes there is no person's answer, also where another question was answered so."""
+    first = asyncio.create_task(hook(service, asking()))
+    await service.act(await service.newest(), action="answer", value="Vue")
+    await first
+    await hook(service, permission(), "?wait=0")
+    other = {"session_id": more["session_id"]} if "session_id" in more else {}
+    forged = {"questions": QUESTIONS, "metadata": {"a": 1}, **more}
+    waiting = asyncio.create_task(hook(service, permission("AskUserQuestion", forged, **other)))
+    ask = await service.newest(3)
+    await service.act(ask, action="answer", value="React")
+    assert decided(await waiting) == {
+        "behavior": "allow",
+        "updatedInput": {**forged, "answers": {"Which framework?": "React"}},
+    }
+
+
+async def test_no_agent_passes_on_answers_that_were_given_to_another(tmp_path: Path) -> None:
+    async with served(tmp_path, {"one": "agent", "two": "agent", "front": "surface"}) as service:
+        tokens = service.tokens
+        waiting = asyncio.create_task(hook(service, asking(), token=tokens["one"]))
+        await service.act(
+            await service.newest(), action="answer", value="Vue", actor={"user_id": "U1"}
+        )
+        answered = (await waiting)["hookSpecificOutput"]["updatedInput"]
+        event = permission("AskUserQuestion", answered)
+        assert decided(await hook(service, event, token=tokens["one"]))["behavior"] == "allow"
+        refused = decided(await hook(service, event, "?wait=0", token=tokens["two"]))
+        assert refused["behavior"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("act", "words", "interrupt"),
+    [
+        ({"action": "reply", "text": "Ask Ada."}, "Ask Ada.", None),
+        ({"action": "end_turn"}, "ended the turn", True),
+    ],
+)
+async def test_questions_put_by_a_permission_prompt_are_denied_by_words_and_end_turn(
+    service: Served, act: Json, words: str, interrupt: bool | None
+) -> None:
+    event = permission("AskUserQuestion", {"questions": QUESTIONS})
+    waiting = asyncio.create_task(hook(service, event))
+    await service.act(await service.newest(), **act)
+    decision = decided(await waiting)
+    assert decision["behavior"] == "deny"
+    assert words in decision["message"]
+    assert decision.get("interrupt") is interrupt
+
+
+async def test_a_permission_for_questions_that_are_none_is_denied(service: Served) -> None:
+    decision = decided(await hook(service, permission("AskUserQuestion", "x")))
+    assert decision["behavior"] == "deny"
+    assert "questions" in decision["message"]
