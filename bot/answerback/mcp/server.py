@@ -229,8 +229,13 @@ def _failed(words: str) -> CallToolResult:
 
 
 def _text_result(words: str, structured: JsonValue, *, is_error: bool = False) -> CallToolResult:
+    """A result as text and as data. Until 2026-07-28, data may only be an object.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
+    """
+    data = structured if isinstance(structured, dict) else None
     return CallToolResult(
-        content=[TextContent(text=words)], structured_content=structured, is_error=is_error
+        content=[TextContent(text=words)], structured_content=data, is_error=is_error
     )
 
 

@@ -222,6 +222,21 @@ def _flat(**properties: Any) -> dict[str, Any]:
         ("question", {"questions": [3]}, [("/questions/0", "wrong_type")]),
         (
             "question",
+            {"questions": [{"prompt": "?"}]},
+            [("/questions/0/id", "required"), ("/questions/0/options", "required")],
+        ),
+        (
+            "question",
+            {"questions": [{"question": " ", "options": []}]},
+            [("/questions/0/question", "empty")],
+        ),
+        (
+            "ask_user",
+            {"questions": [{"question": 1, "type": "yesno"}]},
+            [("/questions/0/question", "wrong_type")],
+        ),
+        (
+            "question",
             {"questions": [{"id": "a", "prompt": "?", "options": [1, {"value": "x"}]}] * 2},
             [
                 ("/questions/0/options/0", "wrong_type"),

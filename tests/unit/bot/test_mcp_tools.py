@@ -76,6 +76,17 @@ async def test_a_tool_that_was_picked_is_asked_and_answered_and_no_other_can_be_
     assert [answer["label"] for answer in found["answers"]] == ["Ay"]
 
 
+async def test_an_answer_that_is_a_string_is_text_and_no_structured_content(tmp_path: Path) -> None:
+    name, arguments = CALLS["cline"]
+    async with served(tmp_path) as service, client(service, "?tools=cline") as mcp:
+        async with asyncio.TaskGroup() as group, asyncio.timeout(WAIT):
+            asking = group.create_task(mcp.call_tool(name, arguments))
+            await service.act(await service.newest(), action="answer", value="B")
+        found = asking.result()
+    assert (found.is_error, found.structured_content) == (False, None)
+    assert [part.text for part in found.content if part.type == "text"] == ["B"]
+
+
 async def test_a_dialect_that_was_picked_reads_its_tools_calls(tmp_path: Path) -> None:
     async with served(tmp_path) as service, client(service, "?tools=single") as mcp:
         refused = await mcp.call_tool("ask_user", CALLS["ask_user"][1])
