@@ -13,6 +13,7 @@ import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
+from answerback.runtime.plugins import installed
 from tests.meta.project import PACKAGES
 
 OURS = ("ANSWERBACK_", "SLACK_", "DISCORD_")
@@ -45,6 +46,7 @@ def pytest_configure() -> None:
     _scrub()
     # A shell that starts us in the background has us, and whom we start, ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    installed()  # reads the disk once, as every command does before its event loop runs
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RefusedError
-from answerback_chat.diagnostics import Finding
+from answerback.ports.plugin import Finding
 from answerback_discord import limits, manifest
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls

@@ -12,7 +12,7 @@ import aiohttp
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import PlatformError
-from answerback_chat.diagnostics import Finding
+from answerback.ports.plugin import Finding
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import SCOPES

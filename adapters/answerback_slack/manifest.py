@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
-Mode: TypeAlias = Literal["socket", "http"]
 Node: TypeAlias = "str | bool | Sequence[str] | Mapping[str, Node]"
 
 SCOPES: Final = (
@@ -44,11 +43,13 @@ EVENTS: Final[Mapping[str, str | None]] = {
     "tokens_revoked": None,
 }
 """Typed answers, deleted messages, and what closes a place or changes who may answer; with the scope each needs."""
+MODES: Final = ("socket", "http")
+"""How payloads come in: over a socket, which needs no public address, or to one's own address."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
 _PATH: Final = "/slack/events"
 
 
-def manifest(mode: Mode, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
+def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
     """The manifest; ``url`` is the public listener's address as the world sees it, for HTTP mode."""
     request = {"request_url": url.rstrip("/") + _PATH} if mode == "http" else {}
     return {
@@ -74,6 +75,11 @@ def manifest(mode: Mode, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
             "token_rotation_enabled": False,
         },
     }
+
+
+def text(mode: str, url: str = EXAMPLE_URL) -> str:
+    """The manifest as a file to paste."""
+    return as_yaml(manifest(mode, url))
 
 
 def as_yaml(node: Mapping[str, Node], indent: int = 0) -> str:

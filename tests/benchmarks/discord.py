@@ -37,10 +37,11 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import start
 from answerback.ports.store import Write
 from answerback.runtime.app import running
-from answerback.runtime.config import Discord, Public, Server, Settings, Storage
+from answerback.runtime.config import Public, Server, Storage, settings_type
 from answerback.runtime.interpreter import tune
 from answerback_chat.controls import Control, Verb
 from answerback_discord.front import PATH
+from answerback_discord.plugin import DiscordSettings
 from answerback_storage.sqlite.store import SqliteStore
 from tests.unit.adapters.discord.rig import rig
 
@@ -87,16 +88,18 @@ def ask_number(n: int) -> Ask:
 
 async def serve(folder: str, api_url: str, public_key: str) -> None:
     """What `answerback serve` runs, with Discord by HTTP."""
-    settings = Settings(
-        server=Server(port=0),
-        public=Public(port=0),
-        storage=Storage(url=f"sqlite:///{folder}/{DATABASE}"),
-        discord=Discord(
-            bot_token=SecretStr("a.bot.token"),
-            public_key=public_key,
-            api_url=api_url,
-            gateway=False,
-        ),
+    settings = settings_type().model_validate(
+        {
+            "server": Server(port=0),
+            "public": Public(port=0),
+            "storage": Storage(url=f"sqlite:///{folder}/{DATABASE}"),
+            "discord": DiscordSettings(
+                bot_token=SecretStr("a.bot.token"),
+                public_key=public_key,
+                api_url=api_url,
+                gateway=False,
+            ),
+        }
     )
     async with running(settings) as up:
         tune()  # as `answerback serve` does

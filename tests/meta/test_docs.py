@@ -22,7 +22,7 @@ from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
 from answerback.dialects.detection import NAMES
 from answerback.dialects.registry import DIALECTS
-from answerback.runtime.config_file import CUSTOMARY, keys
+from answerback.runtime.config_file import customary, keys
 from tests.meta import made_docs
 from tests.meta.project import ROOMS, ROOT, sources
 
@@ -38,7 +38,7 @@ def _unnamed(words: Iterator[str] | list[str], page: str) -> list[str]:
 def test_every_configuration_key_is_documented() -> None:
     page = re.sub(r"<\w+>", "<name>", _page("configuration"))
     assert _unnamed([key for key in keys() if not key.startswith("labels.")], page) == []
-    assert _unnamed(list(CUSTOMARY), page) == []
+    assert _unnamed(list(customary()), page) == []
 
 
 @pytest.mark.parametrize("part", made_docs.PARTS)

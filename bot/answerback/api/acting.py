@@ -54,8 +54,8 @@ def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
         if ask.destination.surface != person_key.SURFACE:
             raise ProblemError(
                 403,
-                "Not a web ask",
-                "With a key only asks on the web surface can be acted on by this call; "
+                f"Not a {person_key.SURFACE} ask",
+                f"With a key only asks on the {person_key.SURFACE} surface can be acted on by this call; "
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
         if named is None:

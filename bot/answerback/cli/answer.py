@@ -63,7 +63,7 @@ def command(
     End Turn, q leaves the ask open; Esc opens the menu of these. Lines may come from a pipe too; when they end, the
     ask stays open, and the command exits with 8.
 
-    Asks on the web surface are answered with the person's key, which is read from where the service keeps it
+    Asks on the page are answered with the person's key, which is read from where the service keeps it
     (`answerback key` prints it). A front end's token answers any ask that this person may answer
     (`answerback token create terminal --role surface`).
     """

@@ -36,7 +36,8 @@ _PAUSE: Final = 0.5
 def command(
     form: Annotated[str, typer.Argument(help=FORM_HELP)],
     to: Annotated[
-        str | None, typer.Option(help="A route, `slack:C0123`, `slack:@U1`, `web`, …")
+        str | None,
+        typer.Option(help="A route, or a place such as `surface:channel` or `surface:@user`."),
     ] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
     url: Url = None,

@@ -17,6 +17,7 @@ import typer
 
 from answerback.cli.output import console, result, say
 from answerback.core.ask import Ask
+from answerback.core.errors import ConfigError
 from answerback.dialects.registry import result_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Server, Settings, Storage
@@ -86,9 +87,11 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with app.running(settings) as running:
         submitted = await running.service.submit(
-            Submission.model_validate({"name": "ask_user", "arguments": FORM, "to": "web"})
+            Submission.model_validate({"name": "ask_user", "arguments": FORM})
         )
-        address = await running.answering_url(submitted.ask.id)
+        if running.entrances is None:
+            raise ConfigError("The demo needs a surface with a page, and none is installed.")
+        address = await running.entrances.answering_url(submitted.ask.id)
         say("An agent asks you three questions. Answer them on this page:")
         result(address)
         if browser and _has_browser():

@@ -14,13 +14,12 @@ import typer
 from answerback.cli.output import EXIT_FAILED, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
-from answerback.runtime.config import SURFACES, Settings
+from answerback.ports.plugin import Checkup, Finding
+from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
 from answerback.runtime.configured import routes_of
+from answerback.runtime.plugins import Plugin, installed
 from answerback.service.submission import destination_of
-from answerback_chat.diagnostics import Finding
-from answerback_discord import doctor as discord_doctor
-from answerback_slack import doctor as slack_doctor
 from answerback_storage.key_file import KeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -30,7 +29,7 @@ def command(
         Path | None, typer.Option(help="The configuration file; else ./answerback.toml.")
     ] = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Set in Discord's application what can be set by its API.")
+        bool, typer.Option("--fix", help="Set at the platforms what their APIs let an app set.")
     ] = False,
 ) -> None:
     """Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.
@@ -74,14 +73,17 @@ async def findings(
     yield await _database(settings)
     if (exposed := await asyncio.to_thread(_exposed_key, settings)) is not None:
         yield exposed
-    setup = slack_setup(settings)
-    if setup is not None:
-        async for finding in slack_doctor.findings(setup, http):
-            yield finding
-    other = discord_setup(settings, fix=fix)
-    if other is not None:
-        async for finding in discord_doctor.findings(other, http):
-            yield finding
+    plugins = installed()
+    for plugin in plugins:
+        table = table_of(settings, plugin)
+        if table.configured():
+            await asyncio.to_thread(plugin.load)
+            look = checkup(settings, plugin, http, fix=fix)
+            async for finding in plugin.findings(table, look):
+                yield finding
+    for name, why in plugins.broken.items():
+        mend = "Update or uninstall the distribution that it comes with."
+        yield Finding(f"surface {name}", why, mend, warning=True)
 
 
 def _ceilings(settings: Settings) -> Iterator[Finding]:
@@ -148,53 +150,19 @@ def _new_database(path: Path) -> Finding:
     return Finding(f"database {path}, to be created by `answerback serve`")
 
 
-def slack_setup(settings: Settings) -> slack_doctor.Setup | None:
-    """What is to be looked at on Slack; None where it is not configured."""
-    slack = settings.slack
-    if slack.bot_token is None:
-        return None
-    channels, groups = _named(settings, "slack", slack.responders)
-    return slack_doctor.Setup(
-        bot_token=slack.bot_token.get_secret_value(),
-        app_token=slack.app_token.get_secret_value() if slack.app_token else None,
-        signing_secret=slack.signing_secret.get_secret_value() if slack.signing_secret else None,
-        public_url=settings.public.url,
-        api_url=slack.api_url,
-        channels=channels,
-        groups=groups,
-    )
-
-
-def discord_setup(settings: Settings, *, fix: bool) -> discord_doctor.Setup | None:
-    """What is to be looked at on Discord; None where it is not configured."""
-    discord = settings.discord
-    if discord.bot_token is None:
-        return None
-    channels, roles = _named(settings, "discord", discord.responders)
-    return discord_doctor.Setup(
-        bot_token=discord.bot_token.get_secret_value(),
-        public_key=discord.public_key,
-        public_url=settings.public.url,
-        api_url=discord.api_url,
-        content=discord.gateway and discord.message_content,
-        gateway=discord.gateway,
-        channels=channels,
-        roles=roles,
-        mend=fix,
-    )
-
-
-def _named(
-    settings: Settings, surface: str, responders: tuple[str, ...]
-) -> tuple[list[str], list[str]]:
-    """The channels that routes name on a surface, and the groups among the responders there."""
-    channels, people = [], list(responders)
+def checkup(
+    settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
+) -> Checkup:
+    """What is to be looked at on a surface: the channels that routes name there, and the routes' responders."""
+    channels: list[str] = []
+    people: list[str] = []
+    names = installed().names
     for to in (settings.default_route, *(route.to for route in settings.routes.values())):
-        place = destination_of(to, SURFACES)
-        if not isinstance(place, str) and place.surface == surface and place.channel:
+        place = destination_of(to, names)
+        if not isinstance(place, str) and place.surface == plugin.name and place.channel:
             channels.append(place.channel)
     for route in settings.routes.values():
-        place = destination_of(route.to, SURFACES)
-        if not isinstance(place, str) and place.surface == surface:
+        place = destination_of(route.to, names)
+        if not isinstance(place, str) and place.surface == plugin.name:
             people += route.responders or ()
-    return channels, [who[1:] for who in people if who.startswith("@")]
+    return Checkup(http, settings.public.url, channels, people, fix)

@@ -1,25 +1,19 @@
-"""`answerback manifest`: an app manifest, ready to paste."""
+"""`answerback manifest`: an app manifest, ready to paste; one command for each surface that has one."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from answerback.cli.output import result
-from answerback_slack.manifest import EXAMPLE_URL, as_yaml, manifest
+from answerback.ports.plugin import Manifest
+from answerback.runtime.plugins import installed
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="App manifests, ready to paste."
 )
-
-
-class Mode(StrEnum):
-    """How payloads come in."""
-
-    SOCKET = "socket"
-    HTTP = "http"
 
 
 @app.callback()
@@ -27,19 +21,25 @@ def platforms() -> None:
     """App manifests, ready to paste."""
 
 
-@app.command()
-def slack(
-    mode: Annotated[
-        Mode, typer.Option(help="Over a socket (no public address needed), or to your own address.")
-    ] = Mode.SOCKET,
-    url: Annotated[
-        str, typer.Option(help="With --mode http: your public address.", metavar="URL")
-    ] = EXAMPLE_URL,
-) -> None:
-    """Print the manifest of the Slack app, as YAML.
+def _command(manifest: Manifest) -> Callable[[str, str], None]:
+    def command(
+        mode: Annotated[
+            str,
+            typer.Option(
+                help="How payloads come in: `socket` needs no public address, `http` has one."
+            ),
+        ] = manifest.modes[0],
+        url: Annotated[
+            str, typer.Option(help="With --mode http: your public address.", metavar="URL")
+        ] = manifest.example_url,
+    ) -> None:
+        if mode not in manifest.modes:
+            raise typer.BadParameter(f"{mode!r} is not {' or '.join(manifest.modes)}.")
+        result(manifest.make(mode, url))
 
-    Paste it at https://api.slack.com/apps under *Create New App*, *From a manifest*.
+    return command
 
-    Example: `answerback manifest slack --mode socket`
-    """
-    result(as_yaml(manifest(mode.value, url)))
+
+for _plugin in installed():
+    if (_manifest := _plugin.manifest()) is not None:
+        app.command(_plugin.name, help=_manifest.help)(_command(_manifest))

@@ -7,7 +7,6 @@ import tempfile
 import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,7 +14,6 @@ import jinja2
 import typer
 from markupsafe import Markup
 
-from answerback.cli import looks
 from answerback.cli.forms import EXIT_INVALID, FORM_HELP, lines_of, read_call
 from answerback.cli.output import fail, result, say, warn
 from answerback.cli.prompting import Prompting
@@ -26,22 +24,15 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.core.walker import Answer, start
 from answerback.dialects.registry import parse_call
+from answerback.ports.plugin import SurfacePlugin
 from answerback.runtime.config_file import load
+from answerback.runtime.plugins import Plugin, installed
 from answerback.service.serialize import ask_json
 from answerback.service.submission import Submission, read_submission
 from answerback_chat.sanitize import as_json, one_line
-from answerback_discord import render as discord
-from answerback_slack import render as slack
 
+_TERMINAL: Final = "terminal"
 _PAGE: Final = Path(__file__).with_name("preview.html")
-
-
-class Where(StrEnum):
-    """What can be previewed by itself."""
-
-    TERMINAL = "terminal"
-    SLACK = "slack"
-    DISCORD = "discord"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +42,7 @@ class Look:
     surface: str
     html: Markup
     json: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +56,10 @@ class Step:
 def command(
     form: Annotated[str, typer.Argument(help=FORM_HELP)],
     surface: Annotated[
-        Where, typer.Option(help="slack and discord print the JSON that is sent there.")
-    ] = Where.TERMINAL,
+        str, typer.Option(help="A surface's name prints the JSON that is sent there.")
+    ] = _TERMINAL,
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with both platforms' looks and the JSON.")
+        Path | None, typer.Option(help="Write a page with each surface's look and the JSON.")
     ] = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open that page in the browser.")
@@ -80,6 +72,7 @@ def command(
     Exits with 2 when the form cannot be asked.
     """
     labels = load().labels
+    plugin = None if surface == _TERMINAL else _plugin(surface)
     try:
         shown = list(_steps(read_submission(read_call(form))))
     except InvalidCallError as error:
@@ -88,12 +81,28 @@ def command(
         sys.exit(EXIT_INVALID)
     if html is not None or open_page:
         _page(form, shown, labels, html, open_page=open_page)
-    elif surface is Where.TERMINAL:
+    elif plugin is None:
         prompting = Prompting(labels)
         for ask in shown:
             prompting.show(ask_json(ask))
     else:
-        result(as_json([_payload(surface, view_of(ask), labels) for ask in shown]))
+        previews = [plugin.preview(view_of(ask), labels) for ask in shown]
+        result(as_json([each.payload for each in previews if each is not None]))
+
+
+def _plugin(name: str) -> Plugin:
+    """The plug-in of a surface that has previews."""
+    able = {
+        plugin.name: plugin
+        for plugin in installed()
+        if type(plugin).preview is not SurfacePlugin.preview
+    }
+    if name not in able:
+        there_are = ", ".join([_TERMINAL, *able])
+        raise typer.BadParameter(
+            f"there is no preview of {name!r}; there is one of {there_are}.", param_hint="--surface"
+        )
+    return able[name]
 
 
 def _steps(submission: Submission) -> Iterator[Ask]:
@@ -129,13 +138,6 @@ def _at_review(ask: Ask) -> Ask:
     return ask
 
 
-def _payload(where: Where, view: View, labels: Labels) -> object:
-    if where is Where.SLACK:
-        message = slack.render(view, labels)
-        return {"text": message.text, "blocks": message.blocks}
-    return discord.message(view, labels)
-
-
 def _page(
     form: str, shown: list[Ask], labels: Labels, path: Path | None, *, open_page: bool
 ) -> None:
@@ -154,14 +156,11 @@ def _page(
 
 
 def _step(view: View, labels: Labels) -> Step:
-    sent = slack.render(view, labels)
-    message = discord.message(view, labels)
     prompt = view.prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
-    return Step(
-        title=one_line(title),
-        looks=(
-            Look("Slack", looks.slack(sent.blocks), as_json({"blocks": sent.blocks})),
-            Look("Discord", looks.discord(message), as_json(message)),
-        ),
-    )
+    looks = []
+    for plugin in installed():
+        if (made := plugin.preview(view, labels)) is not None:
+            source = made.payload if made.source is None else made.source
+            looks.append(Look(plugin.title, Markup(made.html), as_json(source), made.hint))
+    return Step(title=one_line(title), looks=tuple(looks))

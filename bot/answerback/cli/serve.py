@@ -17,10 +17,11 @@ import uvloop
 from answerback.cli.output import result, say
 from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
-from answerback.runtime.config import Settings
+from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
 from answerback.runtime.configured import callbacks_of, routes_of
 from answerback.runtime.interpreter import tune
+from answerback.runtime.plugins import installed
 from answerback.version import VERSION
 
 CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
@@ -83,12 +84,12 @@ def _summary(settings: Settings) -> list[str]:
 
 
 def _surfaces(settings: Settings) -> list[str]:
-    slack, discord = settings.slack, settings.discord
-    found = ["web"]
-    if slack.bot_token is not None:
-        found.append("slack (Socket Mode)" if slack.app_token else "slack (HTTP)")
-    if discord.bot_token is not None:
-        found.append("discord (HTTP)" if discord.public_key else "discord (gateway)")
+    found = []
+    for plugin in installed():
+        table = table_of(settings, plugin)
+        if table.configured():
+            how = table.connection()
+            found.append(f"{plugin.name} ({how})" if how else plugin.name)
     return found
 
 
@@ -102,7 +103,8 @@ async def _serve(settings: Settings, config: Path | None) -> None:
         result(f"listening on {running.api_url}")
         if running.public_url is not None:
             result(f"public on {running.public_url}")
-        _tell_person(f"The inbox, for people only: {running.inbox_url}")
+        if running.inbox_url:
+            _tell_person(f"The inbox, for people only: {running.inbox_url}")
         tune()
         extra = {"action": "started", "address": running.api_url, "version": VERSION}
         logger.info("The service has started", extra=extra)

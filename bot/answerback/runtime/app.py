@@ -8,10 +8,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import aiohttp
 from aiohttp import web
-from pydantic import SecretStr
 
 from answerback.agents.claude_hooks import ClaudeHook
 from answerback.api.calls import Api
@@ -21,11 +21,12 @@ from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp.http import McpEndpoint
 from answerback.ports.person_key import OPERATOR, Holder, Holders
+from answerback.ports.plugin import Built, Entrances, Host
 from answerback.ports.store import Store
-from answerback.ports.surface import Surface
 from answerback.runtime.clock import SystemClock
-from answerback.runtime.config import SURFACES, Settings, is_loopback
+from answerback.runtime.config import Settings, is_loopback, table_of
 from answerback.runtime.configured import callbacks_of, routes_of, tokens_of
+from answerback.runtime.plugins import installed
 from answerback.runtime.reloading import Reloading
 from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
 from answerback.runtime.supervision import supervised
@@ -39,12 +40,9 @@ from answerback.webhooks.sender import Sender
 from answerback.workers.inquiry import HttpInquiry
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
-from answerback_discord.adapter import DiscordSurface
-from answerback_slack.adapter import SlackSurface
 from answerback_storage.key_file import KeyFile
 from answerback_storage.sqlite.sole_use import sole_use
 from answerback_storage.sqlite.store import SqliteStore
-from answerback_web.adapter import WebSurface
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -56,9 +54,9 @@ class Running:
     api_url: str
     public_url: str | None
     inbox_url: str
-    """Opens the page of open asks with the person's key: for the operator's eyes alone."""
-    answering_url: Callable[[str], Awaitable[str]]
-    """The address where the operator may answer an ask on the page."""
+    """Opens the page of open asks with the person's key: for the operator's eyes alone. Empty where there is none."""
+    entrances: Entrances | None
+    """The pages that the operator may open, where a surface has any."""
     service: Service
     reload: Callable[[Settings], list[str]]
     """Takes up changed settings; see `answerback.runtime.reloading`."""
@@ -81,9 +79,9 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await store.open()
         stack.push_async_callback(store.close)
         holders = await _holders(settings)
-        page = await _page(settings, store, sockets, holders)
-        chats = chats_of(settings, await stack.enter_async_context(chat_session()))
-        service = _service(settings, store, (page, *chats), routes, callbacks, metrics)
+        http = await stack.enter_async_context(chat_session())
+        built = await _built(settings, store, sockets, holders, http)
+        service = _service(settings, store, built, routes, callbacks, metrics)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
@@ -100,21 +98,25 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             enabled=service.rules.enabled,
             shows=lambda: shower.outcomes,
         )
-        await _listen(await _local(settings, api, page, stack), sockets.api, api, stack)
+        await _listen(await _local(settings, api, built, stack), sockets.api, api, stack)
         if sockets.public is not None:
-            hooks = [route for chat in chats for route in chat.public_routes()]
-            opened = public_application(api, pages=page.public_routes(), hooks=hooks)
+            opened = public_application(
+                api,
+                pages=[route for one in built for route in one.public_pages],
+                hooks=[route for one in built for route in one.hooks],
+            )
             strangers = Strangers(share())
             public = listen_to_strangers(opened, sockets.public, unmet, strangers)
             stack.push_async_callback(_finish, api)
             await stack.enter_async_context(public)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
+        entrances = next((one.entrances for one in built if one.entrances is not None), None)
         yield Running(
             sockets.api_url,
             sockets.public_url,
-            await page.inbox_url(),
-            page.answering_url,
+            "" if entrances is None else await entrances.inbox_url(),
+            entrances,
             service,
             Reloading(settings, tokens, callbacks).take,
         )
@@ -152,24 +154,37 @@ async def _holders(settings: Settings) -> Holders:
     return holders
 
 
-async def _page(
-    settings: Settings, store: Store, sockets: _Sockets, holders: Holders
-) -> WebSurface:
-    return WebSurface(
-        secret=await store.secret("web"),
-        labels=settings.labels,
-        local_url=lambda: sockets.api_url,
-        public_url=lambda: sockets.public_url,
-        holders=holders,
-        tokens=bool(settings.agents),
-        now=time.time,
-    )
+async def _built(
+    settings: Settings,
+    store: Store,
+    sockets: _Sockets,
+    holders: Holders,
+    http: aiohttp.ClientSession,
+) -> list[Built]:
+    """The surfaces that are configured, not started yet."""
+    made = []
+    for plugin in installed():
+        table = table_of(settings, plugin)
+        if table.configured():
+            host = Host(
+                http=http,
+                labels=settings.labels,
+                secret=partial(store.secret, plugin.name),
+                local_url=lambda: sockets.api_url,
+                public_url=lambda: sockets.public_url,
+                holders=holders,
+                tokens=bool(settings.agents),
+                now=time.time,
+            )
+            await asyncio.to_thread(plugin.load)
+            made.append(await plugin.build(table, host))
+    return made
 
 
 def _service(
     settings: Settings,
     store: Store,
-    surfaces: Iterable[Surface],
+    built: Iterable[Built],
     routes: Routes,
     callbacks: Callbacks,
     metrics: Metrics,
@@ -177,8 +192,8 @@ def _service(
     service = Service(
         store,
         SystemClock(),
-        {surface.name: surface for surface in surfaces},
-        known_surfaces=SURFACES,
+        {one.surface.name: one.surface for one in built},
+        known_surfaces=installed().names,
         routes=routes,
         rules=Rules(tools=settings.tools),
         labels=settings.labels,
@@ -190,7 +205,7 @@ def _service(
 
 
 async def _local(
-    settings: Settings, api: Api, page: WebSurface, stack: AsyncExitStack
+    settings: Settings, api: Api, built: Iterable[Built], stack: AsyncExitStack
 ) -> web.Application:
     """The agents' listener: the API, MCP, Claude's hooks, and the pages."""
     callers = Callers(api.tokens.agent_of, api.finish)
@@ -198,7 +213,8 @@ async def _local(
     await stack.enter_async_context(mcp.running())
     routes = [*mcp.routes(), *ClaudeHook(api.service, callers).routes()]
     loopback = is_loopback(settings.server.host)
-    return application(api, routes=routes, pages=page.routes(), loopback=loopback)
+    pages = [page for one in built for page in one.pages]
+    return application(api, routes=routes, pages=pages, loopback=loopback)
 
 
 async def _listen(
@@ -260,40 +276,3 @@ async def _background(
 def chat_session() -> aiohttp.ClientSession:
     """What chat surfaces call their platforms with: however many calls hang, a click is answered at once."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-
-
-def chats_of(
-    settings: Settings, http: aiohttp.ClientSession
-) -> tuple[SlackSurface | DiscordSurface, ...]:
-    """The configured chat surfaces."""
-    found: list[SlackSurface | DiscordSurface] = []
-    slack, discord = settings.slack, settings.discord
-    if slack.bot_token is not None:
-        made = SlackSurface(
-            bot_token=slack.bot_token.get_secret_value(),
-            app_token=_open(slack.app_token),
-            signing_secret=_open(slack.signing_secret),
-            responders=slack.responders,
-            api_url=slack.api_url,
-            labels=settings.labels,
-            http=http,
-        )
-        found.append(made)
-    if discord.bot_token is not None:
-        other = DiscordSurface(
-            bot_token=discord.bot_token.get_secret_value(),
-            http=http,
-            labels=settings.labels,
-            public_key=discord.public_key,
-            responders=discord.responders,
-            api_url=discord.api_url,
-            gateway=discord.gateway,
-            content=discord.message_content,
-            shards=discord.shards,
-        )
-        found.append(other)
-    return tuple(found)
-
-
-def _open(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()

@@ -10,40 +10,31 @@ import base64
 import binascii
 import ipaddress
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
-from urllib.parse import unquote, urlsplit
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
+from urllib.parse import unquote
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
+    create_model,
     model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
+from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
+from answerback.ports.tables import HttpUrl, Names, Port, Seconds, Table, split_list
+from answerback.runtime.plugins import Plugins, installed
 from answerback.service.routing import ToolRule
 from answerback.service.submission import Route
 
 PREFIX: Final = "ANSWERBACK_"
 NOT_KEYS: Final = frozenset({"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"})
 """Variables of the commands themselves; every other variable of ours has to be a key."""
-SURFACES: Final = frozenset({"web", "slack", "discord"})
-"""Every surface there is; an ask for one that is not configured fails in words for the model."""
 TOKEN_HASH: Final = r"^sha256:[0-9a-f]{64}$"
-
-Port = Annotated[int, Field(ge=0, le=65535)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-def _split(value: object) -> object:
-    """In an environment variable a list is written ``a, b``; one name may stand for a list of one."""
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return value
 
 
 def _whsec(secret: SecretStr) -> SecretStr:
@@ -63,32 +54,19 @@ def _not_blank(text: str) -> str:
     return text
 
 
-def _http(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("an address begins with http:// or https:// and names a host")
-    return address
-
-
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 Secrets = Annotated[
-    tuple[Annotated[SecretStr, AfterValidator(_whsec)], ...], NoDecode, BeforeValidator(_split)
+    tuple[Annotated[SecretStr, AfterValidator(_whsec)], ...], NoDecode, BeforeValidator(split_list)
 ]
-HttpUrl = Annotated[str, AfterValidator(_http)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class Server(_Table):
+class Server(Table):
     """Where the agents' API listens; port 0 picks a free one."""
 
     host: str = "127.0.0.1"
     port: Port = 8420
 
 
-class Public(_Table):
+class Public(Table):
     """The listener that the world may reach: only with a port. ``url`` is its address as the world sees it."""
 
     host: str = "127.0.0.1"
@@ -96,7 +74,7 @@ class Public(_Table):
     url: HttpUrl | None = None
 
 
-class Storage(_Table):
+class Storage(Table):
     """Where asks are kept."""
 
     url: str = "sqlite:///answerback.db"
@@ -120,7 +98,7 @@ class Storage(_Table):
         return self
 
 
-class Agent(_Table):
+class Agent(Table):
     """One token: an agent's, or with the role ``surface`` that of a custom front end."""
 
     token_hash: Annotated[str, Field(pattern=TOKEN_HASH)]
@@ -133,49 +111,7 @@ class Agent(_Table):
     """Who asks, as people see it; without it the agent's name."""
 
 
-class Slack(_Table):
-    """The Slack surface; there is one once ``bot_token`` is set. ``app_token`` means Socket Mode."""
-
-    bot_token: SecretStr | None = None
-    app_token: SecretStr | None = None
-    signing_secret: SecretStr | None = None
-    responders: Names = ()
-    api_url: HttpUrl | None = None
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.bot_token is None and (self.app_token or self.signing_secret):
-            raise ValueError("bot_token is missing: without it nothing can be posted to Slack")
-        if self.bot_token and not (self.app_token or self.signing_secret):
-            raise ValueError(
-                "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"
-            )
-        return self
-
-
-class Discord(_Table):
-    """The Discord surface; there is one once ``bot_token`` is set. ``public_key`` means clicks come by HTTP."""
-
-    bot_token: SecretStr | None = None
-    public_key: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
-    responders: Names = ()
-    api_url: HttpUrl | None = None
-    gateway: bool = True
-    message_content: bool = True
-    """Whether to ask for the privileged intent by which every typed message can be read."""
-    shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
-    """How many gateway connections share the servers."""
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.bot_token is None and self.public_key is not None:
-            raise ValueError("bot_token is missing: without it nothing can be posted to Discord")
-        if self.bot_token and not self.gateway and self.public_key is None:
-            raise ValueError("clicks cannot come in: add public_key, or leave gateway on")
-        return self
-
-
-class Callbacks(_Table):
+class Callbacks(Table):
     """Where webhooks may go, and what signs them where there are no agent tokens."""
 
     allow: Names = ()
@@ -183,14 +119,14 @@ class Callbacks(_Table):
     secret: Secrets = ()
 
 
-class Inquiry(_Table):
+class Inquiry(Table):
     """The backend that may answer what is not a person's to answer."""
 
     url: HttpUrl | None = None
     timeout: Seconds = 30.0
 
 
-class Log(_Table):
+class Log(Table):
     """What is logged to standard error, and how; by default for people on a terminal, else as JSON."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -198,7 +134,7 @@ class Log(_Table):
 
 
 class Settings(BaseSettings):
-    """Everything that can be configured."""
+    """Everything that can be configured, without the surfaces' tables: those are in `settings_type`."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -211,11 +147,9 @@ class Settings(BaseSettings):
     server: Server = Server()
     public: Public = Public()
     storage: Storage = Storage()
-    default_route: str = "web"
+    default_route: str = Field(default_factory=lambda: installed().home)
     routes: dict[str, Route] = {}
     agents: dict[str, Agent] = {}
-    slack: Slack = Slack()
-    discord: Discord = Discord()
     callbacks: Callbacks = Callbacks()
     inquiry: Inquiry = Inquiry()
     tools: dict[str, ToolRule] = {}
@@ -229,14 +163,10 @@ class Settings(BaseSettings):
                 f"server.host {self.server.host} is reachable from other machines, and no agent has "
                 "a token: run `answerback token create NAME` and add what it prints, or bind 127.0.0.1"
             )
-        by_http = {
-            "slack.signing_secret without slack.app_token": (
-                self.slack.bot_token and not self.slack.app_token
-            ),
-            "discord.public_key": self.discord.public_key,
-        }
-        for key, on in by_http.items():
-            if on and self.public.port is None:
+        for name in type(self).model_fields:
+            table = getattr(self, name)
+            key = table.by_http() if isinstance(table, SurfaceSettings) else None
+            if key and self.public.port is None:
                 raise ValueError(
                     f"{key} means that clicks come by HTTP, and no listener takes them: set public.port"
                 )
@@ -247,6 +177,42 @@ class Settings(BaseSettings):
                         f"agents.{name}.routes names {route!r}, and there is no [routes.{route}]"
                     )
         return self
+
+
+def settings_type(plugins: Plugins | None = None) -> type[Settings]:
+    """The settings with a table for each surface; that of a broken plug-in refuses everything, and says why.
+
+    Raises:
+        ConfigError: a surface has the name of another table.
+    """
+    plugins = plugins or installed()
+    if taken := plugins.names & Settings.model_fields.keys():
+        raise ConfigError(
+            f"The plug-in {min(taken)!r} has the name of a table of the service's own settings; uninstall it."
+        )
+    tables: dict[str, Any] = {
+        plugin.name: (plugin.settings, plugin.settings()) for plugin in plugins
+    }
+    tables |= {name: (_refusing(why), None) for name, why in plugins.broken.items()}
+    return create_model("Settings", __base__=Settings, **tables)
+
+
+def _refusing(why: str) -> object:
+    def refuse(value: object) -> object:
+        if value is not None:
+            raise ValueError(why)
+        return value
+
+    return Annotated[dict[str, Any] | None, BeforeValidator(refuse)]
+
+
+T = TypeVar("T", bound=SurfaceSettings)
+
+
+def table_of(settings: Settings, plugin: SurfacePlugin[T]) -> T:
+    """A surface's own settings: as they are configured, else its defaults."""
+    table = getattr(settings, plugin.name, None)
+    return table if isinstance(table, plugin.settings) else plugin.settings()
 
 
 def is_loopback(host: str) -> bool:

@@ -22,17 +22,10 @@ from pydantic_settings.exceptions import SettingsError
 from pydantic_settings.sources import InitSettingsSource
 
 from answerback.core.errors import ConfigError
-from answerback.runtime.config import NOT_KEYS, PREFIX, Settings
+from answerback.runtime.config import NOT_KEYS, PREFIX, Settings, settings_type
+from answerback.runtime.plugins import installed
 
 DEFAULT_FILE: Final = "answerback.toml"
-CUSTOMARY: Final = {
-    "SLACK_BOT_TOKEN": ("slack", "bot_token"),
-    "SLACK_APP_TOKEN": ("slack", "app_token"),
-    "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
-    "DISCORD_BOT_TOKEN": ("discord", "bot_token"),
-    "DISCORD_PUBLIC_KEY": ("discord", "public_key"),
-}
-"""Variables that people have set for these platforms already, and the keys they stand for."""
 _ALIKE: Final = 0.7
 """How alike a key has to be to be suggested, as difflib counts: a slip of one or two letters, not another word."""
 
@@ -50,7 +43,7 @@ def load(path: Path | None = None, **overrides: Mapping[str, object]) -> Setting
     table = read_toml(path)
     _refuse_unknown_variables()
 
-    class Loaded(Settings):
+    class Loaded(settings_type()):  # type: ignore[misc]  # made of the plug-ins that are installed
         @classmethod
         def settings_customise_sources(
             cls,
@@ -69,7 +62,8 @@ def load(path: Path | None = None, **overrides: Mapping[str, object]) -> Setting
             )
 
     try:
-        return Loaded(**overrides)  # type: ignore[arg-type]  # tables of keys, checked by pydantic
+        loaded: Settings = Loaded(**overrides)
+        return loaded
     except ValidationError as error:
         where = str(path or DEFAULT_FILE) if table else "the environment"
         lines = [_sentence(detail, where) for detail in error.errors()]
@@ -97,8 +91,18 @@ def read_toml(path: Path | None) -> dict[str, JsonValue]:
         raise ConfigError(f"{file} is not valid TOML: {error}.") from None
 
 
-def keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+def customary() -> dict[str, tuple[str, str]]:
+    """The variables that people have set for the platforms already: the tables and keys they stand for."""
+    return {
+        variable: (plugin.name, key)
+        for plugin in installed()
+        for variable, key in plugin.variables.items()
+    }
+
+
+def keys(model: type[BaseModel] | None = None, prefix: str = "") -> Iterator[str]:
     """Every key there is, dotted; ``<name>`` stands for a name of one's own."""
+    model = model or settings_type()
     for name, field in model.model_fields.items():
         inner = _table_of(field.annotation)
         if inner is None:
@@ -110,14 +114,14 @@ def keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
 
 def _customary() -> dict[str, dict[str, str]]:
     tables: dict[str, dict[str, str]] = {}
-    for variable, (table, key) in CUSTOMARY.items():
+    for variable, (table, key) in customary().items():
         if value := os.environ.get(variable):
             tables.setdefault(table, {})[key] = value
     return tables
 
 
 def _refuse_unknown_variables() -> None:
-    tables = set(Settings.model_fields)
+    tables = set(settings_type().model_fields)
     unknown = [
         name
         for name in sorted(os.environ)
@@ -160,7 +164,7 @@ def _to_key(path: list[str]) -> list[str]:
 
 def _not_json(error: SettingsError) -> str:
     """Which variables a list or table may have been read from that is not written as JSON."""
-    tables = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
+    tables = [name for name in settings_type().model_fields if f'"{name}"' in str(error)]
     prefixes = tuple(f"{PREFIX}{name}".upper() for name in tables)
     names = sorted(name for name in os.environ if name.upper().startswith(prefixes))
     return (

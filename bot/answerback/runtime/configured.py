@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from answerback.api.auth import Tokens
 from answerback.core.errors import ConfigError
-from answerback.runtime.config import SURFACES, Settings
-from answerback.service.submission import Agent, Routes, destination_of
+from answerback.runtime.config import Settings
+from answerback.runtime.plugins import Plugins, installed
+from answerback.service.submission import Agent, Routes, To, destination_of
 from answerback.webhooks.address_policy import AddressRules, Callbacks
 
 
@@ -29,19 +30,24 @@ def routes_of(settings: Settings) -> Routes:
     Raises:
         ConfigError: one leads nowhere.
     """
+    plugins = installed()
     for name, route in settings.routes.items():
         places = [("to", route.to)]
         if route.escalate is not None and route.escalate.to is not None:
             places.append(("escalate.to", route.escalate.to))
         for key, to in places:
-            if isinstance(wrong := destination_of(to, SURFACES), str):
+            if wrong := _wrong(to, plugins):
                 raise ConfigError(f"routes.{name}.{key}: {wrong}")
     default = settings.default_route
-    if default not in settings.routes and isinstance(
-        wrong := destination_of(default, SURFACES), str
-    ):
+    if default not in settings.routes and (wrong := _wrong(default, plugins)):
         raise ConfigError(f"default_route: {wrong}")
     return Routes(default=default, by_name=settings.routes)
+
+
+def _wrong(to: str | To, plugins: Plugins) -> str | None:
+    """Why nothing can be asked at a place; None where it can, as soon as its surface is configured."""
+    place = destination_of(to, plugins.names)
+    return place if isinstance(place, str) else plugins.broken.get(place.surface)
 
 
 def tokens_of(settings: Settings) -> Tokens:

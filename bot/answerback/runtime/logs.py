@@ -15,9 +15,11 @@ from typing import Final, Literal
 import structlog
 from structlog.types import EventDict, Processor
 
+from answerback.runtime.plugins import installed
+
 _QUOTES_REQUESTS: Final = "aiohttp.server"
-_TALKATIVE: Final = ("slack_bolt", "slack_sdk", "discord", "asyncio", "mcp")
-"""Libraries that say a lot on the level "info"; theirs is one level higher than ours."""
+_TALKATIVE: Final = ("asyncio", "mcp")
+"""Libraries that say a lot on the level "info"; theirs is one level higher than ours, as are the surfaces'."""
 
 
 def configure(level: str, form: Literal["console", "json"] | None) -> None:
@@ -51,7 +53,7 @@ def configure(level: str, form: Literal["console", "json"] | None) -> None:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in _TALKATIVE:
+    for name in (*_TALKATIVE, *(name for plugin in installed() for name in plugin.loggers)):
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
 
 

@@ -43,6 +43,6 @@ class Reloading:
         self._settings = old.model_copy(update={name: getattr(new, name) for name in taken})
         return [
             name
-            for name in Settings.model_fields
-            if getattr(new, name) != getattr(self._settings, name)
+            for name in type(new).model_fields
+            if getattr(new, name) != getattr(self._settings, name, None)
         ]

@@ -14,7 +14,7 @@ import aiohttp
 from answerback.api.auth import hash_of, new_token
 from answerback.core.ask import Ask
 from answerback.runtime import app
-from answerback.runtime.config import Agent, Server, Settings, Storage
+from answerback.runtime.config import Agent, Server, Storage, settings_type
 from tests.keys import bearer
 from tests.service_parts import WAIT
 
@@ -78,7 +78,7 @@ async def served(
         name: Agent.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
         for name, role in (roles or {}).items()
     }
-    settings = Settings.model_construct(
+    settings = settings_type().model_construct(
         **{"server": Server(port=0), **tables},
         storage=Storage(url=f"sqlite:///{folder / 'asks.db'}"),
         agents=agents,

@@ -21,10 +21,9 @@ from answerback.api.problems import problem
 from answerback.cli import demo, main, serve
 from answerback.cli.address import url_or_configured
 from answerback.cli.ask import _wait
-from answerback.cli.doctor import discord_setup, slack_setup
-from answerback.core.ask import Destination
-from answerback.runtime.app import chats_of
+from answerback.cli.doctor import checkup
 from answerback.runtime.config_file import load
+from answerback.runtime.plugins import installed
 from answerback.version import VERSION
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -259,21 +258,17 @@ def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
     assert f"✓ database {folder / 'answerback.db'}\n" in err
 
 
-async def test_chats_and_what_the_doctor_looks_at_there_are_as_they_are_configured(
+async def test_the_doctor_is_told_the_channels_and_responders_that_routes_name_on_each_surface(
     folder: Path,
 ) -> None:
-    settings = await asyncio.to_thread(load)
-    assert (slack_setup(settings), discord_setup(settings, fix=True)) == (None, None)
     (folder / "answerback.toml").write_text(
         """
         default_route = "slack:C0"
         [slack]
         bot_token = "xoxb-1"
         app_token = "xapp-1"
-        responders = ["U1", "@S1"]
         [discord]
         bot_token = "d"
-        responders = ["@7"]
         [routes.ops]
         to = "slack:C1"
         responders = ["U2", "@S2"]
@@ -285,17 +280,17 @@ async def test_chats_and_what_the_doctor_looks_at_there_are_as_they_are_configur
         """
     )
     settings = await asyncio.to_thread(load)
-    slack, discord = slack_setup(settings), discord_setup(settings, fix=True)
-    assert slack is not None
-    assert discord is not None
-    assert (slack.bot_token, slack.channels, slack.groups) == ("xoxb-1", ["C0", "C1"], ["S1", "S2"])
-    assert (discord.channels, discord.roles, discord.mend) == (["9"], ["7", "8"], True)
     async with aiohttp.ClientSession() as http:
-        chats = chats_of(settings, http)
-    assert [chat.name for chat in chats] == ["slack", "discord"]
-    told = [chat.default_responders(Destination(surface=chat.name, channel="C")) for chat in chats]
-    assert told == [("U1", "@S1"), ("@7",)]
-    assert all(chat.ready() for chat in chats), "nothing is connected before it is started"
+        told = {
+            plugin.name: checkup(settings, plugin, http, fix=plugin.name == "discord")
+            for plugin in installed()
+        }
+    seen = {name: (one.channels, one.responders, one.fix) for name, one in told.items()}
+    assert seen == {
+        "web": ([], [], False),
+        "slack": (["C0", "C1"], ["U2", "@S2"], False),
+        "discord": (["9"], ["@8"], True),
+    }
 
 
 # --- demo ------------------------------------------------------------------------------------------

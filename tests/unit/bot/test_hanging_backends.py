@@ -12,10 +12,11 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from answerback.runtime.config import Discord, Inquiry
+from answerback.runtime.config import Inquiry
 from answerback.service.routing import ToolRule
 from answerback.service.submission import Submission
 from answerback_discord import calls
+from answerback_discord.plugin import DiscordSettings
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import served
@@ -36,7 +37,7 @@ async def test_a_click_is_answered_while_discord_and_the_inquiry_backend_hang(
         guild = discord.add_guild()
         channel, ann = discord.add_channel(guild), discord.person("ann", guild)
         tables: dict[str, Any] = {
-            "discord": Discord(
+            "discord": DiscordSettings(
                 bot_token=SecretStr(discord.application.token), api_url=discord.api_url
             ),
             "inquiry": Inquiry(url=address),

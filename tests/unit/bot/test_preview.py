@@ -10,7 +10,9 @@ import pytest
 from markupsafe import Markup
 from typer.testing import CliRunner
 
-from answerback.cli import looks, main
+from answerback.cli import main
+from answerback_discord import preview as discord
+from answerback_slack import preview as slack
 
 QUESTIONS: list[dict[str, Any]] = [
     {
@@ -133,17 +135,15 @@ def test_a_page_that_cannot_be_written_is_told(form: Path, tmp_path: Path) -> No
 
 def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
     said = {"type": "section", "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"}}
-    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in looks.slack([said])
+    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.html([said])
     plain = {"type": "section", "text": {"type": "plain_text", "text": "*no* <b>"}}
-    assert "*no* &lt;b&gt;" in looks.slack([plain])
+    assert "*no* &lt;b&gt;" in slack.html([plain])
     content = "-# small\n**bold** \\*no\\* \\_x\\_ <b> __u__ \\<@1>"
-    text = looks.discord({"components": [{"type": 10, "content": content}]})
+    text = discord.html({"components": [{"type": 10, "content": content}]})
     assert text == Markup(
         '<p class=""><small>small</small>\n<b>bold</b> *no* _x_ &lt;b&gt; <u>u</u> &lt;@1&gt;</p>'
     )
-    odd = looks.slack(
-        [{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}]
-    )
+    odd = slack.html([{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}])
     assert "(video)" in odd
     assert "(datepicker)" in odd
-    assert "(99)" in looks.discord({"components": [{"type": 99}]})
+    assert "(99)" in discord.html({"components": [{"type": 99}]})

@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback_chat.diagnostics import Finding
+from answerback.ports.plugin import Finding
 from answerback_discord import doctor, manifest
 from answerback_discord.doctor import Setup
 from tests.acceptance.process import command

@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback_chat.diagnostics import Finding
+from answerback.ports.plugin import Finding
 from answerback_slack import doctor
 from answerback_slack.doctor import Setup
 from tests.acceptance.process import command

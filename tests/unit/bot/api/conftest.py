@@ -14,7 +14,7 @@ import pytest
 
 from answerback.api.auth import hash_of, new_token
 from answerback.runtime import app
-from answerback.runtime.config import Agent, Server, Settings, Storage
+from answerback.runtime.config import Agent, Server, Storage, settings_type
 from tests.keys import bearer
 
 Json = dict[str, Any]
@@ -113,7 +113,7 @@ def serve(tmp_path: Path) -> Serve:
             )
             for name, role in (roles or {}).items()
         }
-        settings = Settings.model_construct(
+        settings = settings_type().model_construct(
             server=Server(port=0),
             storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}"),
             agents=agents,

@@ -6,7 +6,8 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from answerback.runtime.config import Discord, Public
+from answerback.runtime.config import Public
+from answerback_discord.plugin import DiscordSettings
 from tests.unit.bot.api.conftest import Serve
 
 
@@ -38,7 +39,7 @@ async def test_the_public_address_is_the_configured_one_where_there_is_one(serve
 
 @pytest.mark.rule("API-15")
 async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Serve) -> None:
-    discord = Discord(
+    discord = DiscordSettings(
         bot_token=SecretStr("t"), public_key="0" * 64, gateway=False, api_url="http://127.0.0.1:9"
     )
     async with (

@@ -1,0 +1,123 @@
+"""Discord as a plug-in: its settings, and its doors to everything else. Discord's library is imported when needed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.plugin import (
+    Built,
+    Checkup,
+    Finding,
+    Host,
+    Preview,
+    SurfacePlugin,
+    SurfaceSettings,
+)
+from answerback.ports.tables import HttpUrl, Names
+
+
+class DiscordSettings(SurfaceSettings):
+    """The Discord surface; there is one once ``bot_token`` is set. ``public_key`` means clicks come by HTTP."""
+
+    bot_token: SecretStr | None = None
+    public_key: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
+    responders: Names = ()
+    api_url: HttpUrl | None = None
+    gateway: bool = True
+    message_content: bool = True
+    """Whether to ask for the privileged intent by which every typed message can be read."""
+    shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
+    """How many gateway connections share the servers."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.bot_token is None and self.public_key is not None:
+            raise ValueError("bot_token is missing: without it nothing can be posted to Discord")
+        if self.bot_token and not self.gateway and self.public_key is None:
+            raise ValueError("clicks cannot come in: add public_key, or leave gateway on")
+        return self
+
+    def configured(self) -> bool:
+        """See `SurfaceSettings.configured`."""
+        return self.bot_token is not None
+
+    def by_http(self) -> str | None:
+        """See `SurfaceSettings.by_http`."""
+        return "discord.public_key" if self.public_key else None
+
+    def connection(self) -> str:
+        """See `SurfaceSettings.connection`."""
+        return "HTTP" if self.public_key else "gateway"
+
+    @property
+    def token(self) -> str:
+        """The bot token of a surface that is configured."""
+        if self.bot_token is None:
+            raise AssertionError("a surface without a bot token is not configured")
+        return self.bot_token.get_secret_value()
+
+
+class DiscordPlugin(SurfacePlugin[DiscordSettings]):
+    """See `SurfacePlugin`."""
+
+    name = "discord"
+    title = "Discord"
+    order = 20
+    settings = DiscordSettings
+    variables = {  # noqa: RUF012 - a ClassVar of the base class
+        "DISCORD_BOT_TOKEN": "bot_token",
+        "DISCORD_PUBLIC_KEY": "public_key",
+    }
+    loggers = ("discord",)
+
+    def load(self) -> None:
+        """See `SurfacePlugin.load`."""
+        from answerback_discord import adapter, doctor  # noqa: F401 - to have them loaded
+
+    async def build(self, settings: DiscordSettings, host: Host) -> Built:
+        """See `SurfacePlugin.build`."""
+        from answerback_discord.adapter import DiscordSurface
+
+        surface = DiscordSurface(
+            bot_token=settings.token,
+            http=host.http,
+            labels=host.labels,
+            public_key=settings.public_key,
+            responders=settings.responders,
+            api_url=settings.api_url,
+            gateway=settings.gateway,
+            content=settings.message_content,
+            shards=settings.shards,
+        )
+        return Built(surface, hooks=surface.public_routes())
+
+    async def findings(self, settings: DiscordSettings, checkup: Checkup) -> AsyncIterator[Finding]:
+        """See `SurfacePlugin.findings`."""
+        from answerback_discord import doctor
+
+        people = (*settings.responders, *checkup.responders)
+        setup = doctor.Setup(
+            bot_token=settings.token,
+            public_key=settings.public_key,
+            public_url=checkup.public_url,
+            api_url=settings.api_url,
+            content=settings.gateway and settings.message_content,
+            gateway=settings.gateway,
+            channels=checkup.channels,
+            roles=[who[1:] for who in people if who.startswith("@")],
+            mend=checkup.fix,
+        )
+        async for finding in doctor.findings(setup, checkup.http):
+            yield finding
+
+    def preview(self, view: View, labels: Labels) -> Preview:
+        """See `SurfacePlugin.preview`."""
+        from answerback_discord import preview, render
+
+        message = render.message(view, labels)
+        return Preview(payload=message, html=preview.html(message))

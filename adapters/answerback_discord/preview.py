@@ -1,0 +1,66 @@
+"""How a message will look on Discord, near enough to judge it by: components → HTML. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from answerback_chat.pictures import Json, button, menu, objects, tag
+
+_ESCAPED: Final = re.compile(r"\\([^A-Za-z0-9\s])")
+_MARKUP: Final = (
+    (re.compile(r"\*\*(.+?)\*\*", re.DOTALL), r"<b>\1</b>"),
+    (re.compile(r"__(.+?)__", re.DOTALL), r"<u>\1</u>"),
+    (re.compile(r"^-# (.*)$", re.MULTILINE), r"<small>\1</small>"),
+    (re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL), r"<code>\1</code>"),
+)
+_PRIVATE: Final = 0xE000
+"""The first of the characters that stand for escaped ones while markup is read."""
+_STYLES: Final = {1: "primary", 3: "success", 4: "danger"}
+
+
+def html(message: Json) -> Markup:
+    """A Discord message's components. See https://docs.discord.com/developers/components/reference."""
+    return Markup("\n").join(_component(one) for one in objects(message, "components"))
+
+
+def _component(component: Json) -> Markup:
+    inside = objects(component, "components")
+    match component.get("type"):
+        case 17:
+            return tag("div", Markup("").join(map(_component, inside)), "container")
+        case 10:
+            return tag("p", _text(str(component.get("content", ""))))
+        case 1:
+            return tag("div", Markup(" ").join(map(_component, inside)), "row")
+        case 9:
+            accessory = component.get("accessory")
+            after = _component(accessory) if isinstance(accessory, dict) else Markup("")
+            return Markup("").join(map(_component, inside)) + after
+        case 2:
+            style = component.get("style")
+            look = _STYLES.get(style, "") if isinstance(style, int) else ""
+            return button(escape(str(component.get("label", ""))), look)
+        case 3:
+            options = [
+                escape(str(option.get("label", ""))) for option in objects(component, "options")
+            ]
+            return menu(escape(str(component.get("placeholder", ""))), options)
+        case kind:
+            return tag("p", escape(f"({kind})"), "small")
+
+
+def _text(content: str) -> Markup:
+    hidden = _ESCAPED.sub(
+        lambda found: chr(_PRIVATE + ord(found[1])) if ord(found[1]) < 0x80 else found[0], content
+    )
+    safe = str(escape(hidden))
+    for pattern, replacement in _MARKUP:
+        safe = pattern.sub(replacement, safe)
+    shown = "".join(
+        str(escape(chr(ord(c) - _PRIVATE))) if _PRIVATE <= ord(c) < _PRIVATE + 0x80 else c
+        for c in safe
+    )
+    return Markup(shown)

@@ -1,0 +1,144 @@
+"""Slack as a plug-in: its settings, and its doors to everything else. Slack's libraries are imported when needed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Self, cast
+
+from pydantic import JsonValue, SecretStr, model_validator
+
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.plugin import (
+    Built,
+    Checkup,
+    Finding,
+    Host,
+    Manifest,
+    Preview,
+    SurfacePlugin,
+    SurfaceSettings,
+)
+from answerback.ports.tables import HttpUrl, Names
+
+_MANIFEST_HELP = """Print the manifest of the Slack app, as YAML.
+
+Paste it at https://api.slack.com/apps under *Create New App*, *From a manifest*.
+
+Example: `answerback manifest slack --mode socket`
+"""
+
+
+class SlackSettings(SurfaceSettings):
+    """The Slack surface; there is one once ``bot_token`` is set. ``app_token`` means Socket Mode."""
+
+    bot_token: SecretStr | None = None
+    app_token: SecretStr | None = None
+    signing_secret: SecretStr | None = None
+    responders: Names = ()
+    api_url: HttpUrl | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.bot_token is None and (self.app_token or self.signing_secret):
+            raise ValueError("bot_token is missing: without it nothing can be posted to Slack")
+        if self.bot_token and not (self.app_token or self.signing_secret):
+            raise ValueError(
+                "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"
+            )
+        return self
+
+    def configured(self) -> bool:
+        """See `SurfaceSettings.configured`."""
+        return self.bot_token is not None
+
+    def by_http(self) -> str | None:
+        """See `SurfaceSettings.by_http`."""
+        if self.bot_token is None or self.app_token is not None:
+            return None
+        return "slack.signing_secret without slack.app_token"
+
+    def connection(self) -> str:
+        """See `SurfaceSettings.connection`."""
+        return "Socket Mode" if self.app_token else "HTTP"
+
+    @property
+    def token(self) -> str:
+        """The bot token of a surface that is configured."""
+        if self.bot_token is None:
+            raise AssertionError("a surface without a bot token is not configured")
+        return self.bot_token.get_secret_value()
+
+
+class SlackPlugin(SurfacePlugin[SlackSettings]):
+    """See `SurfacePlugin`."""
+
+    name = "slack"
+    title = "Slack"
+    order = 10
+    settings = SlackSettings
+    variables = {  # noqa: RUF012 - a ClassVar of the base class
+        "SLACK_BOT_TOKEN": "bot_token",
+        "SLACK_APP_TOKEN": "app_token",
+        "SLACK_SIGNING_SECRET": "signing_secret",
+    }
+    loggers = ("slack_bolt", "slack_sdk")
+
+    def load(self) -> None:
+        """See `SurfacePlugin.load`."""
+        from answerback_slack import adapter, doctor  # noqa: F401 - to have them loaded
+
+    async def build(self, settings: SlackSettings, host: Host) -> Built:
+        """See `SurfacePlugin.build`."""
+        from answerback_slack.adapter import SlackSurface
+
+        surface = SlackSurface(
+            bot_token=settings.token,
+            app_token=_opened(settings.app_token),
+            signing_secret=_opened(settings.signing_secret),
+            responders=settings.responders,
+            api_url=settings.api_url,
+            labels=host.labels,
+            http=host.http,
+        )
+        return Built(surface, hooks=surface.public_routes())
+
+    async def findings(self, settings: SlackSettings, checkup: Checkup) -> AsyncIterator[Finding]:
+        """See `SurfacePlugin.findings`."""
+        from answerback_slack import doctor
+
+        people = (*settings.responders, *checkup.responders)
+        setup = doctor.Setup(
+            bot_token=settings.token,
+            app_token=_opened(settings.app_token),
+            signing_secret=_opened(settings.signing_secret),
+            public_url=checkup.public_url,
+            api_url=settings.api_url,
+            channels=checkup.channels,
+            groups=[who[1:] for who in people if who.startswith("@")],
+        )
+        async for finding in doctor.findings(setup, checkup.http):
+            yield finding
+
+    def preview(self, view: View, labels: Labels) -> Preview:
+        """See `SurfacePlugin.preview`."""
+        from answerback_slack import preview, render
+
+        message = render.render(view, labels)
+        blocks = cast("JsonValue", message.blocks)
+        return Preview(
+            payload={"text": message.text, "blocks": blocks},
+            html=preview.html(message.blocks),
+            source={"blocks": blocks},
+            hint="It can be pasted into Slack's Block Kit Builder.",
+        )
+
+    def manifest(self) -> Manifest:
+        """See `SurfacePlugin.manifest`."""
+        from answerback_slack import manifest
+
+        return Manifest(_MANIFEST_HELP, manifest.MODES, manifest.text, manifest.EXAMPLE_URL)
+
+
+def _opened(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()

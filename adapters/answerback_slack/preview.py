@@ -1,0 +1,83 @@
+"""How a message will look on Slack, near enough to judge it by: blocks → HTML. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import unescape
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from answerback_chat.pictures import Json, box, button, menu, objects, tag
+
+_BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
+_ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")
+_MENUS: Final = frozenset(
+    {"static_select", "multi_static_select", "external_select", "multi_external_select", "overflow"}
+)
+_BOXES: Final = {"radio_buttons": "radio", "checkboxes": "checkbox"}
+
+
+def html(blocks: Sequence[Json]) -> Markup:
+    """A Slack message's blocks. See https://docs.slack.dev/reference/block-kit/blocks."""
+    return Markup("\n").join(_block(block) for block in blocks)
+
+
+def _block(block: Json) -> Markup:
+    match block.get("type"):
+        case "header":
+            return tag("h3", _text(block.get("text")))
+        case "context":
+            parts = [_text(one) for one in objects(block, "elements")]
+            return tag("p", Markup(" ").join(parts), "small")
+        case "section":
+            text = tag("p", _text(block.get("text")))
+            accessory = block.get("accessory")
+            return text + (_element(accessory) if isinstance(accessory, dict) else Markup(""))
+        case "actions":
+            parts = [_element(one) for one in objects(block, "elements")]
+            return tag("div", Markup(" ").join(parts), "row")
+        case "input":
+            element = block.get("element")
+            label = tag("p", _text(block.get("label")), "small")
+            return label + (_element(element) if isinstance(element, dict) else Markup(""))
+        case kind:
+            return tag("p", escape(f"({kind})"), "small")
+
+
+def _element(element: Json) -> Markup:
+    kind = str(element.get("type"))
+    if kind == "button":
+        return button(_text(element.get("text")), str(element.get("style", "")))
+    if kind in _MENUS:
+        groups = objects(element, "option_groups")
+        options = objects(element, "options") or [o for g in groups for o in objects(g, "options")]
+        return menu(
+            _text(element.get("placeholder")),
+            [_text(option.get("text")) for option in options],
+        )
+    if kind in _BOXES:
+        chosen = [*objects(element, "initial_options"), element.get("initial_option")]
+        rows = [
+            box(
+                _BOXES[kind],
+                _text(option.get("text")),
+                _text(option.get("description")),
+                ticked=option in chosen,
+            )
+            for option in objects(element, "options")
+        ]
+        return Markup("").join(rows)
+    return tag("p", escape(f"({kind})"), "small")
+
+
+def _text(text: object) -> Markup:
+    if not isinstance(text, dict):
+        return Markup("")
+    said = str(text.get("text", ""))
+    if text.get("type") != "mrkdwn":
+        return escape(said)
+    # mrkdwn comes with &, < and > escaped already: https://docs.slack.dev/messaging/formatting-message-text
+    safe = str(escape(unescape(said)))
+    return Markup(_ITALIC.sub(r"<i>\1</i>", _BOLD.sub(r"<b>\1</b>", safe)))

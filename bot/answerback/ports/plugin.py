@@ -1,0 +1,183 @@
+"""What a surface's plug-in tells the service. A distribution names its plug-in in the entry-point group
+``answerback.surfaces``; see `docs/surfaces.md`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
+
+import aiohttp
+from aiohttp import web
+from pydantic import JsonValue
+
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.person_key import Holders
+from answerback.ports.surface import Surface
+from answerback.ports.tables import Table
+
+GROUP: Final = "answerback.surfaces"
+"""The entry-point group: the entry's name is the surface's, its object a subclass of `SurfacePlugin`."""
+
+
+class SurfaceSettings(Table):
+    """A surface's table of the configuration. Every key has a default; what is missing is said by a validator."""
+
+    def configured(self) -> bool:
+        """Whether the surface is to be started; by default, where any key is set."""
+        return bool(self.model_fields_set)
+
+    def by_http(self) -> str | None:
+        """The setting that makes people's actions arrive on the public listener; None: they do not."""
+        return None
+
+    def connection(self) -> str:
+        """How actions arrive, in a word or two for `answerback serve --check`; empty where nothing can be chosen."""
+        return ""
+
+
+S = TypeVar("S", bound=SurfaceSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the process lends a surface."""
+
+    http: aiohttp.ClientSession
+    """For all outgoing calls; it has no limit of connections."""
+    labels: Labels
+    secret: Callable[[], Awaitable[bytes]]
+    """32 random bytes of this surface's own, which stay the same."""
+    local_url: Callable[[], str]
+    """The address of the agents' listener."""
+    public_url: Callable[[], str | None]
+    """The public listener's address as the world sees it; None where there is none."""
+    holders: Holders
+    """Whose keys are valid."""
+    tokens: bool
+    """Whether agents need tokens."""
+    now: Callable[[], float]
+    """The time in seconds since the epoch."""
+
+
+class Entrances(Protocol):
+    """The pages that the operator may open on this machine."""
+
+    async def inbox_url(self) -> str:
+        """Opens the page of open asks, with the person's key in it: for the operator's eyes alone."""
+
+    async def answering_url(self, ask_id: str) -> str:
+        """The address where the operator may answer one ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A surface, and what the listeners serve for it."""
+
+    surface: Surface
+    hooks: Sequence[web.RouteDef] = ()
+    """What the platform calls, on the public listener; the surface checks who calls and answers every error."""
+    pages: Sequence[web.RouteDef] = ()
+    """What people open in a browser, on the agents' listener."""
+    public_pages: Sequence[web.RouteDef] = ()
+    """What people open in a browser, on the public listener."""
+    entrances: Entrances | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `answerback doctor` looked at. ``wrong`` is None when it is well; ``mend`` says what to do."""
+
+    what: str
+    wrong: str | None = None
+    mend: str = ""
+    warning: bool = False
+    """Whether ``wrong`` is a risk to know of, and nothing is broken."""
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is broken."""
+        return self.wrong is None or self.warning
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What `answerback doctor` is to look at on a surface, beside its settings."""
+
+    http: aiohttp.ClientSession
+    public_url: str | None = None
+    channels: Sequence[str] = ()
+    """The channels that routes name."""
+    responders: Sequence[str] = ()
+    """The responders that routes to this surface name."""
+    fix: bool = False
+    """Whether to set at the platform what can be set there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """How one prompt will look."""
+
+    payload: JsonValue
+    """What is sent."""
+    html: str
+    """A picture of it in HTML, every text in it escaped."""
+    source: JsonValue = None
+    """The JSON to show beside the picture; None: the payload."""
+    hint: str = ""
+    """What that JSON is good for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A file that sets up the platform's side: ``answerback manifest NAME`` prints it."""
+
+    help: str
+    """Says in Markdown what to do with it, with an example of the command."""
+    modes: Sequence[str]
+    """How payloads can come in; the first is the default, and ``http`` needs an address."""
+    make: Callable[[str, str], str]
+    """The text, of a mode and an address."""
+    example_url: str = "https://answerback.example.com"
+
+
+class SurfacePlugin(ABC, Generic[S]):
+    """What a surface's distribution brings.
+
+    Every command loads its module, so it imports the platform's libraries inside the methods only.
+    """
+
+    name: ClassVar[str]
+    """The entry point's name, the configuration's table, and what stands before the colon in ``name:channel``."""
+    title: ClassVar[str]
+    """The platform's name, as people write it."""
+    order: ClassVar[int] = 100
+    """Where it stands in lists: the smaller, the earlier."""
+    home: ClassVar[bool] = False
+    """Whether asks can come here when nothing says where: it needs no settings, and has `Entrances`."""
+    settings: type[S]
+    variables: ClassVar[Mapping[str, str]] = {}
+    """The environment variables that people have set for this platform already, and the keys they stand for."""
+    loggers: ClassVar[Sequence[str]] = ()
+    """Loggers of libraries that say a lot at the level "info"."""
+
+    def load(self) -> None:
+        """Imports what `build` and `findings` need. Runs on a thread before them, so that the event loop goes on."""
+
+    @abstractmethod
+    async def build(self, settings: S, host: Host) -> Built:
+        """The surface, not started yet."""
+
+    async def findings(self, settings: S, checkup: Checkup) -> AsyncIterator[Finding]:
+        """What `answerback doctor` finds out; posts nothing. By default, that the surface is configured."""
+        yield Finding(self.title)
+
+    def preview(self, view: View, labels: Labels) -> Preview | None:
+        """How a prompt will look; None where there is no preview."""
+        return None
+
+    def manifest(self) -> Manifest | None:
+        """What sets up the platform's side; None where there is no such file."""
+        return None

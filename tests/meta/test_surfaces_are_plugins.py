@@ -1,0 +1,32 @@
+"""What runs the service names no surface: each comes in by its entry point, Answerback's own too."""
+
+import re
+from importlib.metadata import entry_points
+
+import pytest
+
+from answerback.ports.plugin import GROUP
+from tests.meta.project import ROOT, files
+
+NAMES = sorted(entry.name for entry in entry_points(group=GROUP))
+WORDS = {"web": r"answerback_web|[\"'`]web[\"'`:]|web (surface|page)\b(?! of another)"}
+"""How a name that is also a word of everyday use is written where a surface is meant."""
+
+
+def test_all_entry_points_of_this_checkout_are_installed() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    listed = re.findall(r"^(\w+) = \"answerback_\w+\.plugin:", text, re.MULTILINE)
+    assert set(listed) <= set(NAMES), "run: pip install --no-build-isolation --no-deps --editable ."
+
+
+@pytest.mark.parametrize("folder", ["runtime", "cli", "api"])
+def test_the_service_names_no_surface(folder: str) -> None:
+    pattern = re.compile("|".join(WORDS.get(name, name) for name in NAMES), re.IGNORECASE)
+    named = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in files()
+        if path.is_relative_to(ROOT / "bot" / "answerback" / folder)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert named == []

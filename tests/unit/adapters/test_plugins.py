@@ -1,0 +1,126 @@
+"""The plug-ins of Slack, Discord and the web page: what they build, and what their doctors look at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from pydantic import SecretStr
+
+from answerback.core.ask import Destination
+from answerback.core.labels import Labels
+from answerback.ports.person_key import Holder
+from answerback.ports.plugin import Checkup, Finding, Host
+from answerback_discord.plugin import DiscordPlugin, DiscordSettings
+from answerback_slack.plugin import SlackPlugin, SlackSettings
+from answerback_web.plugin import WebPlugin, WebSettings
+
+KEY = "0" * 64
+
+
+@pytest.fixture
+async def host() -> AsyncIterator[Host]:
+    async def secret() -> bytes:
+        return bytes(32)
+
+    async def holders() -> tuple[Holder, ...]:
+        return ()
+
+    for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):
+        await asyncio.to_thread(plugin.load)
+    async with aiohttp.ClientSession() as http:
+        yield Host(
+            http=http,
+            labels=Labels(),
+            secret=secret,
+            local_url=lambda: "http://127.0.0.1:1",
+            public_url=lambda: None,
+            holders=holders,
+            tokens=False,
+            now=lambda: 0.0,
+        )
+
+
+def slack(**settings: object) -> SlackSettings:
+    return SlackSettings.model_validate({"bot_token": "xoxb-1", "app_token": "xapp-1", **settings})
+
+
+def discord(**settings: object) -> DiscordSettings:
+    return DiscordSettings.model_validate({"bot_token": "d", **settings})
+
+
+async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
+    chats = [
+        await SlackPlugin().build(slack(responders=["U1", "@S1"]), host),
+        await DiscordPlugin().build(discord(responders=["@7"]), host),
+    ]
+    assert [chat.surface.name for chat in chats] == ["slack", "discord"]
+    told = [
+        chat.surface.default_responders(Destination(surface=chat.surface.name, channel="C"))
+        for chat in chats
+    ]
+    assert told == [("U1", "@S1"), ("@7",)]
+    assert all(chat.surface.ready() for chat in chats), "nothing is connected before it is started"
+
+
+async def test_what_a_platform_calls_is_served_only_where_it_is_to_call(host: Host) -> None:
+    over_sockets = [
+        await SlackPlugin().build(slack(), host),
+        await DiscordPlugin().build(discord(), host),
+    ]
+    assert [list(chat.hooks) for chat in over_sockets] == [[], []]
+    by_http = [
+        await SlackPlugin().build(slack(app_token=None, signing_secret="s"), host),
+        await DiscordPlugin().build(discord(public_key=KEY), host),
+    ]
+    paths = [[hook.path for hook in chat.hooks] for chat in by_http]
+    assert paths == [["/slack/events"], ["/discord/interactions"]]
+
+
+async def test_the_page_is_built_of_nothing_and_shows_single_asks_to_the_world(host: Host) -> None:
+    page = await WebPlugin().build(WebSettings(), host)
+    assert WebSettings().configured()
+    assert page.entrances is not None
+    assert {route.path for route in page.public_pages} < {route.path for route in page.pages}
+
+
+@pytest.mark.parametrize(
+    ("settings", "by_http"),
+    [
+        (SlackSettings(), None),
+        (slack(), None),
+        (slack(app_token=None, signing_secret="s"), "slack.signing_secret without slack.app_token"),
+        (discord(), None),
+        (discord(public_key=KEY), "discord.public_key"),
+    ],
+)
+def test_settings_say_whether_they_need_the_public_listener(
+    settings: SlackSettings | DiscordSettings, by_http: str | None
+) -> None:
+    assert settings.by_http() == by_http
+
+
+async def test_a_surface_without_its_token_is_not_configured(host: Host) -> None:
+    for plugin, nothing in ((SlackPlugin(), SlackSettings()), (DiscordPlugin(), DiscordSettings())):
+        assert not nothing.configured()
+        with pytest.raises(AssertionError):
+            await plugin.build(nothing, host)  # type: ignore[arg-type]  # each its own
+
+
+async def test_the_doctors_look_at_all_groups_among_the_responders(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def seen(setup: object, _http: object) -> AsyncIterator[Finding]:
+        yield Finding(repr(setup))
+
+    checkup = Checkup(host.http, "https://a.example", ["C1"], ["U2", "@S2"], fix=True)
+    for platform in ("slack", "discord"):
+        monkeypatch.setattr(f"answerback_{platform}.doctor.findings", seen)
+    of_slack = slack(responders=["@S1"], signing_secret=SecretStr("s"))
+    told = [each.what async for each in SlackPlugin().findings(of_slack, checkup)]
+    told += [each.what async for each in DiscordPlugin().findings(discord(), checkup)]
+    assert "channels=['C1'], groups=['S1', 'S2']" in told[0]
+    assert "public_url='https://a.example'" in told[0]
+    assert "channels=['C1'], roles=['S2'], mend=True" in told[1]

@@ -1,0 +1,170 @@
+"""Plug-ins as they are found: what can be wrong with one, and whom that concerns."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core.errors import ConfigError
+from answerback.ports.plugin import GROUP, Built, Host, SurfacePlugin, SurfaceSettings
+from answerback.runtime import config_file, configured, plugins
+from answerback.runtime.config import Settings, settings_type, table_of
+from answerback.runtime.plugins import found, installed
+
+
+class ChatSettings(SurfaceSettings):
+    host: str = "127.0.0.1"
+
+
+class ChatPlugin(SurfacePlugin[ChatSettings]):
+    name = "chat"
+    title = "Chat"
+    settings = ChatSettings
+
+    async def build(self, settings: ChatSettings, host: Host) -> Built:
+        raise NotImplementedError
+
+
+class NeedySettings(SurfaceSettings):
+    host: str
+
+
+class NeedyPlugin(ChatPlugin):
+    settings = NeedySettings  # type: ignore[assignment]  # that of another plug-in
+
+
+class ServerPlugin(ChatPlugin):
+    name = "server"
+
+
+HERE = __name__
+
+
+def entry(name: str = "chat", value: str = f"{HERE}:ChatPlugin") -> EntryPoint:
+    return EntryPoint(name, value, GROUP)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *entries: EntryPoint) -> None:
+    """Has these installed beside the web page."""
+    page = EntryPoint("web", "answerback_web.plugin:WebPlugin", GROUP)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: (page, *entries))
+    installed.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)
+    yield
+    monkeypatch.undo()
+    installed.cache_clear()
+    installed()
+
+
+def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
+    assert list(installed().usable) == ["web", "slack", "discord"]
+    assert installed().broken == {}
+    assert installed().home == "web"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("chat", "no_such_module:Plugin", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("chat", f"{HERE}:Nothing", "has no attribute 'Nothing'"),
+        ("chat", f"{HERE}:HERE", "is not a subclass of answerback.ports.plugin.SurfacePlugin"),
+        ("chat", f"{HERE}:SurfacePlugin", "TypeError: Can't instantiate abstract class"),
+        ("chat", f"{HERE}:NeedyPlugin", "ValidationError: 1 validation error for NeedySettings"),
+        ("chatter", f"{HERE}:ChatPlugin", "it calls itself 'chat'"),
+        ("Chat:x", f"{HERE}:ChatPlugin", "small letters, digits and single underscores"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_used_is_named_with_the_reason(
+    name: str, value: str, words: str
+) -> None:
+    seen = found([entry(name, value)])
+    assert dict(seen.usable) == {}
+    assert words in seen.broken[name]
+    assert seen.broken[name].startswith(
+        f"the plug-in {name!r} of an unknown distribution cannot be"
+    )
+
+
+def test_of_two_plug_ins_of_one_name_neither_is_used() -> None:
+    seen = found([entry(), entry()])
+    assert "both have a plug-in called 'chat'; uninstall one" in seen.broken["chat"]
+    assert seen.names == {"chat"}
+
+
+def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, entry(value="no_such_module:Plugin"))
+    settings = config_file.load()
+    assert configured.routes_of(settings).default == "web"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[chat]\nhost = 'x'", r"answerback\.toml: chat: the plug-in 'chat' .*no_such_module"),
+        ("default_route = 'chat:C1'", r"^default_route: the plug-in 'chat' .*no_such_module"),
+        ("[routes.a]\nto = 'chat:C1'", r"^routes\.a\.to: the plug-in 'chat' .*no_such_module"),
+    ],
+)
+def test_whoever_configures_a_plug_in_that_cannot_be_used_is_told_why(
+    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, entry(value="no_such_module:Plugin"))
+    (tmp_path / "answerback.toml").write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        configured.routes_of(config_file.load())
+
+
+def test_a_table_of_a_plug_in_is_checked_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, entry())
+    assert "chat.host" in list(config_file.keys())
+    assert not table_of(config_file.load(), ChatPlugin()).configured()
+    (tmp_path / "answerback.toml").write_text("[chat]\nhots = 'x'")
+    with pytest.raises(ConfigError, match=r"no key chat\.hots; did you mean chat\.host\?"):
+        config_file.load()
+    (tmp_path / "answerback.toml").write_text("[chat]\nhost = 'x'")
+    table = table_of(config_file.load(), ChatPlugin())
+    assert (table.configured(), table.host) == (True, "x")
+    monkeypatch.setenv("ANSWERBACK_CHAT__HOST", "y")
+    assert table_of(config_file.load(), ChatPlugin()).host == "y"
+
+
+def test_settings_made_without_a_surfaces_table_have_its_defaults() -> None:
+    assert table_of(Settings(), ChatPlugin()).host == "127.0.0.1"
+
+
+def test_a_surface_cannot_have_the_name_of_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, entry("server", f"{HERE}:ServerPlugin"))
+    with pytest.raises(ConfigError, match=r"plug-in 'server' has the name of a table"):
+        settings_type()
+
+
+def test_without_any_surface_it_is_said_how_to_install_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        plugins, "entry_points", lambda group: [entry("web", "no_such_module:Plugin")]
+    )
+    installed.cache_clear()
+    with pytest.raises(ConfigError, match=r"'web' .*no_such_module.* `pip install --no-deps"):
+        config_file.load()
+
+
+async def test_what_a_plug_in_does_not_bring_is_done_without() -> None:
+    plugin = ChatPlugin()
+    told = [finding.what async for finding in plugin.findings(ChatSettings(), None)]  # type: ignore[arg-type]  # not looked at
+    assert told == ["Chat"]
+    plugin.load()
+    assert plugin.manifest() is None
+    assert plugin.preview(None, None) is None  # type: ignore[arg-type]  # not looked at
+    assert (ChatSettings().by_http(), ChatSettings().connection()) == (None, "")
