@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from answerback.core.json_schema import schemas
+from answerback.core.form import MAX_TEXT
 from answerback.dialects.approvals.layout import context
 
 
@@ -166,8 +166,44 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-@given(VALUES)
-def test_what_is_shown_is_bounded_by_what_was_sent(value: Any) -> None:
-    shown = context({"value": value}) or ""
-    assert schemas.is_text(shown)
-    assert len(shown) <= 12 * len(str(value)) + 60
+LEFT_OUT = re.compile(r"\*\*Not all of it is shown: (\d+) characters are left out\.\*\*\n\n```")
+
+
+def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at_the_top() -> None:
+    text = "first\n" + "x" * 30_000 + "\nlast"
+    shown = context({"content": text, "file_path": "/w/a"}) or ""
+    missing = LEFT_OUT.match(shown)
+    assert missing is not None
+    assert f"\n  [{missing[1]} characters are not shown here]\n" in shown
+    assert "content: |\n  first\n  xxx" in shown
+    assert "xxx\n  last\nfile_path: /w/a\n" in shown
+    assert shown.count("x") + int(missing[1]) == 30_000
+    assert len(shown) <= MAX_TEXT
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"content": "\n" * 30_000},
+        {"content": "`" * 30_000},
+        {"old_string": "a\n" * 30_000, "new_string": "b\n" * 30_000},
+        {"edits": [{"old_string": "a", "new_string": "b"}] * 3_000},
+        {str(key): key for key in range(5_000)},
+        {"`" * 30_000: 1},
+        "`" * 30_000,
+        [["deep"] * 9_000],
+    ],
+    ids=["lines", "backticks", "an edit", "edits", "keys", "a key", "no object", "an array"],
+)
+def test_whatever_is_too_long_fits_and_says_what_is_missing(arguments: Any) -> None:
+    shown = context(arguments, {"cwd": "/w"}) or ""
+    assert LEFT_OUT.match(shown)
+    assert len(shown) <= MAX_TEXT
+    assert shown.endswith("/w\n```") or "cwd: /w" in shown
+
+
+def test_nothing_is_said_to_be_missing_where_nothing_is() -> None:
+    whole = context({"content": "x" * 19_000}) or ""
+    assert "not shown" not in whole
+    forged = context({"content": "**Not all of it is shown: 1 characters are left out.**"}) or ""
+    assert forged.startswith("```\n")
