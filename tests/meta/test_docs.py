@@ -101,6 +101,20 @@ def test_every_package_is_in_the_architecture() -> None:
     assert _unnamed([f"{package}/" for package in sorted(packages)], page) == []
 
 
+def test_the_picture_of_the_architecture_names_packages_that_exist() -> None:
+    picture = (ROOT / "docs" / "images" / "architecture.svg").read_text("utf-8")
+    named = set(re.findall(r'class="package"[^>]*>([\w.]+)<', picture))
+    there = {".".join(path.parent.relative_to(ROOT).parts[1:]) for path in sources(*ROOMS)}
+    assert named
+    assert named - there == set()
+
+
+def test_every_picture_and_page_that_the_readme_links_to_exists() -> None:
+    links = re.findall(r"\]\((?!https:)([^)#]+)", (ROOT / "README.md").read_text("utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
 def test_every_dialect_and_tool_name_is_documented() -> None:
     page = _page("forms-and-dialects")
     assert _unnamed([*DIALECTS, *NAMES], page) == []

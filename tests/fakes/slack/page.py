@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.fakes.slack.server import FakeSlack
 
 _TAGS = {"bold": "b", "italic": "i", "strike": "s", "code": "code", "pre": "pre"}
+_EMOJI = {"white_check_mark": "✓"}
 
 
 def add_routes(app: web.Application, slack: "FakeSlack") -> None:
@@ -70,6 +71,8 @@ def _room(name: str, kind: str) -> str:
 
 
 def _html(slack: "FakeSlack", title: str, body: str) -> web.Response:
+    for user in slack.workspace.users.values():  # mentions show names, as Slack's client does
+        body = body.replace(f"class=mention>@{user.id}<", f"class=mention>@{escape(user.name)}<")
     style = files("tests.fakes.slack").joinpath("page.css").read_text("utf-8")
     text = (
         "<!doctype html><html lang=en><meta charset=utf-8>"
@@ -92,10 +95,11 @@ def _message(slack: "FakeSlack", message: Message, *, replies: bool) -> str:
         body = "".join(_block(block, {}) for block in message.blocks)
     else:
         body = (
-            f"<div class=section>{_runs(text_runs({'type': 'mrkdwn', 'text': message.text}))}</div>"
+            "<div class=section><div>"
+            f"{_runs(text_runs({'type': 'mrkdwn', 'text': message.text}))}</div></div>"
         )
     reactions = "".join(
-        f"<span class=reaction>:{escape(name)}: {len(users)}</span>"
+        f"<span class=reaction>{_EMOJI.get(name, f':{escape(name)}:')} {len(users)}</span>"
         for name, users in message.reactions.items()
     )
     count = len(slack.workspace.thread(message.channel, message.ts)) - 1

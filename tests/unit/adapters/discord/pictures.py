@@ -45,7 +45,7 @@ QUESTIONS: list[dict[str, Any]] = [
         "options": ["staging", "production", "both, staging first"],
         "default": "staging",
     },
-    {"id": "incident", "text": "Tell the record.", "answer_type": "schema", "schema": SCHEMA},
+    {"id": "incident", "text": "What happened?", "answer_type": "schema", "schema": SCHEMA},
 ]
 
 

@@ -1,0 +1,40 @@
+"""The picture of the web page in the docs: ``python -m tests.browser.pictures`` takes it anew."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.async_api import async_playwright, expect
+
+from answerback.core.walker import Answer
+from tests.browser.conftest import ARGUMENTS, settled
+from tests.browser.site import site
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+
+
+async def main() -> None:
+    """The migration form at its second question, with an option chosen."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with site(Path(folder)) as running, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=ARGUMENTS
+            )
+            page = await browser.new_page(
+                viewport={"width": 760, "height": 600}, device_scale_factor=2
+            )
+            ask = await running.migration()
+            await running.act(ask, Answer(value=True))
+            await page.goto(running.page(ask))
+            await settled(page)
+            await page.get_by_label("production").check()
+            await expect(page.get_by_label("production")).to_be_checked()
+            await page.screenshot(path=IMAGES / "form.png")
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
