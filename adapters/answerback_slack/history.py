@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -49,29 +49,21 @@ class History:
         self, channel: str, thread: str | None, between: tuple[str, str | None], cursor: str | None
     ) -> Mapping[str, object]:
         client, (oldest, latest) = self._calls.client, between
+        page: dict[str, Any] = {
+            "oldest": oldest,
+            "latest": latest,
+            "limit": _PAGE,
+            "cursor": cursor,
+            "include_all_metadata": True,
+        }
         if thread is None:
             return await self._calls.do(
                 "conversations.history",
-                lambda: client.conversations_history(
-                    channel=channel,
-                    oldest=oldest,
-                    latest=latest,
-                    limit=_PAGE,
-                    cursor=cursor,
-                    include_all_metadata=True,
-                ),
+                lambda: client.conversations_history(channel=channel, **page),
             )
         return await self._calls.do(
             "conversations.replies",
-            lambda: client.conversations_replies(
-                channel=channel,
-                ts=thread,
-                oldest=oldest,
-                latest=latest,
-                limit=_PAGE,
-                cursor=cursor,
-                include_all_metadata=True,
-            ),
+            lambda: client.conversations_replies(channel=channel, ts=thread, **page),
         )
 
 
