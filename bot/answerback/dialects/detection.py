@@ -81,7 +81,15 @@ TABLE: Final[tuple[Row, ...]] = (
             lacks=_set("questions", "answer_type"),
         ),
     ),
-    Row(("ask_user",), "single", Shape(has=_set("question"), lacks=_set("questions"))),
+    Row(
+        ("ask_user",),
+        "single",
+        Shape(
+            # Without a question too: whoever wrote one of these is told that a question is missing.
+            has_any=_set("question", "answer_type", "options", "default", "context"),
+            lacks=_set("questions"),
+        ),
+    ),
     Row(("ask_user",), "ask_user", Shape(first_has=_set("answer_type"))),
     Row(("ask_user",), "gemini", Shape(first_has=_set("question", "type"))),
     Row(("ask_user",), "ask_user_form", Shape(first_has=_set("question"))),

@@ -18,8 +18,11 @@ from tests.unit.bot.dialect_parts import CALLS
         ({"question": "Q?", "questions": None}, "single"),
         ({"question": "Q?", "answer_type": None, "when": None}, "single"),
         ({"question": "Q?", "questions": []}, "ask_user"),
-        ({"question": None, "context": "c"}, "ask_user"),
-        ({"answer_type": "select", "options": ["a"]}, "ask_user"),
+        ({"question": None, "context": "c"}, "single"),
+        ({"answer_type": "select", "options": ["a"]}, "single"),
+        ({"options": ["a"], "questions": None}, "single"),
+        ({"default": "d"}, "single"),
+        ({"prompt": "Q?"}, "ask_user"),
         ({"questions": [{"answer_type": "text", "question": "Q?"}]}, "ask_user"),
         ({"questions": [{"answer_type": None, "question": "Q?"}]}, "ask_user_form"),
         ({"questions": [None, {"question": "Q?"}]}, "ask_user"),
@@ -109,7 +112,7 @@ def test_an_unknown_name_is_told_the_nearest_known_one(
     [
         ({}, "copilot, single, gemini, ask_user_form"),
         (
-            {"answer_type": "text", "default": "a", "contxt": "c"},
+            {"answr_type": "text", "defalt": "a", "contxt": "c"},
             "single, copilot, gemini, ask_user_form",
         ),
         (
