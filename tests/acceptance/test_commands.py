@@ -76,6 +76,7 @@ async def acting_status(service: Service, ask_id: str, key: str) -> int:
         return response.status
 
 
+@pytest.mark.rule("CLI-9")
 async def test_key_prints_the_key_alone_and_rotate_replaces_it_in_the_running_service(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +126,7 @@ async def asking(
         yield process, await service.newest(known)
 
 
+@pytest.mark.rule("CLI-3")
 @pytest.mark.parametrize(
     ("action", "code", "told"),
     [
@@ -148,6 +150,7 @@ async def test_ask_prints_the_tool_result_and_exits_by_how_it_ended(
     assert ask["thread"]["url"] in err
 
 
+@pytest.mark.rule("CLI-3")
 async def test_ask_exits_with_6_when_the_ask_is_withdrawn(service: Service, tmp_path: Path) -> None:
     async with asking(service, tmp_path) as (process, ask):
         async with service.http.delete(f"/v1/asks/{ask['id']}") as response:
@@ -157,6 +160,7 @@ async def test_ask_exits_with_6_when_the_ask_is_withdrawn(service: Service, tmp_
     assert json.loads(out)["structured"]["reason"] == "withdrawn"
 
 
+@pytest.mark.rule("CLI-3")
 async def test_ask_exits_with_5_when_nobody_answers_in_time(
     service: Service, tmp_path: Path
 ) -> None:
@@ -166,6 +170,7 @@ async def test_ask_exits_with_5_when_nobody_answers_in_time(
     assert json.loads(out)["structured"]["reason"] == "expired"
 
 
+@pytest.mark.rule("CLI-3")
 async def test_ask_exits_with_7_when_it_cannot_be_asked(service: Service, tmp_path: Path) -> None:
     fixed = {"questions": [{"id": "fixed", "text": "F?", "answer_type": "boolean"}]}
     code, out, _ = await run("ask", form(tmp_path, fixed), "--url", service.url, folder=tmp_path)
@@ -174,6 +179,7 @@ async def test_ask_exits_with_7_when_it_cannot_be_asked(service: Service, tmp_pa
     assert "tools.ask_user.questions.fixed" in out
 
 
+@pytest.mark.rule("CLI-3")
 async def test_ask_exits_with_2_and_every_mistake_when_the_form_is_invalid(
     service: Service, tmp_path: Path
 ) -> None:
@@ -234,6 +240,7 @@ async def test_ask_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
     assert (code, json.loads(out)["structured"]) == (0, {"apply": True})
 
 
+@pytest.mark.rule("CLI-12")
 @pytest.mark.parametrize(
     ("url", "words"),
     [
@@ -253,6 +260,7 @@ async def test_ask_without_a_service_says_how_to_start_one(
 # --- serve, demo -------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CLI-1")
 async def test_serve_says_where_the_public_listens_and_stops_when_told(
     tmp_path: Path,
 ) -> None:
@@ -299,12 +307,14 @@ async def test_what_reads_the_output_may_hang_up(tmp_path: Path) -> None:
 # --- check, token, help ------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CLI-5")
 async def test_check_accepts_a_form_and_names_its_dialect(tmp_path: Path) -> None:
     code, out, err = await run("check", form(tmp_path, FORM), folder=tmp_path)
     assert (code, out) == (0, "")
     assert "can be asked: 1 question, dialect ask_user" in err
 
 
+@pytest.mark.rule("CLI-5")
 async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> None:
     code, out, err = await run("check", form(tmp_path, WRONG), folder=tmp_path)
     assert code == 2
@@ -316,6 +326,7 @@ async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> Non
     assert "3 mistakes" in err
 
 
+@pytest.mark.rule("CLI-12")
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -331,12 +342,14 @@ async def test_check_says_why_a_file_is_no_form(tmp_path: Path, content: str, wo
     assert words in " ".join(err.split())
 
 
+@pytest.mark.rule("CLI-12")
 async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     code, _, err = await run("check", "nowhere.json", folder=tmp_path)
     assert code == 2
     assert "nowhere.json cannot be read" in err
 
 
+@pytest.mark.rule("CLI-9")
 async def test_a_token_that_was_created_opens_the_service(tmp_path: Path) -> None:
     code, out, _ = await run("token", "create", "ci", folder=tmp_path)
     assert code == 0
@@ -366,6 +379,7 @@ async def test_a_token_for_a_name_that_is_none_is_refused(tmp_path: Path) -> Non
     assert "is no name for an agent" in err
 
 
+@pytest.mark.rule("CLI-10")
 @pytest.mark.parametrize("name", ["serve", "demo", "ask", "check", "token create"])
 async def test_every_command_has_help_with_an_example(tmp_path: Path, name: str) -> None:
     code, out, _ = await run(*name.split(), "--help", folder=tmp_path)

@@ -107,6 +107,7 @@ async def verify(http: aiohttp.ClientSession, known: Known) -> None:
     known.acknowledged = known.sent = stored
 
 
+@pytest.mark.rule("DATA-1", "DATA-3")
 @pytest.mark.acceptance
 @pytest.mark.timeout(240)
 async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(

@@ -105,6 +105,7 @@ def question_shown(ann: Person, channel: Channel) -> int:
     return int(found[1]) if found and ann.latest(channel).controls else 0
 
 
+@pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", MODES)
 async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(

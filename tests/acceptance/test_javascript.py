@@ -111,6 +111,7 @@ async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_kille
         assert any(event["event"] == "progress" for event in walk.events)
 
 
+@pytest.mark.rule("WEBHOOK-1")
 async def test_the_javascript_library_verifies_our_webhooks_and_no_others(
     tmp_path: Path, node: str
 ) -> None:

@@ -40,6 +40,7 @@ def connecting(service: Service, transport: str) -> Connect:
     return lambda: Client(stdio_client(bridge))
 
 
+@pytest.mark.rule("MCP-2", "DATA-3")
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 async def test_an_ask_is_walked_over_lost_patience_and_a_killed_service(
     tmp_path: Path, transport: str

@@ -48,6 +48,7 @@ async def status(url: str, token: str) -> int:
         return told.status
 
 
+@pytest.mark.rule("CLI-16")
 async def test_agents_come_and_go_without_a_restart(tmp_path: Path) -> None:
     configure(tmp_path, "ann", "bob")
     async with serving(tmp_path) as (process, url):
@@ -68,6 +69,7 @@ async def test_agents_come_and_go_without_a_restart(tmp_path: Path) -> None:
         assert [await status(url, name) for name in ("ann", "dan")] == [200, 401]
 
 
+@pytest.mark.rule("CONFIG-9")
 async def test_the_log_has_a_line_for_what_happens_to_an_ask(tmp_path: Path) -> None:
     configure(tmp_path, "ann")
     async with receiving() as receiver, serving(tmp_path) as (process, url):

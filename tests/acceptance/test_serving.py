@@ -97,6 +97,7 @@ async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
     assert key not in (tmp_path / "stdout").read_text() + (tmp_path / "stderr").read_text()
 
 
+@pytest.mark.rule("CLI-12")
 async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -110,7 +111,7 @@ async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.rule("AUTH-5")
+@pytest.mark.rule("AUTH-5", "CLI-12")
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
@@ -131,6 +132,7 @@ async def test_serve_with_a_wrong_configuration_says_what_to_do(
     assert "Traceback" not in err
 
 
+@pytest.mark.rule("CONFIG-5")
 async def test_serve_check_says_what_is_configured_and_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text(
         '[routes.deploys]\nto = "slack:C1"\n[slack]\nbot_token = "xoxb-s"\napp_token = "xapp-s"\n'
@@ -144,6 +146,7 @@ async def test_serve_check_says_what_is_configured_and_starts_nothing(tmp_path: 
     assert not (tmp_path / "answerback.db").exists()
 
 
+@pytest.mark.rule("CONFIG-5")
 async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> None:
     (tmp_path / "answerback.toml").write_text("[serve]\nport = 1\n")
     code, _, err = await run("serve", "--check", folder=tmp_path)
@@ -154,6 +157,7 @@ async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> Non
 # --- demo --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CLI-2")
 async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path: Path) -> None:
     async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
         page = await process.line()
@@ -187,6 +191,7 @@ async def test_demo_that_is_interrupted_ends_cleanly(
     assert "Traceback" not in err
 
 
+@pytest.mark.rule("DATA-14")
 async def test_a_second_service_on_the_same_database_is_refused_by_whatever_name(
     tmp_path: Path,
 ) -> None:

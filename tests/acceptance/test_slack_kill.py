@@ -95,6 +95,7 @@ async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield Town(slack, ada, tmp_path, environment)
 
 
+@pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
 @pytest.mark.acceptance
 @pytest.mark.timeout(120)
 async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town: Town) -> None:

@@ -24,6 +24,7 @@ async def public(process: Process) -> tuple[str, int]:
     return str(parts.hostname), int(parts.port or 0)
 
 
+@pytest.mark.rule("DATA-11")
 async def test_strangers_leave_the_agents_their_descriptors(tmp_path: Path) -> None:
     environment = {"ANSWERBACK_PUBLIC__PORT": "0"}
     async with serving(tmp_path, environment, files=FILES) as (process, url):

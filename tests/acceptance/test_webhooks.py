@@ -23,6 +23,7 @@ def call(url: str) -> dict[str, object]:
     return {"name": "ask_user", "arguments": QUESTION, "callback": {"url": url}}
 
 
+@pytest.mark.rule("WEBHOOK-4", "DATA-1")
 async def test_a_process_killed_between_outcome_and_delivery_delivers_after_its_restart(
     tmp_path: Path,
 ) -> None:
@@ -51,6 +52,7 @@ async def test_a_process_killed_between_outcome_and_delivery_delivers_after_its_
     assert tries == [1]
 
 
+@pytest.mark.rule("WEBHOOK-4", "DATA-1")
 async def test_however_often_it_is_killed_every_acknowledged_outcome_reaches_the_receiver(
     tmp_path: Path,
 ) -> None:

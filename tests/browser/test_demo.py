@@ -18,6 +18,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.rule("CLI-2")
 @pytest.mark.parametrize(
     ("way_out", "shown", "status", "structured"),
     [

@@ -49,6 +49,7 @@ class AsksContract:
         assert await store.change("ask_0", looking) == (None, False)
         assert await store.record("ask_0") == []
 
+    @pytest.mark.rule("WEBHOOK-2")
     async def test_a_change_stores_the_ask_its_record_its_deliveries_and_its_memory(
         self, store: Store
     ) -> None:
@@ -94,6 +95,7 @@ class AsksContract:
             assert stored is not None
             assert stored.revision == (1 if number % 3 else 2)
 
+    @pytest.mark.rule("WEBHOOK-2", "DATA-3")
     async def test_a_change_that_cannot_be_stored_whole_is_not_stored_at_all(
         self, store: Store
     ) -> None:

@@ -286,6 +286,7 @@ class ListsContract:
 
     # --- webhooks ---
 
+    @pytest.mark.rule("WEBHOOK-4")
     async def test_of_each_ask_only_its_first_pending_delivery_is_due(self, store: Store) -> None:
         await store.create(Write(new_ask(1)), None)
         await store.create(Write(new_ask(2)), None)
@@ -318,6 +319,7 @@ class ListsContract:
         assert await store.next_delivery() is None
         assert await store.delivery("msg_0") is None
 
+    @pytest.mark.rule("API-10", "WEBHOOK-5")
     async def test_a_delivery_that_is_sent_again_is_due_again(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         told = new_delivery()

@@ -76,6 +76,7 @@ class UpkeepContract:
         assert await store.secret("web") == first
         assert await store.secret("csrf") != first
 
+    @pytest.mark.rule("DATA-16")
     async def test_pruning_forgets_what_is_old_and_only_that(self, store: Store) -> None:
         for number, at in ((1, 10.0), (2, 20.0)):
             memory = Memory("coder", "conv", f"turn{number}", "bash", "q", value=True)
@@ -95,6 +96,7 @@ class UpkeepContract:
         assert isinstance(await store.create(Write(new_ask(3)), key), Created)
         assert (await store.counts())["open"] == 1
 
+    @pytest.mark.rule("DATA-16")
     async def test_pruning_keeps_the_key_of_an_ask_that_is_still_open(self, store: Store) -> None:
         key = Idempotency("coder", "k", "d")
         await store.create(Write(new_ask(at=10.0)), key)

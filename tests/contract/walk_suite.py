@@ -74,7 +74,7 @@ class WalkSuite:
     """Inherited by the tests of each surface, which bring a fixture ``desk``."""
 
     # A walk over real sockets is too slow to be shrunk; the seed is derandomised, so it can be repeated.
-    @pytest.mark.rule("SURFACE-6")
+    @pytest.mark.rule("WALK-5", "SURFACE-6", "CARE-4")
     @settings(
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],

@@ -90,6 +90,7 @@ async def refuses(tool: str, given: Json, _context: object) -> PermissionResultD
     return PermissionResultDeny(message=f"{tool} came to the terminal: {given}")
 
 
+@pytest.mark.rule("HOOK-1")
 async def test_claude_codes_questions_reach_people_by_its_settings_alone(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
@@ -104,6 +105,7 @@ async def test_claude_codes_questions_reach_people_by_its_settings_alone(
     assert '"What should be logged?"="Errors"' in result["content"]
 
 
+@pytest.mark.rule("HOOK-2")
 async def test_by_its_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:

@@ -306,6 +306,7 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
         yield f"words {n}", partial(typed_words.action_of, ask, words, LABELS)
 
 
+@pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", CALLS)
 def test_no_piece_of_work_holds_the_loop(name: str) -> None:
     slow = [

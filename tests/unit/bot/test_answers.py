@@ -199,6 +199,7 @@ def _doubling(levels: int) -> Any:
     return {"$defs": {**defs, f"l{levels}": {"type": "string"}}, "$ref": "#/$defs/l0"}
 
 
+@pytest.mark.rule("DATA-9")
 def test_alternatives_that_multiply_are_refused_before_anything_is_checked() -> None:
     schemas.require_usable(_doubling(8))
     with pytest.raises(InvalidSchemaError, match="multiply"):
@@ -269,6 +270,7 @@ def test_schemas_that_refer_to_themselves_are_followed_once(schema: Any) -> None
     assert codes(of(AnswerType.SCHEMA, schema=schema), {"a": {"a": 1}}) == []
 
 
+@pytest.mark.rule("DATA-9")
 def test_hostile_patterns_cost_milliseconds() -> None:
     for pattern in ("(a+)+$", "(a|a)*b", "^(([a-z])+.)+[A-Z]([a-z])+$"):
         question = of(AnswerType.SCHEMA, schema={"pattern": pattern})

@@ -53,6 +53,7 @@ REFUSED = [
 ALLOWED = ["127.0.0.1", "127.8.8.8", "::1", "93.184.215.14", "2606:2800:21f:cb07::1", "1.1.1.1"]
 
 
+@pytest.mark.rule("WEBHOOK-10")
 @pytest.mark.parametrize("address", REFUSED)
 def test_an_address_that_is_neither_public_nor_loopback_is_refused(address: str) -> None:
     rules = AddressRules()
@@ -99,6 +100,7 @@ def test_a_url_that_is_none_for_a_webhook_is_refused_in_words(url: str) -> None:
     assert refused.startswith("callback.url")
 
 
+@pytest.mark.rule("WEBHOOK-10")
 @pytest.mark.parametrize(
     ("allow", "host", "address"),
     [
@@ -131,6 +133,7 @@ def test_an_entry_that_is_none_is_an_error_that_names_the_key(entry: str) -> Non
         AddressRules([entry])
 
 
+@pytest.mark.rule("WEBHOOK-12")
 def test_without_a_secret_a_callback_is_refused_with_the_key_to_set() -> None:
     callbacks = Callbacks(AddressRules(), {"ci": [SECRET]})
     url = "https://example.com/hook"
@@ -163,6 +166,7 @@ async def test_what_a_resolver_gives_that_is_no_address_is_refused() -> None:
     assert names.closed
 
 
+@pytest.mark.rule("WEBHOOK-10")
 async def test_a_submission_with_a_callback_that_may_not_be_is_refused_and_asks_nobody(
     tmp_path: Path,
 ) -> None:
@@ -175,6 +179,7 @@ async def test_a_submission_with_a_callback_that_may_not_be_is_refused_and_asks_
         assert (await box.store.page()).rows == ()
 
 
+@pytest.mark.rule("WEBHOOK-10")
 @pytest.mark.parametrize("address", ["10.0.0.1", "169.254.169.254", "fd00::1", "::ffff:10.0.0.1"])
 async def test_a_name_that_resolves_to_the_inside_is_not_called_and_only_the_log_says_why(
     tmp_path: Path, address: str, caplog: pytest.LogCaptureFixture
@@ -191,6 +196,7 @@ async def test_a_name_that_resolves_to_the_inside_is_not_called_and_only_the_log
     assert f"hooks.example, which resolves to {address}," in told.__dict__["detail"]
 
 
+@pytest.mark.rule("WEBHOOK-10")
 async def test_a_name_that_changes_its_mind_is_judged_by_where_the_connection_goes(
     tmp_path: Path,
 ) -> None:

@@ -55,6 +55,7 @@ async def client(service: Served) -> AsyncIterator[AsyncClient]:
         yield made
 
 
+@pytest.mark.rule("CLIENT-1")
 async def test_asking_returns_the_ended_ask_with_its_tool_result(
     service: Served, client: AsyncClient
 ) -> None:
@@ -106,6 +107,7 @@ async def test_the_same_key_from_a_process_started_anew_finds_the_first_ask(
         await client.submit("ask_user", {"question": "Other?"}, key="toolu_1")
 
 
+@pytest.mark.rule("CLIENT-1")
 async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_nothing(
     tmp_path: Path,
 ) -> None:
@@ -253,6 +255,7 @@ async def test_a_call_that_nobody_takes_is_given_up_when_its_time_is_over() -> N
             await client.ask("ask_user", GO, timeout=0.2)
 
 
+@pytest.mark.rule("CLIENT-2")
 def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
     for body in ('{"type":"x"}', "[]", '{"type":"x","data":{"id":1}}'):
         headers = signed("msg_1", body, time.time(), [SECRET])
@@ -264,6 +267,7 @@ def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
         verify_webhook("{}", {}, SECRET)
 
 
+@pytest.mark.rule("CLIENT-1")
 def test_the_client_stands_without_the_server() -> None:
     folder = Path(client_module.__file__).parent
     lines = [line for file in folder.glob("*.py") for line in file.read_text().splitlines()]

@@ -25,6 +25,7 @@ from tests.unit.bot.outbox_parts import outbox
 DAY = 86_400.0
 
 
+@pytest.mark.rule("DATA-15")
 async def test_when_the_clock_is_set_back_a_reminder_comes_after_the_time_that_passed(
     parts: Parts,
 ) -> None:
@@ -49,6 +50,7 @@ async def until_planned(parts: Parts, ask: Ask) -> None:
     assert found.set_back == pytest.approx(DAY)
 
 
+@pytest.mark.rule("DATA-15")
 async def test_a_clock_that_was_set_back_while_no_service_ran_is_noticed_at_the_start(
     parts: Parts, tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_fi
     assert [json.loads(line)["body"] for (line,) in lines] == [{"clock_set_back": DAY}]
 
 
+@pytest.mark.rule("DATA-15")
 async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
     tmp_path: Path,
 ) -> None:

@@ -90,6 +90,7 @@ def test_a_service_is_looked_for_where_the_configuration_has_it(
 # --- what is printed -------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("CLI-7")
 def test_the_manifest_is_yaml_for_the_way_that_payloads_come_in() -> None:
     code, out, _ = run("manifest", "slack")
     assert code == 0
@@ -186,6 +187,7 @@ def test_the_doctor_finds_nothing_wrong_with_a_place_that_is_new(folder: Path) -
     assert f"database {folder / 'answerback.db'}, to be created by `answerback serve`" in err
 
 
+@pytest.mark.rule("CLI-8")
 def test_the_doctor_sees_a_database_that_cannot_be_created(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +203,7 @@ def test_the_doctor_sees_a_database_that_cannot_be_created(
     assert f"nothing can be created in the folder {folder}" in err
 
 
+@pytest.mark.rule("CLI-8")
 def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     (folder / "answerback.toml").write_text('[routes.ops]\nto = "nowhere:C1"\n')
     (folder / "answerback.db").write_bytes(b"no database at all" * 1_000)
@@ -211,6 +214,7 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     assert "Check storage.url, the folder's rights and the disk." in err
 
 
+@pytest.mark.rule("CLI-8")
 @pytest.mark.parametrize(
     ("agents", "told"),
     [

@@ -44,16 +44,19 @@ def test_without_a_file_everything_has_its_documented_default() -> None:
     assert settings.labels.back == "Back"
 
 
+@pytest.mark.rule("CONFIG-1")
 def test_a_file_in_the_working_directory_is_read(tmp_path: Path) -> None:
     written(tmp_path, "[server]\nport = 1234\n")
     assert load().server.port == 1234
 
 
+@pytest.mark.rule("CONFIG-1")
 def test_a_file_that_was_named_has_to_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no configuration file .*missing\.toml"):
         load(tmp_path / "missing.toml")
 
 
+@pytest.mark.rule("CONFIG-1")
 def test_every_table_of_a_whole_file_is_understood(tmp_path: Path) -> None:
     settings = load(
         written(
@@ -117,11 +120,26 @@ def test_every_table_of_a_whole_file_is_understood(tmp_path: Path) -> None:
     assert settings.labels.reply == "Reply"
 
 
+@pytest.mark.rule("CONFIG-2")
 def test_an_environment_variable_wins_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "9999")
     assert load(written(tmp_path, "[server]\nport = 1\n")).server.port == 9999
+
+
+@pytest.mark.rule("CONFIG-7")
+def test_setting_one_key_leaves_the_others_of_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_TOOLS__GIT__QUESTIONS__FORCE__TARGET", "assistant")
+    settings = load(
+        written(tmp_path, "[tools.git.questions.force]\nprompt_label = 'Git'\n[labels]\nback = 'B'")
+    )
+    question = settings.tools["git"].questions["force"]
+    assert (question.prompt_label, question.target) == ("Git", "assistant")
+    assert settings.tools["git"].enable
+    assert (settings.labels.back, settings.labels.reply) == ("B", "Reply")
 
 
 def test_a_list_in_an_environment_variable_is_separated_by_commas(
@@ -134,6 +152,7 @@ def test_a_list_in_an_environment_variable_is_separated_by_commas(
     assert settings.agents["ci"].token_hash == HASH
 
 
+@pytest.mark.rule("CONFIG-2")
 @pytest.mark.parametrize("key", [key for key in keys() if "<name>" not in key])
 def test_every_key_can_be_set_by_its_environment_variable(
     key: str, monkeypatch: pytest.MonkeyPatch
@@ -184,6 +203,7 @@ SAMPLES = {
 }
 
 
+@pytest.mark.rule("CONFIG-2")
 @pytest.mark.parametrize("variable", customary())
 def test_the_platforms_customary_variables_are_read_and_ours_win(
     variable: str, monkeypatch: pytest.MonkeyPatch
@@ -254,12 +274,14 @@ def test_a_label_may_leave_out_what_would_be_filled_in_or_hold_braces_of_its_own
     assert labels.back == ":-{"
 
 
+@pytest.mark.rule("CONFIG-3")
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     told = refused(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
     assert "server.prot" in told
     assert "log.level" in told
 
 
+@pytest.mark.rule("CONFIG-4")
 def test_a_secret_is_never_told_back(tmp_path: Path) -> None:
     told = refused(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
     assert "hunter" not in told
@@ -268,6 +290,7 @@ def test_a_secret_is_never_told_back(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.rule("CONFIG-3")
 def test_a_variable_that_is_no_key_is_an_error_with_the_nearest_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

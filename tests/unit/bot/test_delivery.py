@@ -59,6 +59,7 @@ async def end_answered(box: Outbox, ask: Ask) -> None:
     await box.service.act(ask.id, Answer(value=True), actor())
 
 
+@pytest.mark.rule("WEBHOOK-1")
 @pytest.mark.parametrize(
     ("end", "event"),
     [
@@ -88,6 +89,7 @@ async def test_however_an_ask_ends_one_signed_webhook_tells_it(
     assert len(receiver.received) == 1
 
 
+@pytest.mark.rule("WEBHOOK-2")
 async def test_a_fixed_answer_is_told_like_any_other(tmp_path: Path, receiver: Receiver) -> None:
     rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"go": {"answer": True}}}}})
     async with outbox(tmp_path, rules=rules) as box, box.draining():
@@ -97,6 +99,7 @@ async def test_a_fixed_answer_is_told_like_any_other(tmp_path: Path, receiver: R
     assert received.event["data"]["source"] == "config"
 
 
+@pytest.mark.rule("CLIENT-2")
 async def test_a_signature_of_another_secret_or_another_body_is_not_trusted(
     box: Outbox, receiver: Receiver
 ) -> None:
@@ -111,6 +114,7 @@ async def test_a_signature_of_another_secret_or_another_body_is_not_trusted(
         verify_webhook(received.body, {**received.headers, "webhook-signature": "v1,☃"}, SECRET)
 
 
+@pytest.mark.rule("WEBHOOK-3")
 async def test_while_a_secret_is_replaced_the_old_and_the_new_one_both_sign(
     tmp_path: Path, receiver: Receiver
 ) -> None:
@@ -122,6 +126,7 @@ async def test_while_a_secret_is_replaced_the_old_and_the_new_one_both_sign(
     assert len(received.headers["webhook-signature"].split()) == 2
 
 
+@pytest.mark.rule("WEBHOOK-4", "WEBHOOK-5")
 async def test_a_receiver_that_is_back_after_an_hour_gets_the_event_once_and_the_record_has_each_try(
     box: Outbox, receiver: Receiver
 ) -> None:
@@ -148,6 +153,7 @@ async def test_a_receiver_that_is_back_after_an_hour_gets_the_event_once_and_the
     assert sum(PAUSES[:5]) < HOUR < sum(PAUSES[:6])
 
 
+@pytest.mark.rule("WEBHOOK-5")
 async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
     box: Outbox, receiver: Receiver
 ) -> None:

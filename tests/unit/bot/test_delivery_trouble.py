@@ -39,6 +39,7 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield made
 
 
+@pytest.mark.rule("WEBHOOK-11")
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
 async def test_a_redirect_is_a_failure_and_never_followed(
     box: Outbox, receiver: Receiver, code: int
@@ -53,6 +54,7 @@ async def test_a_redirect_is_a_failure_and_never_followed(
     assert stored.last_error == f"status {code}"
 
 
+@pytest.mark.rule("WEBHOOK-6")
 async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: Receiver) -> None:
     async with receiving() as dead:
         dead.always = never
@@ -65,6 +67,7 @@ async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: R
             assert [(await box.delivery(ask)).tries for ask in asks] == [0] * 12
 
 
+@pytest.mark.rule("WEBHOOK-6")
 async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody_else(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +156,7 @@ async def test_a_result_that_cannot_be_stored_is_not_sent_over_and_over(
     assert len(receiver.received) == 1
 
 
+@pytest.mark.rule("WEBHOOK-4")
 async def test_several_events_of_one_ask_keep_their_order(box: Outbox, receiver: Receiver) -> None:
     receiver.answers = [status(500)]
     async with box.draining():

@@ -84,6 +84,7 @@ def decision(answer: Json) -> tuple[str, str]:
     return output["permissionDecision"], output["permissionDecisionReason"]
 
 
+@pytest.mark.rule("HOOK-1")
 async def test_an_answer_allows_the_call_with_the_questions_echoed_and_the_answers(
     service: Served,
 ) -> None:
@@ -117,6 +118,7 @@ async def test_several_choices_are_joined_and_other_words_stand_as_they_are(
     }
 
 
+@pytest.mark.rule("HOOK-2")
 async def test_a_reply_denies_with_the_persons_words(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(await service.newest(), action="reply", text="Neither. Use htmx.")
@@ -125,12 +127,14 @@ async def test_a_reply_denies_with_the_persons_words(service: Served) -> None:
     assert "Neither. Use htmx." in reason
 
 
+@pytest.mark.rule("HOOK-2")
 async def test_a_reply_without_words_denies_too(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(await service.newest(), action="reply")
     assert decision(await waiting) == ("deny", "The user declined to answer these questions.")
 
 
+@pytest.mark.rule("HOOK-2")
 async def test_end_turn_stops_claude_and_says_who_did(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(
@@ -142,6 +146,7 @@ async def test_end_turn_stops_claude_and_says_who_did(service: Served) -> None:
     assert decision(answer)[0] == "deny"
 
 
+@pytest.mark.rule("HOOK-4")
 async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask_answerable(
     service: Served,
 ) -> None:
@@ -163,6 +168,7 @@ async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask
     assert decision(await waiting)[0] == "allow"
 
 
+@pytest.mark.rule("HOOK-5")
 async def test_a_hook_that_is_repeated_finds_the_same_ask_also_once_it_is_answered(
     service: Served,
 ) -> None:
@@ -203,6 +209,7 @@ async def test_an_ask_that_ends_without_a_person_denies_in_words(
     assert {"withdrawn": "withdrawn", "expired": "in time", "failed": "Broken"}[ending] in reason
 
 
+@pytest.mark.rule("HOOK-6")
 @pytest.mark.parametrize(
     ("questions", "words"),
     [
@@ -227,6 +234,7 @@ async def test_an_unknown_place_is_denied_in_words(service: Served) -> None:
     assert "nowhere" in reason
 
 
+@pytest.mark.rule("HOOK-6")
 @pytest.mark.parametrize(
     "event",
     [
@@ -260,6 +268,7 @@ async def test_a_body_or_query_that_is_no_hooks_is_a_400(
         assert response.content_type == "application/problem+json"
 
 
+@pytest.mark.rule("HOOK-3")
 async def test_an_elicitation_is_accepted_with_what_the_person_entered(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, eliciting()))
     ask = await service.newest()
@@ -274,6 +283,7 @@ async def test_an_elicitation_is_accepted_with_what_the_person_entered(service: 
     assert ask.request.metadata["mcp_server"] == "my-server"
 
 
+@pytest.mark.rule("HOOK-3")
 async def test_an_elicitation_is_declined_by_a_reply_and_cancelled_by_everything_else(
     service: Served,
 ) -> None:

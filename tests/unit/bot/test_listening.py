@@ -10,6 +10,7 @@ from answerback.core.errors import ConfigError
 from answerback.runtime.sockets import _sentence, address_of, bind
 
 
+@pytest.mark.rule("CONFIG-6")
 async def test_port_0_takes_a_free_port() -> None:
     with await bind("127.0.0.1", 0, "server") as one, await bind("127.0.0.1", 0, "server") as other:
         assert address_of(one).startswith("http://127.0.0.1:")
@@ -21,6 +22,7 @@ async def test_an_ipv6_address_is_written_in_brackets() -> None:
         assert address_of(bound).startswith("http://[::1]:")
 
 
+@pytest.mark.rule("CONFIG-6")
 async def test_a_port_in_use_is_named_with_the_key_to_change() -> None:
     with await bind("127.0.0.1", 0, "public") as taken:
         port = taken.getsockname()[1]
@@ -36,6 +38,7 @@ async def test_an_address_that_is_not_ours_is_named(host: str) -> None:
         await bind(host, 0, "server")
 
 
+@pytest.mark.rule("CONFIG-6")
 def test_a_port_that_only_root_may_have_is_named_with_the_key_to_change() -> None:
     refused = PermissionError(
         errno.EACCES, "Permission denied"

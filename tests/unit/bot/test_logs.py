@@ -33,6 +33,7 @@ def fail(message: str, name: str) -> None:
         logging.getLogger(name).exception("It failed", extra={"ask_id": "ask_1"})
 
 
+@pytest.mark.rule("CONFIG-9")
 def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -45,6 +46,7 @@ def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
     assert "ValueError: on two\nlines" in told["exception"]
 
 
+@pytest.mark.rule("CONFIG-9")
 def test_a_line_for_people_is_one_line_also_for_an_exception(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -56,6 +58,7 @@ def test_a_line_for_people_is_one_line_also_for_an_exception(
     assert "Traceback" not in line
 
 
+@pytest.mark.rule("CONFIG-4")
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_of_a_request_that_could_not_be_read_only_the_kind_is_said(
     capsys: pytest.CaptureFixture[str], form: str
@@ -78,6 +81,7 @@ def test_the_level_is_kept_and_libraries_are_quieter(capsys: pytest.CaptureFixtu
     assert told == ["loud", "quiet no more"]
 
 
+@pytest.mark.rule("CONFIG-9")
 def test_without_a_terminal_lines_are_json(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

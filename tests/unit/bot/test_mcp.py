@@ -84,6 +84,7 @@ def text(result: CallToolResult) -> str:
     return block.text
 
 
+@pytest.mark.rule("MCP-1")
 @BOTH
 @pytest.mark.parametrize(("name", "arguments", "value", "structured"), SHAPES)
 async def test_every_shape_of_a_call_gets_the_persons_typed_answer(
@@ -102,6 +103,7 @@ async def test_every_shape_of_a_call_gets_the_persons_typed_answer(
         assert result.structured_content["answers"] == {"Which?": "y"}
 
 
+@pytest.mark.rule("MCP-2", "MCP-5")
 @BOTH
 async def test_a_wait_that_is_over_says_pending_and_the_next_one_brings_the_answer(
     service: Served, mode: str
@@ -126,6 +128,7 @@ async def test_a_wait_that_is_over_says_pending_and_the_next_one_brings_the_answ
     assert json.loads(text(answered)) == answered.structured_content
 
 
+@pytest.mark.rule("MCP-3")
 @BOTH
 async def test_progress_names_the_ask_at_once_for_a_client_that_wants_it(
     service: Served, mode: str
@@ -148,6 +151,7 @@ async def test_progress_names_the_ask_at_once_for_a_client_that_wants_it(
     assert ask.id in told[0]
 
 
+@pytest.mark.rule("MCP-2")
 @BOTH
 async def test_an_ask_outlives_the_client_that_gave_up_on_it(service: Served, mode: str) -> None:
     async with client(service, mode) as mcp:
@@ -160,6 +164,7 @@ async def test_an_ask_outlives_the_client_that_gave_up_on_it(service: Served, mo
     assert found.structured_content == {"answer_type": "boolean", "answer": True}
 
 
+@pytest.mark.rule("WAIT-3")
 async def test_a_client_that_hangs_up_leaves_no_waiter_behind(service: Served) -> None:
     async with client(service) as mcp:
         calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
@@ -171,6 +176,7 @@ async def test_a_client_that_hangs_up_leaves_no_waiter_behind(service: Served) -
     assert (await service.running.service.get(ask.id)) == ask
 
 
+@pytest.mark.rule("MCP-4")
 @BOTH
 async def test_withdrawing_ends_the_ask_for_whoever_waits_and_again_tells_how_it_ended(
     service: Served, mode: str
@@ -185,6 +191,7 @@ async def test_withdrawing_ends_the_ask_for_whoever_waits_and_again_tells_how_it
     assert [r.structured_content for r in (withdrawn, waited, again)] == [expected] * 3
 
 
+@pytest.mark.rule("MCP-5")
 async def test_a_reply_comes_back_in_words_and_end_turn_tells_the_model_to_stop(
     service: Served,
 ) -> None:
@@ -202,6 +209,7 @@ async def test_a_reply_comes_back_in_words_and_end_turn_tells_the_model_to_stop(
     assert not stopped.is_error
 
 
+@pytest.mark.rule("MCP-5")
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
@@ -229,6 +237,7 @@ async def test_what_is_wrong_with_a_call_comes_back_in_words_for_the_model(
     assert words in text(result)
 
 
+@pytest.mark.rule("MCP-1")
 async def test_the_tools_have_whole_schemas_that_accept_and_refuse_like_the_service(
     service: Served,
 ) -> None:
@@ -263,6 +272,7 @@ async def test_a_tool_that_is_switched_off_is_not_listed_and_refused(tmp_path: P
     assert "switched off" in text(refused)
 
 
+@pytest.mark.rule("MCP-9")
 @BOTH
 @pytest.mark.parametrize("key", [CLAUDE_TOOL_USE, IDEMPOTENCY_KEY])
 async def test_the_same_call_again_finds_the_first_ask(
@@ -285,6 +295,7 @@ async def test_the_same_call_again_finds_the_first_ask(
     assert ask.request.tool_call_id == ("toolu_1" if key == CLAUDE_TOOL_USE else None)
 
 
+@pytest.mark.rule("AUTH-3", "MCP-4", "MCP-7")
 async def test_an_agent_sees_its_own_asks_only_and_needs_its_token(tmp_path: Path) -> None:
     roles = {"one": "agent", "two": "agent", "front": "surface"}
     async with served(tmp_path, roles) as service:
@@ -307,6 +318,7 @@ async def test_an_agent_sees_its_own_asks_only_and_needs_its_token(tmp_path: Pat
                 assert refused.content_type == "application/problem+json"
 
 
+@pytest.mark.rule("MCP-7")
 @pytest.mark.parametrize(
     "headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}], ids=["host", "origin"]
 )
@@ -346,6 +358,7 @@ async def test_hostile_bodies_get_an_error_and_leave_the_service_up(service: Ser
         assert (await mcp.list_tools()).tools
 
 
+@pytest.mark.rule("WAIT-4")
 async def test_a_service_that_stops_releases_who_waits_with_words_on_how_to_go_on(
     tmp_path: Path,
 ) -> None:

@@ -51,6 +51,7 @@ async def call(
         return await mcp.call_tool(name, arguments, **more)
 
 
+@pytest.mark.rule("MCP-3")
 async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) -> None:
     told: list[float] = []
     enough = asyncio.Event()
@@ -77,6 +78,7 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
     assert told[:4] == sorted(set(told[:4]))
 
 
+@pytest.mark.rule("MCP-8")
 async def test_both_backends_say_the_same(service: Served, backend: Backend) -> None:
     async with Client(mcp_server(lambda _: backend)) as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]

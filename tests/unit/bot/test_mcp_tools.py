@@ -43,6 +43,7 @@ async def listed(service: Served, query: str = "") -> dict[str, Any]:
         return {tool.name: tool for tool in (await mcp.list_tools()).tools}
 
 
+@pytest.mark.rule("MCP-6")
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -61,6 +62,7 @@ async def test_the_address_says_which_tools_are_offered(
         assert list(await listed(service, query)) == [*names, *PENDING]
 
 
+@pytest.mark.rule("MCP-6")
 async def test_a_tool_that_was_picked_is_asked_and_answered_and_no_other_can_be_called(
     tmp_path: Path,
 ) -> None:
@@ -114,6 +116,7 @@ async def test_tools_that_are_none_are_refused_in_words(
         assert words in (await response.json(content_type=None))["detail"]
 
 
+@pytest.mark.rule("DIALECT-8", "MCP-6")
 @pytest.mark.parametrize(
     ("off", "query", "names"),
     [
@@ -168,6 +171,7 @@ def test_names_may_be_set_apart() -> None:
     ]
 
 
+@pytest.mark.rule("MCP-8")
 async def test_the_bridge_offers_the_tools_that_it_is_told_to(tmp_path: Path) -> None:
     off = {"tool_question": ToolRule(enable=False)}
     async with served(tmp_path, tools=off) as service:

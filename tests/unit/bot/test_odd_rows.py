@@ -44,6 +44,7 @@ async def test_a_deadline_and_a_message_of_another_ask_do_not_wait_for_it(
     assert "secret" not in caplog.text
 
 
+@pytest.mark.rule("DATA-12")
 async def test_an_ask_whose_upkeep_crashes_holds_up_no_other(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

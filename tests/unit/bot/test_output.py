@@ -31,6 +31,7 @@ def printed(folder: Path, *arguments: str, form: object) -> tuple[str, str]:
     return done.stdout_bytes.decode(), done.stderr_bytes.decode()
 
 
+@pytest.mark.rule("CLI-11")
 @pytest.mark.parametrize(
     ("arguments", "form"),
     [
@@ -49,6 +50,7 @@ def test_no_control_character_of_an_agents_reaches_the_terminal(
     assert [c for c in COMMANDS if c in both] == []
 
 
+@pytest.mark.rule("CLI-11")
 def test_a_mistake_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
     out, _ = printed(tmp_path, "check", form=WRONG)
     assert all(line.startswith("/questions/0") for line in out.splitlines())
@@ -71,6 +73,7 @@ def shown(text: str, *, terminal: bool) -> str:
     return bytes(written).decode()
 
 
+@pytest.mark.rule("CLI-11")
 def test_a_result_is_verbatim_for_a_program_and_harmless_on_a_terminal() -> None:
     text = "Erase?\x1b[2J\u202e"
     assert shown(text, terminal=False) == f"{text}\n"

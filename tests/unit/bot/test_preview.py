@@ -48,6 +48,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.stdout
 
 
+@pytest.mark.rule("CLI-6")
 @pytest.mark.parametrize(("surface", "key"), [("slack", "blocks"), ("discord", "components")])
 def test_a_platforms_json_is_what_is_sent_for_each_prompt_and_the_review(
     form: Path, surface: str, key: str
@@ -60,6 +61,7 @@ def test_a_platforms_json_is_what_is_sent_for_each_prompt_and_the_review(
     assert "ask_preview" in printed
 
 
+@pytest.mark.rule("CLI-6")
 def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> None:
     path = tmp_path / "form.json"
     path.write_text(json.dumps(TYPES))
@@ -78,6 +80,7 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
         assert words in printed
 
 
+@pytest.mark.rule("CLI-6")
 def test_the_page_shows_both_looks_and_nothing_an_agent_sent_is_markup_of_it(
     form: Path, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ async def answered(box: Outbox, url: str, agent: str | None = None) -> Ask:
     return ask
 
 
+@pytest.mark.rule("WEBHOOK-6", "WEBHOOK-7")
 @pytest.mark.parametrize("as_date", [False, True])
 async def test_retry_after_is_obeyed_for_all_that_the_agent_sends_to_that_url(
     box: Outbox, receiver: Receiver, as_date: bool
@@ -71,6 +72,7 @@ async def test_retry_after_is_obeyed_for_all_that_the_agent_sends_to_that_url(
         await box.tried(second, 1)
 
 
+@pytest.mark.rule("WEBHOOK-6", "WEBHOOK-7")
 @pytest.mark.parametrize("other", [("one", "/other"), ("two", "/hook")])
 async def test_a_pause_concerns_no_other_agent_and_no_other_url_of_the_host(
     box: Outbox, receiver: Receiver, other: tuple[str, str]
@@ -85,6 +87,7 @@ async def test_a_pause_concerns_no_other_agent_and_no_other_url_of_the_host(
     assert stored.state is DeliveryState.DELIVERED
 
 
+@pytest.mark.rule("WEBHOOK-6", "WEBHOOK-7")
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
@@ -125,6 +128,7 @@ async def test_a_date_that_no_clock_can_show_changes_no_pause(
     assert stored.next_at == box.clock.now() + PAUSES[0]
 
 
+@pytest.mark.rule("WEBHOOK-8")
 async def test_a_try_that_crashes_is_a_failed_try_and_the_loop_goes_on(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +167,7 @@ async def test_a_result_whose_storing_crashes_is_not_sent_over_and_over(
     assert (crashes, len(receiver.received)) == ([], 1)
 
 
+@pytest.mark.rule("WEBHOOK-6", "DATA-12")
 async def test_many_urls_of_an_agent_that_hang_leave_every_other_url_its_room(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +255,7 @@ async def only_interim_answers(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.001)
 
 
+@pytest.mark.rule("WEBHOOK-9")
 @pytest.mark.parametrize(
     ("answer", "word"),
     [
@@ -290,6 +296,7 @@ def closed_port() -> int:
         return port
 
 
+@pytest.mark.rule("WEBHOOK-9")
 async def test_an_agent_cannot_tell_a_closed_port_an_odd_one_and_a_private_address_apart(
     box: Outbox,
 ) -> None:

@@ -22,6 +22,7 @@ def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
     return Settings.model_validate({"agents": named, **tables})
 
 
+@pytest.mark.rule("CLI-16")
 def test_agents_secrets_and_callback_rules_are_taken_up_and_the_rest_is_named() -> None:
     first = settings("ann")
     tokens, callbacks = tokens_of(first), callbacks_of(first)
@@ -39,6 +40,7 @@ def test_agents_secrets_and_callback_rules_are_taken_up_and_the_rest_is_named() 
     assert tokens.found("ann") is None
 
 
+@pytest.mark.rule("CLI-16")
 def test_what_is_wrong_changes_nothing() -> None:
     first = settings("ann")
     tokens = tokens_of(first)

@@ -49,6 +49,7 @@ def call(*of: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("pattern", [r"\p{L}{90}", "(a|b|cd){20000}"])
 def test_a_hundred_costly_patterns_are_one_budget(pattern: str, compiling: list[float]) -> None:
     before = resident()
@@ -74,6 +75,7 @@ def test_what_there_is_no_room_for_is_refused_in_words() -> None:
     assert "in more than one call" in problem.message
 
 
+@pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
@@ -164,6 +166,7 @@ COSTLY: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", COSTLY)
 def test_no_check_of_an_answer_takes_long(name: str) -> None:
     schema, value = COSTLY[name]
@@ -234,6 +237,7 @@ def test_data_that_a_reference_makes_a_schema_is_one(word: str) -> None:
         schemas.require_usable({word: held, "properties": {"a": {"$ref": pointer}}})
 
 
+@pytest.mark.rule("DATA-10")
 def test_the_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
     cache = validators.Cache(10_000)
     small = validators.compiled("true")
@@ -247,6 +251,7 @@ def test_the_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
     assert [key for key in "abc" if cache.get(key)] == ["a", "c"]
 
 
+@pytest.mark.rule("DATA-10")
 def test_however_many_schemas_were_compiled_memory_stays_bounded() -> None:
     before = resident()
     for n in range(120):

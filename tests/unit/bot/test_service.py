@@ -313,6 +313,7 @@ async def test_a_wait_that_runs_out_or_is_released_gives_the_ask_as_it_stands(
     assert await service.wait("ask_none", WAIT) is None
 
 
+@pytest.mark.rule("WEBHOOK-2")
 async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
     service = parts.service()
     callback = {"url": "http://127.0.0.1:1/hook"}

@@ -62,6 +62,7 @@ async def test_steps_during_a_slow_show_are_shown_as_one(parts: Parts) -> None:
     assert parts.chat.shows == 2
 
 
+@pytest.mark.rule("DATA-7")
 async def test_a_platform_that_fails_for_a_while_is_tried_until_it_shows(parts: Parts) -> None:
     parts.chat.failures += [
         UnavailableError("500"),
@@ -136,6 +137,7 @@ async def test_a_record_in_a_place_that_is_closed_to_us_is_given_up_and_one_with
         await parts.chat.until(shows(parts, asks[1], 2))
 
 
+@pytest.mark.rule("DATA-2")
 async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"))

@@ -97,6 +97,7 @@ async def answered(reader: asyncio.StreamReader) -> bytes:
         return head.split(b"\r\n")[0]
 
 
+@pytest.mark.rule("DATA-11")
 @pytest.mark.parametrize(
     "sent",
     [
@@ -114,6 +115,7 @@ async def test_a_connection_on_which_nothing_is_verified_is_closed(sent: bytes) 
         await ended(reader)
 
 
+@pytest.mark.rule("DATA-11")
 async def test_who_trickles_is_closed_all_the_same() -> None:
     async with serving(10, 0.3) as (connect, _):
         reader, writer = await connect(b"POST /signed HTTP/1.1\r\nX: ")
@@ -151,6 +153,7 @@ async def test_when_there_are_too_many_the_oldest_stranger_goes() -> None:
         assert await answered(regular) == b"HTTP/1.1 200 OK"
 
 
+@pytest.mark.rule("DATA-11")
 async def test_one_address_with_many_connections_does_not_push_out_the_others() -> None:
     async with serving(4, 60) as (connect, _):
         quiet, writer = await connect(UNSIGNED, "127.0.0.2")
@@ -213,6 +216,7 @@ async def test_where_no_descriptor_is_left_accepting_goes_on_later(
     assert "Too many open files" in caplog.text
 
 
+@pytest.mark.rule("DATA-11")
 def test_the_public_listener_has_a_third_of_the_descriptors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -230,6 +234,7 @@ def test_the_public_listener_has_a_third_of_the_descriptors(
 # --- bodies --------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("DATA-11")
 async def test_four_hundred_unfinished_bodies_take_no_more_than_their_pool() -> None:
     def resident() -> int:
         with open("/proc/self/statm", encoding="ascii") as file:

@@ -11,6 +11,7 @@ from answerback.runtime import supervision
 from answerback.runtime.supervision import supervised
 
 
+@pytest.mark.rule("DATA-18")
 async def test_a_loop_that_crashes_is_logged_and_started_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

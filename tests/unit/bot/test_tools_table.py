@@ -82,6 +82,7 @@ async def test_what_is_not_switched_off_is_still_asked(
     assert (await submitted(service, name, arguments)).status is Status.OPEN
 
 
+@pytest.mark.rule("CONFIG-8")
 @pytest.mark.parametrize("key", ["AskUserQuestion", "ask_user_question", "claude"])
 @pytest.mark.parametrize("name", ["AskUserQuestion", "ask_user_question"])
 async def test_a_fixed_answer_holds_for_all_names_of_a_dialect(
@@ -96,6 +97,7 @@ async def test_a_fixed_answer_holds_for_all_names_of_a_dialect(
     ]
 
 
+@pytest.mark.rule("CONFIG-8")
 async def test_each_setting_is_taken_from_the_most_exact_name_that_has_it(parts: Parts) -> None:
     service = parts.service(
         rules(

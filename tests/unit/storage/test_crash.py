@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from answerback_storage.sqlite.store import SqliteStore
 from tests.contract.store_examples import looking
 from tests.unit.storage.crash_writer import CLIENTS
@@ -29,6 +31,7 @@ def kill_after(path: Path, start: int, lines: int) -> list[str]:
     return [line.decode().strip() for line in said if line.endswith(b"\n")]
 
 
+@pytest.mark.rule("DATA-1")
 async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:

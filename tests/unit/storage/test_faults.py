@@ -43,6 +43,7 @@ async def limit_pages(store: SqliteStore, more: int) -> None:
     await store._write(run)
 
 
+@pytest.mark.rule("DATA-5")
 async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
     store: SqliteStore, path: Path
 ) -> None:
@@ -91,6 +92,7 @@ async def test_nobody_else_can_write_between_a_decision_and_what_it_stores(
     assert await store.get("ask_1") == moved
 
 
+@pytest.mark.rule("DATA-5")
 async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
     store: SqliteStore, path: Path
 ) -> None:
@@ -107,6 +109,7 @@ async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
     assert await store.draft("k") == big
 
 
+@pytest.mark.rule("DATA-5")
 async def test_what_finds_no_room_takes_nobody_else_of_its_batch_down(store: SqliteStore) -> None:
     for number in range(10):
         await store.create(Write(new_ask(number)), None)
@@ -182,6 +185,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
+@pytest.mark.rule("DATA-5")
 async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(path: Path) -> None:
     done = await asyncio.to_thread(
         subprocess.run,

@@ -60,6 +60,7 @@ async def refusal(path: Path) -> str:
     return str(refused.value)
 
 
+@pytest.mark.rule("DATA-17")
 async def test_only_the_owner_may_read_what_is_stored(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
@@ -138,6 +139,7 @@ async def test_what_may_not_be_written_is_named(open_to_all: Path, locked: str) 
     )
 
 
+@pytest.mark.rule("DATA-17")
 async def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute("CREATE TABLE songs (title TEXT)")
@@ -155,6 +157,7 @@ async def test_another_programs_empty_database_is_refused(path: Path) -> None:
     assert "belongs to another program" in await refusal(path)
 
 
+@pytest.mark.rule("DATA-17")
 async def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(path: Path) -> None:
     path.write_text("# answerback.toml, named as the database by mistake\n" * 100)
     before = path.read_bytes()
@@ -203,6 +206,7 @@ async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> N
     assert path.read_bytes() == before
 
 
+@pytest.mark.rule("DATA-17")
 async def test_a_newer_database_is_refused_in_words_and_left_as_it_was(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
@@ -221,6 +225,7 @@ async def test_a_newer_database_is_refused_in_words_and_left_as_it_was(path: Pat
     await store.close()
 
 
+@pytest.mark.rule("DATA-1")
 async def test_every_commit_is_durable(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
@@ -234,6 +239,7 @@ async def test_every_commit_is_durable(path: Path) -> None:
     await store.close()
 
 
+@pytest.mark.rule("DATA-8")
 async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()

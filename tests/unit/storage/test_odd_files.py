@@ -105,6 +105,7 @@ async def test_a_call_that_is_no_text_is_refused_and_takes_nobody_else_down(
     assert await store.get("ask_2") is None
 
 
+@pytest.mark.rule("DATA-8")
 async def test_more_asks_than_are_kept_and_larger_ones_are_walked_as_any(
     store: SqliteStore,
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from answerback_storage.rows import RequestCache
 from tests.contract.store_examples import new_ask
 
@@ -28,6 +30,7 @@ def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:
     assert reads == [1, 2, 3, 2]
 
 
+@pytest.mark.rule("DATA-8", "DATA-10")
 def test_a_request_larger_than_the_cache_is_not_held() -> None:
     cache = RequestCache(characters=10)
     text = new_ask().request.model_dump_json()

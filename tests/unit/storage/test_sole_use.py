@@ -76,6 +76,7 @@ async def python(program: str, path: Path) -> str:
     return printed
 
 
+@pytest.mark.rule("DATA-14")
 async def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "asks.db"
     with holder(path) as first:
@@ -88,6 +89,7 @@ async def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_
         pass
 
 
+@pytest.mark.rule("DATA-14")
 async def test_a_symbolic_link_another_spelling_and_a_deleted_file_beside_it_are_no_way_around(
     tmp_path: Path,
 ) -> None:
@@ -106,6 +108,7 @@ async def test_a_symbolic_link_another_spelling_and_a_deleted_file_beside_it_are
                     pass
 
 
+@pytest.mark.rule("DATA-14")
 async def test_a_hard_link_is_refused_while_another_runs_and_afterwards(tmp_path: Path) -> None:
     path, other = tmp_path / "asks.db", tmp_path / "other.db"
     with holder(path):

@@ -44,6 +44,7 @@ async def spoilt(path: Path, statement: str) -> SqliteStore:
     return store
 
 
+@pytest.mark.rule("DATA-12")
 @pytest.mark.parametrize("how", SPOILT)
 async def test_an_ask_that_cannot_be_read_fails_for_who_wants_it_alone(
     tmp_path: Path, how: str
@@ -135,6 +136,7 @@ async def test_a_store_that_is_opened_again_knows_what_others_did_meanwhile(tmp_
     await store.close()
 
 
+@pytest.mark.rule("DATA-12")
 @pytest.mark.parametrize("how", SPOILT)
 async def test_lists_leave_out_an_ask_that_cannot_be_read_and_log_its_id_once(
     tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
@@ -154,6 +156,7 @@ async def test_lists_leave_out_an_ask_that_cannot_be_read_and_log_its_id_once(
     await store.close()
 
 
+@pytest.mark.rule("DATA-12")
 async def test_deliveries_that_cannot_be_read_hold_up_no_other(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

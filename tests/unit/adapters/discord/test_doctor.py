@@ -52,6 +52,7 @@ async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
     assert "typed answers are not read" in said
 
 
+@pytest.mark.rule("CLI-8")
 async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     guild = discord.add_guild(bot_permissions=manifest.PERMISSION_BITS)
     channel = discord.add_channel(guild)
@@ -60,6 +61,7 @@ async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     assert [finding.wrong for finding in await found(setup)] == [None] * 7
 
 
+@pytest.mark.rule("CLI-8")
 async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDiscord) -> None:
     guild = discord.add_guild()
     channel = discord.add_channel(guild)

@@ -94,6 +94,7 @@ async def test_a_malformed_signature_is_a_401(up: Rig, signature: str) -> None:
         assert response.status == 401
 
 
+@pytest.mark.rule("DATA-13")
 @pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000])
 async def test_a_signed_body_that_is_no_object_is_a_400(up: Rig, raw: bytes) -> None:
     status, _ = await posted(up, raw)
@@ -166,6 +167,7 @@ async def test_a_tick_that_cannot_be_saved_is_no_answer_to_be_sent_again(
     assert up.ann.notes()[0].controls == []
 
 
+@pytest.mark.rule("DATA-13")
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_no_payload_makes_the_parser_fail(body: dict[str, Any]) -> None:

@@ -145,6 +145,7 @@ async def test_an_edit_that_fails_is_done_again_until_the_message_shows_the_ask(
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
+@pytest.mark.rule("DATA-7")
 async def test_a_429_is_obeyed_and_the_newest_state_is_shown_afterwards(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     fault = up.discord.faults.rate_limit(EDIT, retry_after=0.2)
@@ -157,6 +158,7 @@ async def test_a_429_is_obeyed_and_the_newest_state_is_shown_afterwards(up: Rig)
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
+@pytest.mark.rule("DATA-7")
 async def test_no_request_is_sent_while_discord_allows_none(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.rate_limits.limit, up.discord.rate_limits.window = 2, 0.3

@@ -114,6 +114,7 @@ async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig)
     assert up.slack.count("conversations.open") == 1
 
 
+@pytest.mark.rule("DATA-8")
 async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

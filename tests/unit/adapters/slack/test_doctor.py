@@ -35,12 +35,14 @@ async def found(setup: Setup) -> list[Finding]:
         return [finding async for finding in doctor.findings(setup, http)]
 
 
+@pytest.mark.rule("CLI-8")
 async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
     told = await found(setup_of(slack))
     assert [finding.wrong for finding in told] == [None] * 6
     assert slack.messages("C0OPS") == []
 
 
+@pytest.mark.rule("CLI-8")
 async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlack) -> None:
     slack.scopes -= {"reactions:write", "im:write"}
     setup = replace(

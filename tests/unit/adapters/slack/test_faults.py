@@ -100,6 +100,7 @@ async def test_a_post_that_fails_is_made_once(up: Rig, fault: str) -> None:
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("DATA-7")
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_an_update_that_fails_is_made_up_for(up: Rig, fault: str) -> None:
     ask = await up.submit(APPLY, NOTE)
@@ -111,6 +112,7 @@ async def test_an_update_that_fails_is_made_up_for(up: Rig, fault: str) -> None:
     assert _asks_shown(up, ask.id) == 1
 
 
+@pytest.mark.rule("DATA-7")
 async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
     first, second = await up.submit(APPLY, NOTE), await up.submit(APPLY, NOTE)
     up.slack.faults.add("chat.update", status=429, retry_after=1)
@@ -230,6 +232,7 @@ async def test_a_person_who_cannot_be_written_to_ends_the_ask_in_words(
     assert fault.hits == 1
 
 
+@pytest.mark.rule("DATA-7")
 @pytest.mark.parametrize("code", sorted(errors.LATER - {"ratelimited", "rate_limited"}))
 async def test_what_passes_by_itself_is_tried_again(up: Rig, code: str) -> None:
     up.slack.faults.add("chat.postMessage", times=2, error=code)

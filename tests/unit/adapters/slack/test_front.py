@@ -96,6 +96,7 @@ async def test_a_huge_body_is_refused_unread(up: Rig) -> None:
     assert ack.status == 413 or "connection" in (ack.error or "")
 
 
+@pytest.mark.rule("DATA-13")
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
@@ -127,6 +128,7 @@ async def test_payloads_that_are_none_of_ours_are_acknowledged(
     assert (await up.slack.http.send("interactive", payload)).ok
 
 
+@pytest.mark.rule("DATA-13")
 async def test_a_payload_that_bolt_cannot_read_fails_alone(up: Rig) -> None:
     refused = await up.slack.http.send("interactive", {"type": "view_submission", "view": 5})
     assert (refused.ok, refused.status) == (False, 500)
@@ -165,6 +167,7 @@ _KEYS = [
 _PAYLOADS = st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=8)
 
 
+@pytest.mark.rule("DATA-13")
 @given(
     _PAYLOADS,
     st.sampled_from(["block_actions", "view_submission", "message", None]),

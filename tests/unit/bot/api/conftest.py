@@ -109,6 +109,7 @@ def serve(tmp_path: Path) -> Serve:
                     "token_hash": hash_of(tokens[name]),
                     "role": role,
                     "label": (labels or {}).get(name),
+                    "callback_secret": "whsec_" + "QUJD" * 8,
                 }
             )
             for name, role in (roles or {}).items()

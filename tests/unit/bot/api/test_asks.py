@@ -19,9 +19,9 @@ CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
 
 @pytest.mark.rule("SUBMIT-1", "SUBMIT-14", "ASK-1")
 async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Served) -> None:
-    async with api.http.post(
-        "/v1/asks", json=CALL | {"metadata": {"repo": "acme/api"}}
-    ) as response:
+    names = {"conversation": "conv-7", "turn": "turn-3", "tool_call_id": "toolu_01"}
+    own = {**names, "metadata": {"repo": "acme/api"}}
+    async with api.http.post("/v1/asks", json=CALL | own) as response:
         ask = await response.json()
         assert response.status == 201
         assert response.headers["Location"] == f"/v1/asks/{ask['id']}"
@@ -29,7 +29,7 @@ async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Serve
     AskBody.model_validate(ask)
     assert ask["status"] == "open"
     assert ask["surface"] == "web"
-    assert ask["metadata"] == {"repo": "acme/api"}
+    assert {name: ask[name] for name in own} == own
     assert ask["prompt"]["question_id"] == "apply"
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 

@@ -72,3 +72,17 @@ async def test_a_delivery_that_is_none_or_anothers_is_404(serve: Serve) -> None:
         status, body = await api.get("/v1/deliveries?after=made-up")
         assert (status, body["title"]) == (400, "Bad query")
         assert (await api.get("/v1/deliveries?state=lost"))[0] == 400
+
+
+@pytest.mark.rule("AUTH-3")
+async def test_an_agent_knows_of_its_own_deliveries_only(serve: Serve) -> None:
+    async with serve({"ci": "agent", "other": "agent"}) as api:
+        ask = await api.asked(callback={"url": NOBODY}, headers=api.bearer("ci"))
+        await api.act(ask, action="end_turn")
+        _, mine = await api.get("/v1/deliveries", **api.bearer("ci"))
+        (delivery,) = mine["deliveries"]
+        assert (await api.get("/v1/deliveries", **api.bearer("other")))[1]["deliveries"] == []
+        again = f"/v1/deliveries/{delivery['id']}/redeliver"
+        for who, status in (("other", 404), ("ci", 202)):
+            async with api.http.post(again, headers=api.bearer(who)) as response:
+                assert response.status == status

@@ -89,6 +89,7 @@ async def least(longest: list[float], work: Callable[[], Awaitable[None]]) -> fl
     return found
 
 
+@pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", CALLS)
 async def test_a_call_as_large_as_they_come_holds_nobody_up(
     api: Served, longest: list[float], name: str
@@ -108,6 +109,7 @@ async def test_a_call_as_large_as_they_come_holds_nobody_up(
     assert await least(longest, work) < BLOCKED
 
 
+@pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", WRONG)
 async def test_a_call_that_is_wrong_all_over_holds_nobody_up(
     api: Served, longest: list[float], name: str

@@ -50,6 +50,7 @@ async def test_readyz_does_not_wait_for_a_database_that_hangs(
     assert (status, body["failing"]) == (503, [{"name": "database", "message": message}])
 
 
+@pytest.mark.rule("DATA-5")
 async def test_a_database_that_fails_is_503_for_whoever_needs_it(api: Served) -> None:
     await api.running.service.store.close()
     status, body = await api.get("/v1/asks")

@@ -82,6 +82,7 @@ async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none(
             assert (response.status, response.headers["Location"]) == (303, "/elsewhere")
 
 
+@pytest.mark.rule("DATA-6")
 async def test_a_change_that_was_certainly_not_saved_is_not_called_unknown(
     api: Served, tmp_path: Path
 ) -> None:
@@ -95,6 +96,7 @@ async def test_a_change_that_was_certainly_not_saved_is_not_called_unknown(
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
+@pytest.mark.rule("DATA-6")
 async def test_only_a_commit_that_failed_is_called_unknown(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +147,7 @@ async def test_an_ask_that_was_saved_is_waited_for_although_it_cannot_be_read_ju
     assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["status"] == "open"
 
 
+@pytest.mark.rule("DATA-12")
 async def test_an_ask_that_cannot_be_read_is_500_by_itself_and_left_out_of_lists(
     serve: Serve, tmp_path: Path
 ) -> None:
