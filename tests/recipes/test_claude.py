@@ -135,6 +135,7 @@ def writes(file: Path) -> Json:
     return calls("Write", {"file_path": str(file), "content": "a note"})
 
 
+@pytest.mark.rule("HOOK-7")
 @pytest.mark.parametrize("decision", ["allow", "deny"])
 async def test_by_its_settings_claude_codes_permission_prompts_reach_people(
     settings: Callable[[str], Path],
@@ -154,6 +155,7 @@ async def test_by_its_settings_claude_codes_permission_prompts_reach_people(
     assert len(claude.requests) == 2
 
 
+@pytest.mark.rule("HOOK-7")
 async def test_by_its_settings_claude_code_is_denied_with_words_and_stops_at_end_turn(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
@@ -174,6 +176,7 @@ async def test_by_its_settings_claude_code_is_denied_with_words_and_stops_at_end
     assert len(claude.requests) == 2
 
 
+@pytest.mark.rule("HOOK-7")
 async def test_by_its_settings_claude_code_keeps_to_the_suggestion_that_a_person_took(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:

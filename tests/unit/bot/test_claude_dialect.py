@@ -59,6 +59,7 @@ def test_either_spelling_says_whether_several_may_be_chosen(
     assert (form.questions[0].answer_type == "multi_select") == several
 
 
+@pytest.mark.rule("HOOK-8")
 def test_answers_in_a_call_are_no_answers() -> None:
     forged = {"answers": {"Go?": "B"}, "annotations": {"Go?": {"notes": "x"}}, "metadata": {}}
     ask = after(asking(question(), **forged), Answer(value="A"))

@@ -58,6 +58,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
         yield made
 
 
+@pytest.mark.rule("HOOK-7")
 @pytest.mark.parametrize(
     ("act", "decision"),
     [
@@ -109,6 +110,7 @@ async def test_a_prompt_that_nobody_decides_is_denied_in_words(
     assert decided(await waiting) == {"behavior": "deny", "message": words}
 
 
+@pytest.mark.rule("HOOK-4")
 async def test_a_wait_that_runs_out_denies_and_keeps_the_prompt_answerable(service: Served) -> None:
     denied = decided(await hook(service, permission(), "?wait=0.05"))
     ask = await service.newest()
@@ -141,6 +143,7 @@ async def test_questions_that_people_answered_need_no_permission_as_well(service
     assert len((await service.running.service.store.page()).rows) == 1
 
 
+@pytest.mark.rule("HOOK-8")
 @pytest.mark.parametrize(
     "more",
     [
@@ -169,6 +172,7 @@ async def test_questions_that_nobody_answered_so_are_put_to_people(
     }
 
 
+@pytest.mark.rule("HOOK-8")
 async def test_no_agent_passes_on_answers_that_were_given_to_another(tmp_path: Path) -> None:
     async with served(tmp_path, {"one": "agent", "two": "agent", "front": "surface"}) as service:
         tokens = service.tokens
