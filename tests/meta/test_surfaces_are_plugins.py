@@ -19,6 +19,7 @@ def test_all_entry_points_of_this_checkout_are_installed() -> None:
     assert set(listed) <= set(NAMES), "run: pip install --no-build-isolation --no-deps --editable ."
 
 
+@pytest.mark.rule("PLUGIN-1")
 @pytest.mark.parametrize("folder", ["runtime", "cli", "api"])
 def test_the_service_names_no_surface(folder: str) -> None:
     pattern = re.compile("|".join(WORDS.get(name, name) for name in NAMES), re.IGNORECASE)

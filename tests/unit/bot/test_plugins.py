@@ -63,6 +63,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     installed()
 
 
+@pytest.mark.rule("PLUGIN-1")
 def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
     assert list(installed().usable) == ["web", "slack", "discord"]
     assert installed().broken == {}
@@ -98,6 +99,7 @@ def test_of_two_plug_ins_of_one_name_neither_is_used() -> None:
     assert seen.names == {"chat"}
 
 
+@pytest.mark.rule("PLUGIN-3")
 def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,6 +108,7 @@ def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it
     assert configured.routes_of(settings).default == "web"
 
 
+@pytest.mark.rule("PLUGIN-3")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -123,6 +126,7 @@ def test_whoever_configures_a_plug_in_that_cannot_be_used_is_told_why(
         configured.routes_of(config_file.load())
 
 
+@pytest.mark.rule("PLUGIN-2")
 def test_a_table_of_a_plug_in_is_checked_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +164,7 @@ def test_without_any_surface_it_is_said_how_to_install_them(
         config_file.load()
 
 
+@pytest.mark.rule("PLUGIN-2")
 async def test_what_a_plug_in_does_not_bring_is_done_without() -> None:
     plugin = ChatPlugin()
     told = [finding.what async for finding in plugin.findings(ChatSettings(), None)]  # type: ignore[arg-type]  # not looked at
