@@ -21,6 +21,7 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback_discord import limits
 from answerback_discord.blocks import Json
 from answerback_discord.errors import TOKEN_REFUSED, Code, has_code, translate
 
@@ -28,12 +29,12 @@ logger = logging.getLogger(__name__)
 
 API_URL: Final = "https://discord.com/api/v10"
 TIMEOUT: Final = 15.0
-ANSWER_TIMEOUT: Final = 2.5
-"""Seconds for the answer to an interaction, tries together: Discord waits 3."""
+ANSWER_TIMEOUT: Final = limits.ANSWER_SECONDS - 0.5
+"""Seconds for the answer to an interaction, tries together: what is late on its way is late for Discord."""
 _FOLLOW_UP_PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
 """Seconds between tries of a follow-up that comes before its answer, which may be taken for 3 s."""
-PER_SECOND: Final = 45
-"""Requests a second, a little below Discord's 50 for a bot."""
+PER_SECOND: Final = limits.REQUESTS_PER_SECOND - 5
+"""Requests a second: a few are left to whoever else uses the token."""
 # Discord wants this shape: https://docs.discord.com/developers/reference#user-agent
 USER_AGENT: Final = (
     f"DiscordBot (https://github.com/answerback/answerback, {version('answerback')})"
@@ -251,6 +252,11 @@ class Calls:
     def _make_room(self, now: float) -> None:
         if len(self._buckets) >= _MOST_BUCKETS:
             self._buckets = {k: b for k, b in self._buckets.items() if b.until > now}
+
+
+def page_behind(message_id: str) -> dict[str, str]:
+    """The query for the next messages behind one."""
+    return {"after": message_id, "limit": str(limits.MESSAGES_PER_PAGE)}
 
 
 def _route(path: str) -> str:

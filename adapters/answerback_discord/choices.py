@@ -37,6 +37,9 @@ class Look:
 _MAX_WORDS: Final = 20
 """Words of a search that count: nobody looks for more, and each is looked for in every option."""
 _UNTURNED: Final = Look()
+_BUTTON_LABEL_EASY: Final = 38
+"""Units of a button's label up to which no client cuts it: the design guide of
+https://docs.discord.com/developers/components/reference#button"""
 
 
 def control(view: View, verb: Verb, argument: str | int = "") -> str:
@@ -117,7 +120,7 @@ def pages(question: Question) -> int:
 def as_buttons(question: Question) -> bool:
     """Whether the options are few and short enough to be buttons."""
     few = len(question.options) <= limits.BUTTONS_PER_ROW
-    short = all(fits(o.label, limits.BUTTON_LABEL_EASY) for o in question.options)
+    short = all(fits(o.label, _BUTTON_LABEL_EASY) for o in question.options)
     return question.answer_type is AnswerType.SELECT and few and short
 
 

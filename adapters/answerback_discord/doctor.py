@@ -62,8 +62,7 @@ async def _mended(setup: Setup, calls: Calls, application: Json) -> Json:
     if not setup.content or flags & limits.FLAG_MESSAGE_CONTENT:
         del wanted["flags"]
     else:
-        kept = flags & limits.SETTABLE_FLAGS
-        wanted["flags"] = kept | limits.FLAG_MESSAGE_CONTENT_LIMITED
+        wanted["flags"] = flags_to_set(flags)
     application = _object(await calls.request("PATCH", "/applications/@me", wanted))
     if endpoint is None or application.get("interactions_endpoint_url") == endpoint:
         return application
@@ -71,6 +70,11 @@ async def _mended(setup: Setup, calls: Calls, application: Json) -> Json:
         body: Json = {"interactions_endpoint_url": endpoint}
         application = _object(await calls.request("PATCH", "/applications/@me", body))
     return application
+
+
+def flags_to_set(flags: int) -> int:
+    """An application's flags with texts to be read, as far as the API lets them be set."""
+    return (flags & limits.SETTABLE_FLAGS) | limits.FLAG_MESSAGE_CONTENT_LIMITED
 
 
 def _flags(application: Json) -> int:

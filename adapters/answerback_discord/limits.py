@@ -1,60 +1,81 @@
-"""Discord's published limits. Nothing else in this package names a number of Discord's.
+"""Discord's published numbers, each with its unit and its page. What we choose ourselves stands where it is used.
 
-Lengths are counted in UTF-16 units: the documentation means code points
-(https://github.com/discord/discord-api-docs/issues/1315), and a text never has more code points
-than units, so that the stricter count is safe whichever is applied to a field.
+A length is counted in UTF-16 units: the documentation means code points
+(https://github.com/discord/discord-api-docs/issues/1315), and a text never has more code points than units, so that
+the stricter count is safe whichever is applied to a field.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# https://docs.discord.com/developers/components/reference
-CUSTOM_ID: Final = 100
+# --- components: https://docs.discord.com/developers/components/reference -------------------------
+
 BUTTON_LABEL: Final = 80
-BUTTON_LABEL_EASY: Final = 38
-"""What the design guide wants of a button's label: more is cut by narrow clients."""
+"""Units: https://docs.discord.com/developers/components/reference#button"""
 BUTTONS_PER_ROW: Final = 5
+"""Buttons: https://docs.discord.com/developers/components/reference#action-row"""
 SELECT_OPTIONS: Final = 25
+"""Options: https://docs.discord.com/developers/components/reference#string-select"""
 OPTION_LABEL: Final = 100
+"""Units; the same for the options of radio and checkbox groups:
+https://docs.discord.com/developers/components/reference#string-select-select-option-structure"""
 OPTION_DESCRIPTION: Final = 100
+"""Units; the same for the options of radio and checkbox groups:
+https://docs.discord.com/developers/components/reference#string-select-select-option-structure"""
 PLACEHOLDER: Final = 150
+"""Units: https://docs.discord.com/developers/components/reference#string-select"""
 INPUT_VALUE: Final = 4_000
+"""Units: https://docs.discord.com/developers/components/reference#text-input"""
 INPUT_PLACEHOLDER: Final = 100
+"""Units: https://docs.discord.com/developers/components/reference#text-input"""
 RADIO_OPTIONS_LEAST: Final = 2
+"""Options: https://docs.discord.com/developers/components/reference#radio-group"""
 RADIO_OPTIONS: Final = 10
+"""Options: https://docs.discord.com/developers/components/reference#radio-group"""
 CHECKBOX_OPTIONS: Final = 10
+"""Options: https://docs.discord.com/developers/components/reference#checkbox-group"""
 LABEL_TEXT: Final = 45
+"""Units: https://docs.discord.com/developers/components/reference#label"""
 LABEL_DESCRIPTION: Final = 100
-COMPONENTS: Final = 40
-"""Components of a message, nested ones included."""
+"""Units: https://docs.discord.com/developers/components/reference#label"""
 
-# https://github.com/discord/discord-api-docs/pull/8562: all Text Displays of a message together
+# --- messages, modals and threads -----------------------------------------------------------------
+
 MESSAGE_TEXT: Final = 4_000
-
-# https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal
+"""Units of all Text Displays of a message together: https://github.com/discord/discord-api-docs/pull/8562"""
 MODAL_TITLE: Final = 45
+"""Units: https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""
 MODAL_COMPONENTS: Final = 5
-
-# https://docs.discord.com/developers/interactions/receiving-and-responding: seconds
-INTERACTION_ANSWER: Final = 3.0
-
-# https://docs.discord.com/developers/resources/message#create-message
+"""Components at the top of a modal:
+https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""
 CONTENT: Final = 2_000
+"""Units of a message without components: https://docs.discord.com/developers/resources/message#create-message"""
 NONCE: Final = 25
+"""Characters: https://docs.discord.com/developers/resources/message#create-message"""
 MESSAGES_PER_PAGE: Final = 100
-
-# https://docs.discord.com/developers/resources/channel
+"""Messages: https://docs.discord.com/developers/resources/message#get-channel-messages"""
 THREAD_NAME: Final = 100
+"""Units: https://docs.discord.com/developers/resources/channel#start-thread-from-message"""
+THREAD_MINUTES: Final = 10_080
+"""Minutes without a message until a thread is archived, the most that can be set:
+https://docs.discord.com/developers/resources/channel#start-thread-from-message"""
 
-# https://docs.discord.com/developers/reference#snowflakes
+# --- times ----------------------------------------------------------------------------------------
+
+ANSWER_SECONDS: Final = 3.0
+"""Seconds from an interaction to its answer: https://docs.discord.com/developers/interactions/receiving-and-responding"""
+REQUESTS_PER_SECOND: Final = 50
+"""Requests: https://docs.discord.com/developers/topics/rate-limits#global-rate-limit"""
 EPOCH_MS: Final = 1_420_070_400_000
+"""Milliseconds since 1970 from which ids count: https://docs.discord.com/developers/reference#snowflakes"""
 
-# https://docs.discord.com/developers/resources/message#message-object-message-flags
+# --- bits -----------------------------------------------------------------------------------------
+
 EPHEMERAL: Final = 1 << 6
+"""A flag of a message: https://docs.discord.com/developers/resources/message#message-object-message-flags"""
 COMPONENTS_V2: Final = 1 << 15
-
-# https://docs.discord.com/developers/topics/permissions
+"""A flag of a message: https://docs.discord.com/developers/resources/message#message-object-message-flags"""
 PERMISSIONS: Final = {
     "View Channels": 1 << 10,
     "Send Messages": 1 << 11,
@@ -63,11 +84,16 @@ PERMISSIONS: Final = {
     "Send Messages in Threads": 1 << 38,
     "Add Reactions": 1 << 6,
 }
-"""What Answerback needs of a server, and nothing more."""
+"""Permissions that Answerback needs of a server, and nothing more:
+https://docs.discord.com/developers/topics/permissions"""
 ADMINISTRATOR: Final = 1 << 3
-
-# https://docs.discord.com/developers/resources/application#application-object-application-flags
+"""A permission: https://docs.discord.com/developers/topics/permissions"""
 FLAG_MESSAGE_CONTENT: Final = (1 << 18) | (1 << 19)
+"""Flags of an application, of which either lets it read texts:
+https://docs.discord.com/developers/resources/application#application-object-application-flags"""
 FLAG_MESSAGE_CONTENT_LIMITED: Final = 1 << 19
+"""The one of them that the API lets an application set:
+https://docs.discord.com/developers/resources/application#edit-current-application"""
 SETTABLE_FLAGS: Final = (1 << 13) | (1 << 15) | (1 << 19)
-"""The flags that the API lets an application set: the LIMITED ones of the privileged intents."""
+"""Flags that the API lets an application set:
+https://docs.discord.com/developers/resources/application#edit-current-application"""

@@ -15,7 +15,7 @@ from answerback.ports.surface import Asks
 from answerback_chat.missed import Missed
 from answerback_discord import limits, parse
 from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls
+from answerback_discord.calls import Calls, page_behind
 from answerback_discord.parse import SURFACE
 from answerback_discord.typed_words import Listener
 
@@ -66,8 +66,7 @@ def _places(ask: Ask) -> Sequence[Place]:
 
 async def _page(calls: Calls, place: Place, after: str) -> Sequence[Json]:
     """What was written behind a message, oldest first."""
-    query = {"after": after, "limit": str(limits.MESSAGES_PER_PAGE)}
-    found = await calls.get(f"/channels/{place.channel}/messages", query)
+    found = await calls.get(f"/channels/{place.channel}/messages", page_behind(after))
     listed = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
     return sorted(listed, key=lambda each: int(str(each["id"])))
 

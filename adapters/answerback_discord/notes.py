@@ -114,6 +114,13 @@ def names(responders: Sequence[str]) -> str:
     return ", ".join(mention(who) for who in responders if who != ANYONE)
 
 
+def reminder(who: Sequence[str], words: str, address: str) -> str:
+    """The content of a reminder; it ends in the live message's address, by which it is found again."""
+    named = f"{names(who)} ".lstrip()
+    room = limits.CONTENT - texts.units(f"{named} {address}")
+    return f"{named}{shorten(words, room)[0]} {address}"
+
+
 def mention(who: str) -> str:
     """A responder as markdown: a user or ``@`` and a role."""
     number = who.removeprefix("@")

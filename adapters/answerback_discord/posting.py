@@ -31,11 +31,11 @@ from answerback_discord import blocks as c
 from answerback_discord import limits, notes, parse, render
 from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls
+from answerback_discord.calls import Calls, page_behind
 from answerback_discord.channels import Channels, Kind, Place
 from answerback_discord.choices import Look
 from answerback_discord.errors import Code, has_code
-from answerback_discord.text import fit, inert
+from answerback_discord.text import fit
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +43,6 @@ Save = Callable[[Shown], Awaitable[None]]
 LookOf = Callable[[Ask], Awaitable[Look | None]]
 
 _CLOCKS_APART_MS: Final = 120_000
-_WEEK: Final = 10_080
-"""Minutes without a message after which Discord archives a thread, the longest there is."""
 _PAGES: Final = 5
 """Pages that are read to find a message of ours."""
 _MOST_MENTIONED: Final = 40
@@ -182,15 +180,11 @@ class Posting:
         return noted
 
     async def _post_in_forum(self, ask: Ask, noted: Json) -> Json:
-        extra: Json = {"name": self._name(ask), "auto_archive_duration": _WEEK, "message": None}
+        extra: Json = {**thread_of(ask), "message": None}
         sent = await self._sent(ask, "POST", f"/channels/{noted['parent']}/threads", extra, noted)
         thread = _id_of(sent)
         first: Json = {"id": thread}  # a post's first message has the post's id
         return noted | {"channel": thread, "thread": thread, "id": thread} | _since(first)
-
-    def _name(self, ask: Ask) -> str:
-        first = ask.form.questions[0]
-        return fit(first.header or first.text, limits.THREAD_NAME)
 
     async def _with_thread(self, ask: Ask, message: Json, save: Save) -> Json:
         """The message with a thread of its own, where it stands in a channel and none is there yet."""
@@ -200,7 +194,7 @@ class Posting:
         # edited again for that.
         message = message | {_SHOWS: [*ask.appearance]}
         await save(Shown(ask.shown_revision, message, _thread(message)))
-        body: Json = {"name": self._name(ask), "auto_archive_duration": _WEEK}
+        body = thread_of(ask)
         path = f"/channels/{message['channel']}/messages/{message['id']}/threads"
         thread: JsonValue = message["id"]  # a thread made from a message has its id
         try:
@@ -243,7 +237,7 @@ class Posting:
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
         """Our own messages in a channel behind one of its messages, as far as some pages lead."""
         for _ in range(_PAGES):
-            query = {"after": after, "limit": str(limits.MESSAGES_PER_PAGE)}
+            query = page_behind(after)
             page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
             for message in page:
                 if self._is_ours(message):
@@ -284,9 +278,9 @@ class Posting:
         listed = [who for who in ask.responders if who != ANYONE][:_MOST_MENTIONED]
         users: list[JsonValue] = [who for who in listed if who.isdigit()]
         roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
-        words = inert(self._labels.reminder.format(label=view_of(ask).label))
+        words = self._labels.reminder.format(label=view_of(ask).label)
         body: Json = {
-            "content": f"{notes.names(listed)} {words} {address}".strip()[: limits.CONTENT],
+            "content": notes.reminder(listed, words, address),
             "allowed_mentions": {"parse": [], "users": users, "roles": roles},
             "nonce": _nonce(f"{ask.id}:reminder:{number}", message),
             "enforce_nonce": True,
@@ -305,8 +299,8 @@ class Posting:
     async def _settle_reminders(self, ask: Ask, message: Json) -> None:
         """Edits the reminders of an ask that is over: nobody is waited for any more."""
         where = str(message.get("thread") or message["channel"])
-        ending = inert(render.ending(view_of(ask), self._labels))
-        content = f"{ending} {notes.link(message)}"[: limits.CONTENT]
+        ending = render.ending(view_of(ask), self._labels)
+        content = notes.reminder((), ending, notes.link(message))
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         try:
             for number in await self._reminders(where, message):
@@ -331,6 +325,13 @@ class Posting:
                 raise
             await self._channels.unarchive(str(left["channel"]))
             await self._calls.request("PATCH", path, body)
+
+
+def thread_of(ask: Ask) -> Json:
+    """The thread of an ask, as the fields of its request."""
+    first = ask.form.questions[0]
+    name = fit(first.header or first.text, limits.THREAD_NAME)
+    return {"name": name, "auto_archive_duration": limits.THREAD_MINUTES}
 
 
 def _noted(place: Place) -> Json:
@@ -370,7 +371,7 @@ def _since(sent: JsonValue) -> Json:
 def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:
     """One post of one ask, the same for every try of it."""
     text = f"{what}:{message.get('channel')}:{message.get('since')}"
-    return hashlib.blake2b(text.encode(), digest_size=limits.NONCE // 2).hexdigest()
+    return hashlib.blake2b(text.encode()).hexdigest()[: limits.NONCE]
 
 
 def _wrapped(message: Json, extra: Json) -> Json:

@@ -37,6 +37,18 @@ def escape(text: str) -> str:
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def escape_within(text: str, most: int) -> str:
+    """`escape` in at most ``most`` units; escaping lengthens, so what is kept is found by shortening further."""
+    room = most
+    # What is shown has at least half as many characters: of two that end a line it has one.
+    shown = texts.shorten(visible(text[: 2 * most + 2]), most)
+    made = escape(shown)
+    while (over := texts.units(made) - most) > 0:
+        room -= max(over // 5, 1)
+        made = escape(texts.shorten(shown, room))
+    return made
+
+
 def section(text: str, accessory: Block | None = None) -> Block:
     """A paragraph."""
     block = paragraph(visible(text))
@@ -63,7 +75,7 @@ def headline(text: str) -> list[Block]:
 
 def small(text: str) -> Block:
     """A small grey line or lines."""
-    return {"type": "context", "elements": [plain(text)]}
+    return {"type": "context", "elements": [plain(text, limits.CONTEXT_TEXT)]}
 
 
 def button(text: str, action_id: str, value: str, *, primary: bool = False) -> Block:

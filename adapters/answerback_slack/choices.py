@@ -21,6 +21,10 @@ from answerback_slack.sheet import Sheet
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
 """How long a menu's labels may be, tried in this order until a modal of them fits."""
 _PREVIEW_BUTTONS: Final = 10
+_SHORT_LABEL: Final = 28
+"""Units up to which a label is a button: clients may cut one near 30 characters."""
+_FEW_OPTIONS: Final = 5
+"""Options up to which each is a button: more of them side by side are not read."""
 
 
 def chosen_indexes(prompt: Prompt) -> list[int]:
@@ -78,7 +82,7 @@ def as_buttons(question: Question) -> bool:
     if question.answer_type is not AnswerType.SELECT:
         return False
     options = question.options
-    return len(options) <= limits.FEW_OPTIONS and all(_short(each) for each in options)
+    return len(options) <= _FEW_OPTIONS and all(_short(each) for each in options)
 
 
 def inputs(
@@ -169,7 +173,7 @@ def _options(question: Question, length: int) -> list[Block]:
     for index, each in enumerate(question.options):
         label = one_line(each.label)
         label = texts.shorten(f"{index + 1}. {label}" if numbered else label, length)
-        fits = length == limits.OPTION_TEXT and _fits(each.description or "")
+        fits = length == limits.OPTION_TEXT and _described(each)
         made.append(option(label, str(index), each.description if fits else None))
     return made
 
@@ -191,16 +195,21 @@ def _other(sheet: Sheet, prompt: Prompt) -> list[Block]:
 def _short(each: Option) -> bool:
     label = visible(each.label)
     return (
-        texts.units(label) <= limits.SHORT_LABEL
+        texts.units(label) <= _SHORT_LABEL
         and "\n" not in label
         and not (each.description or "").strip()
     )
 
 
-def _fits(text: str) -> bool:
+def _fits(text: str, most: int) -> bool:
     shown = visible(text)
-    return texts.units(shown) <= limits.OPTION_DESCRIPTION and "\n" not in shown
+    return texts.units(shown) <= most and "\n" not in shown
+
+
+def _described(each: Option) -> bool:
+    """Whether a control holds all of the description."""
+    return _fits(each.description or "", limits.OPTION_DESCRIPTION)
 
 
 def _cut_by_control(each: Option) -> bool:
-    return not _fits(each.label) or not _fits(each.description or "")
+    return not _fits(each.label, limits.OPTION_TEXT) or not _described(each)

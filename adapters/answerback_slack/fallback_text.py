@@ -7,9 +7,8 @@ from typing import Final
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback_chat import messages, texts
-from answerback_chat.sanitize import visible
 from answerback_slack import choices, limits, lines
-from answerback_slack.blocks import escape
+from answerback_slack.blocks import escape, escape_within
 
 _HOLE: Final = "\0"
 """Where a person's name goes, which is a mention where we do not know it. An edited message notifies nobody."""
@@ -35,16 +34,5 @@ def spoken(view: View, labels: Labels) -> str:
     by = view.outcome.ended_by if view.outcome else None
     name = lines.who(by) if by else ""
     most = limits.MESSAGE_TEXT - texts.units(name)
-    return _escaped("\n".join(filter(str.strip, said)), most).replace(escape(_HOLE), name, 1)
-
-
-def _escaped(text: str, most: int) -> str:
-    """Escaped and within the limit; escaping lengthens, so what is kept is found by shortening further."""
-    room = most
-    # What is shown has at least half as many characters: of two that end a line it has one.
-    shown = texts.shorten(visible(text[: 2 * most + 2]), most)
-    made = escape(shown)
-    while (over := texts.units(made) - most) > 0:
-        room -= max(over // 5, 1)
-        made = escape(texts.shorten(shown, room))
-    return made
+    shown = escape_within("\n".join(filter(str.strip, said)), most)
+    return shown.replace(escape(_HOLE), name, 1)

@@ -32,9 +32,8 @@ _PLAIN: Final = {
     Kind.INTEGER: re.compile(r"(-?[0-9]{1,15})(?:\.0)?"),
 }
 """The numbers that a number_input takes for sure; what it is given of them is the group."""
-_MOMENTS: Final = (1_000_000_000, 9_999_999_999)
-"""A datetimepicker holds ten digits of seconds:
-https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
+_QUESTION_BLOCKS: Final = 1
+"""Blocks that stand above a form."""
 
 
 def block_id(index: int) -> str:
@@ -53,8 +52,8 @@ def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | 
     if isinstance(prefill, dict) and set(prefill) - {field.name for field in fields}:
         return None
     made = inputs(fields, prefill, Labels())
-    fits = len(made) <= limits.BLOCKS_PER_MODAL - 10 and size(made) <= limits.MODAL_BYTES * 3 // 4
-    return fields if fits else None
+    fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
+    return fields if fits and size(made) <= limits.MODAL_BYTES * 3 // 4 else None
 
 
 def inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
@@ -160,7 +159,9 @@ def _menu(
     several: bool = False,
 ) -> tuple[Block, list[Block]]:
     """Boxes or a menu; a single choice that may be left out is a menu, which alone can be cleared again."""
-    cut = any(_cut(text) for text in [*titles, *descriptions])
+    cut = any(_cut(title, limits.OPTION_TEXT) for title in titles) or any(
+        _cut(description, limits.OPTION_DESCRIPTION) for description in descriptions
+    )
     made = [
         option(
             f"{i + 1}. {one_line(title)}" if cut else title, str(i), None if cut else description
@@ -326,10 +327,8 @@ def _moment(text: str) -> int | None:
     if when.tzinfo is None:
         return None
     seconds = int(when.timestamp())
-    return seconds if _MOMENTS[0] <= seconds <= _MOMENTS[1] else None
+    return seconds if limits.FIRST_MOMENT <= seconds <= limits.LAST_MOMENT else None
 
 
-def _cut(text: str | None) -> bool:
-    return text is not None and (
-        texts.units(text) > limits.OPTION_TEXT or one_line(text) != text.strip()
-    )
+def _cut(text: str | None, most: int) -> bool:
+    return text is not None and (texts.units(text) > most or one_line(text) != text.strip())

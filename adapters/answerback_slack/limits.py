@@ -1,57 +1,67 @@
-"""Slack's limits, each with the page it comes from. Lengths count as UTF-16 code units: Slack does not say which
-unit its server counts in, and this is the strictest of the plausible ones.
+"""Slack's published limits, each with its unit and its page. What we choose ourselves stands where it is used.
+
+A length is counted in UTF-16 code units: Slack does not say which unit its server counts in, and this is the strictest
+of the plausible ones.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# https://docs.slack.dev/reference/block-kit/blocks
-BLOCKS_PER_MESSAGE: Final = 50
 BLOCKS_PER_MODAL: Final = 100
-
-# https://docs.slack.dev/reference/methods/chat.update (chat.postMessage advises the same and splits what is longer)
+"""Blocks: https://docs.slack.dev/reference/block-kit/blocks"""
 MESSAGE_TEXT: Final = 4_000
-# Undocumented; `msg_blocks_too_long` was seen at about 13,200: https://github.com/slackapi/bolt-js/issues/2509
+"""Units of a message's ``text``. A longer one is refused by https://docs.slack.dev/reference/methods/chat.update and
+made into several messages by https://docs.slack.dev/reference/methods/chat.postMessage."""
 BLOCKS_TEXT: Final = 12_000
+"""Units of all texts in a message's blocks together. Slack does not publish the number; ``msg_blocks_too_long`` was
+seen at about 13,200: https://github.com/slackapi/bolt-js/issues/2509"""
 
-# https://docs.slack.dev/reference/block-kit/blocks/section-block
 SECTION_TEXT: Final = 3_000
-# https://docs.slack.dev/reference/block-kit/blocks/header-block
+"""Units: https://docs.slack.dev/reference/block-kit/blocks/section-block"""
+CONTEXT_TEXT: Final = 3_000
+"""Units of one text: https://docs.slack.dev/reference/block-kit/composition-objects/text-object"""
 HEADER_TEXT: Final = 150
-# https://docs.slack.dev/reference/block-kit/blocks/actions-block
-ACTIONS_ELEMENTS: Final = 25
-# https://docs.slack.dev/reference/block-kit/blocks/input-block
+"""Units: https://docs.slack.dev/reference/block-kit/blocks/header-block"""
 INPUT_LABEL: Final = 2_000
+"""Units: https://docs.slack.dev/reference/block-kit/blocks/input-block"""
 INPUT_HINT: Final = 2_000
-# https://docs.slack.dev/reference/block-kit/block-elements/button-element
+"""Units: https://docs.slack.dev/reference/block-kit/blocks/input-block"""
+
 BUTTON_TEXT: Final = 75
-# https://docs.slack.dev/reference/block-kit/composition-objects/option-object
+"""Units: https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
 OPTION_TEXT: Final = 75
+"""Units: https://docs.slack.dev/reference/block-kit/composition-objects/option-object"""
 OPTION_DESCRIPTION: Final = 75
-# https://docs.slack.dev/reference/block-kit/block-elements/radio-button-group-element (and …/checkboxes-element)
+"""Units: https://docs.slack.dev/reference/block-kit/composition-objects/option-object"""
 BOXES: Final = 10
-# https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element
+"""Options: https://docs.slack.dev/reference/block-kit/block-elements/radio-button-group-element and
+https://docs.slack.dev/reference/block-kit/block-elements/checkboxes-element"""
 MENU_OPTIONS: Final = 100
+"""Options of a menu, or of one of its groups:
+https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element"""
 PLACEHOLDER: Final = 150
-# https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
+"""Units: https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element"""
 CONFIRM_TITLE: Final = 100
+"""Units: https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
 CONFIRM_TEXT: Final = 300
+"""Units: https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
 CONFIRM_BUTTON: Final = 30
-# https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element
+"""Units: https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
 INPUT_TEXT: Final = 3_000
+"""Units: https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
+FIRST_MOMENT: Final = 1_000_000_000
+"""Seconds since the epoch, the least of ten digits:
+https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
+LAST_MOMENT: Final = 9_999_999_999
+"""Seconds since the epoch, the most of ten digits:
+https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
 
-# https://docs.slack.dev/surfaces/modals
 MODAL_TITLE: Final = 24
-MODAL_METADATA: Final = 3_000
-# https://docs.slack.dev/reference/methods/views.open: 250 kB; what a client sends may be escaped to ASCII
-MODAL_BYTES: Final = 240_000
+"""Units of a title and of a button in the frame: https://docs.slack.dev/surfaces/modals"""
+MODAL_BYTES: Final = 250_000
+"""Bytes of JSON, with everything outside of ASCII escaped: https://docs.slack.dev/reference/methods/views.open"""
 
-# https://docs.slack.dev/interactivity/handling-user-interaction
-ACK_SECONDS: Final = 3.0
-# https://docs.slack.dev/authentication/verifying-requests-from-slack
 SIGNATURE_SECONDS: Final = 300
-
-# Ours, by what people complain of: clients may cut a button near 30 characters, and side by side few are read.
-SHORT_LABEL: Final = 28
-FEW_OPTIONS: Final = 5
+"""Seconds between a signature's timestamp and now:
+https://docs.slack.dev/authentication/verifying-requests-from-slack"""

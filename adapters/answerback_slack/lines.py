@@ -10,7 +10,8 @@ from answerback.core.view import Line, View, texts_of
 from answerback.core.walker import Person
 from answerback_chat import messages, texts
 from answerback_chat.sanitize import visible
-from answerback_slack.blocks import escape
+from answerback_slack import limits
+from answerback_slack.blocks import escape, escape_within
 
 NAME_ROOM: Final = 160
 _MARKS: Final = {
@@ -20,16 +21,16 @@ _MARKS: Final = {
 
 
 def ending(view: View, labels: Labels) -> str:
-    """How it ended and by whom, as mrkdwn."""
+    """How it ended and by whom, as mrkdwn that a context holds."""
     if view.outcome is None:
         raise AssertionError("only an ended ask has an ending")
-    text = f"{_MARKS[view.outcome.status]} {escape(messages.ending(view, labels))}"
-    by = view.outcome.ended_by
-    if by is not None:
-        text += " " + escape(labels.by).format(name=who(by))
-    source = view.outcome.source
-    note = messages.source_note(source, labels) if source else None
-    return f"{text} ({escape(note)})" if note else text
+    by, source = view.outcome.ended_by, view.outcome.source
+    added = "" if by is None else " " + escape(labels.by).format(name=who(by))
+    if note := messages.source_note(source, labels) if source else None:
+        added += f" ({escape(note)})"
+    mark = f"{_MARKS[view.outcome.status]} "
+    room = limits.CONTEXT_TEXT - texts.units(mark + added)
+    return mark + escape_within(messages.ending(view, labels), room) + added
 
 
 def who(person: Person) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from pydantic import JsonValue
@@ -30,8 +31,6 @@ from answerback_slack.render import fits_modal
 _TEXT: Final = "text"
 _JOINED: Final = "n"
 """Ends a block_id where a line end was taken out between this input and the next."""
-_NOTICE_FRAME: Final = 1_000
-"""Bytes of a notice around its paragraphs."""
 _BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
 
 
@@ -76,14 +75,19 @@ def notice(text: str, typed: str, labels: Labels) -> Block:
     """
     why = mrkdwn(texts.shorten(text, limits.SECTION_TEXT))
     blocks: list[Block] = [{"type": "section", "text": why, "expand": True}]
-    room = limits.MODAL_BYTES - _NOTICE_FRAME - size(blocks)
-    for block in sections(typed):
-        room -= size(block) + len(", ")
-        if room < 0 or len(blocks) == limits.BLOCKS_PER_MODAL - 1:
-            blocks.append(small(texts.ELLIPSIS))
-            break
-        blocks.append(block)
-    return modal(labels.answer, "ab1:notice", "", blocks, close=labels.close)
+    rest, more = sections(typed), small(texts.ELLIPSIS)
+    frame = modal(labels.answer, "ab1:notice", "", blocks, close=labels.close)
+    room = limits.MODAL_BYTES - size(frame)
+    if sum(map(_listed, rest)) > room:
+        room -= _listed(more)
+        sizes = accumulate(map(_listed, rest))
+        rest = [*(block for block, taken in zip(rest, sizes, strict=True) if taken <= room), more]
+    return frame | {"blocks": [*blocks, *rest]}
+
+
+def _listed(block: Block) -> int:
+    """Bytes that a block adds to a list of blocks."""
+    return size(block) + len(", ")
 
 
 def text_inputs(label: str, start: str, *, optional: bool = True) -> list[Block]:

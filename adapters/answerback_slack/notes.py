@@ -16,7 +16,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Rejected
 from answerback_chat import messages
 from answerback_slack import lines
-from answerback_slack.blocks import Block, actions, button, escape, sections
+from answerback_slack.blocks import Block, actions, button, escape_within, sections
 from answerback_slack.calls import CALL_SECONDS, Calls
 from answerback_slack.parse import Where
 from answerback_slack.posting import mentions
@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 _MOST_TASKS: Final = 2_000
 _MOST_NAMED: Final = 10
+_NOTE_ROOM: Final = 2_000
+"""Units of a note but for the names in it: a section holds both."""
 
 
 class Later:
@@ -131,7 +133,8 @@ def mrkdwn_of(
     """
     ask = rejected.ask
     view = view_of(ask) if ask else None
-    text = escape(messages.note(rejected, view, labels, "{who}", reader.user_id, copy))
+    note = messages.note(rejected, view, labels, "{who}", reader.user_id, copy)
+    text = escape_within(note, _NOTE_ROOM)
     if ask is None:
         return text
     named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]

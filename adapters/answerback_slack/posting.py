@@ -30,7 +30,7 @@ from answerback.core.view import view_of
 from answerback.ports.surface import Shown
 from answerback_chat import texts
 from answerback_slack import errors, lines, parse
-from answerback_slack.blocks import Block, escape, section
+from answerback_slack.blocks import Block, escape, escape_within, section
 from answerback_slack.calls import Calls
 from answerback_slack.history import History, TooMuchSaidError, has, objects
 from answerback_slack.lines import NAME_ROOM
@@ -45,6 +45,8 @@ REMINDER_EVENT: Final = "answerback_reminder"
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 _MOST_REMINDED: Final = 40
 """A reminder is one message however many may answer: Slack makes several of a longer text."""
+_REMINDER_ROOM: Final = 2_000
+"""Units of a reminder's words: names and the link have the rest of `limits.MESSAGE_TEXT`."""
 _MOST_DIRECT: Final = 1_000
 _MOST_UNSENT: Final = 1_000
 _SKEW_SECONDS: Final = 300
@@ -142,10 +144,7 @@ class Posting:
         self._unsent.discard((ask.id, number))
         if not unsent and await self._search(ref.channel, thread, *searched):
             return
-        pinged = [who for who in ask.responders if _ID.fullmatch(who)]
-        names = " ".join(mentions(pinged, _MOST_REMINDED))
-        said = escape(self._labels.reminder.format(label=view_of(ask).label))
-        message = await self._with_link(f"{names} {said}".strip(), ask, ref)
+        message = await self._with_link(reminder(ask, self._labels), ask, ref)
         metadata = {"event_type": REMINDER_EVENT, "event_payload": event}
         try:
             await self._post(ref.channel, thread, message, metadata)
@@ -332,6 +331,14 @@ def mention(responder: str) -> str:
     if not _ID.fullmatch(responder):
         return escape(texts.shorten(responder, NAME_ROOM))
     return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
+
+
+def reminder(ask: Ask, labels: Labels) -> str:
+    """The words of a reminder, as mrkdwn: who is waited for, and by whom."""
+    pinged = [who for who in ask.responders if _ID.fullmatch(who)]
+    names = " ".join(mentions(pinged, _MOST_REMINDED))
+    said = escape_within(labels.reminder.format(label=view_of(ask).label), _REMINDER_ROOM)
+    return f"{names} {said}".strip()
 
 
 def mentions(responders: Sequence[str], most: int) -> list[str]:

@@ -16,8 +16,8 @@ from answerback_chat.sanitize import as_json, visible
 from answerback_slack import choices, limits
 from answerback_slack.blocks import Block, actions, button, modal, paragraph, size, small
 
-_PAGE_BLOCKS: Final = limits.BLOCKS_PER_MODAL - 10
 _PAGE_BYTES: Final = limits.MODAL_BYTES // 2
+"""Bytes of a page; as every paragraph but the last is long, their number needs no bound of its own."""
 _PREVIEW_PAGES: Final = 1_000
 """A page is known by one number: from here on each option's preview has so many of them, the first option's first."""
 
@@ -53,7 +53,7 @@ def pages(text: str) -> list[list[str]]:
     for piece in texts.chunks(visible(text), limits.SECTION_TEXT):
         if not piece.strip():
             continue
-        if found[-1] and (len(found[-1]) >= _PAGE_BLOCKS or size(piece) > room):
+        if found[-1] and size(piece) > room:
             found.append([])
             room = _PAGE_BYTES
         found[-1].append(piece)

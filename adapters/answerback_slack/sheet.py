@@ -68,7 +68,7 @@ class Sheet:
 
     def small(self, text: str, room: int) -> None:
         """Adds a small grey text."""
-        self.blocks.append(small(self.fit(text, min(room, limits.SECTION_TEXT))))
+        self.blocks.append(small(self.fit(text, min(room, limits.CONTEXT_TEXT))))
 
     def items(self, entries: Sequence[str], room: int) -> None:
         """Adds texts one below the other, a blank line between them, in as few paragraphs as they take.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -209,14 +210,14 @@ async def test_a_review_of_many_answers_is_edited_by_a_menu(up: Rig) -> None:
 
 
 async def _read_to_the_end(up: Rig) -> str:
-    """The pages of the modal that is opening, one after the other."""
+    """The pages of the modal that is opening, one after the other, without what only turns them."""
     read = up.ada.sees(await up.ada.sees_modal()).text
     while (view := up.ada.modal) and LABELS.next in up.ada.sees(view).buttons:
         before = view.hash
         await up.ada.click(view, LABELS.next)
         await up.slack.until(lambda v=view, b=before: v.hash != b)  # type: ignore[misc]
         read += up.ada.sees(view).text
-    return read
+    return re.sub(rf"\nPage \d of \d(?:{LABELS.details}\n)?", "", read)
 
 
 @pytest.mark.rule("TEXT-2")

@@ -1,0 +1,179 @@
+"""Every bound of a contract or a platform is read by the code that obeys it, and held at its edge by a test.
+
+A constant is changed to the next smaller and the next larger number, in packages that are imported anew for it, and
+the tests that guard it (`tests.edges`) run: one of them has to fail each time.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.edges import guards
+from tests.meta.project import ROOMS, module_name, sources
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A module that holds bounds.
+
+    Attributes:
+        package: what reads them, and is imported anew where one is changed.
+        tests: the module of the tests that guard them.
+        names: the constants of the module that are such bounds; None: all that are public.
+    """
+
+    module: str
+    package: str
+    tests: str
+    names: frozenset[str] | None = None
+
+
+BOUNDS = (
+    Bounds(
+        "answerback_discord.limits", "answerback_discord", "tests.unit.adapters.discord.test_limits"
+    ),
+    Bounds("answerback_slack.limits", "answerback_slack", "tests.unit.adapters.slack.test_limits"),
+)
+MODULES = {module_name(path): path for path in sources(*ROOMS)}
+
+
+def constants(bounds: Bounds) -> list[str]:
+    """The names of a module's bounds."""
+    tree = ast.parse(MODULES[bounds.module].read_text("utf-8"))
+    named = [
+        node.target.id
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    public = [name for name in named if name.isupper() and not name.startswith("_")]
+    if bounds.names is None:
+        return public
+    assert bounds.names <= set(named)
+    return sorted(bounds.names)
+
+
+ALL = [pytest.param(bounds, id=bounds.module) for bounds in BOUNDS]
+EACH = [
+    pytest.param(bounds, name, id=f"{bounds.module}.{name}")
+    for bounds in BOUNDS
+    for name in constants(bounds)
+]
+
+
+@pytest.mark.parametrize("bounds", ALL)
+def test_code_reads_every_bound(bounds: Bounds) -> None:
+    used = {
+        name
+        for module, path in MODULES.items()
+        if f"{module}.".startswith(f"{bounds.package}.")
+        for name in read_in(path, module, bounds)
+    }
+    assert set(constants(bounds)) - used == set()
+
+
+def read_in(path: Path, module: str, bounds: Bounds) -> Iterator[str]:
+    """The bounds that a file of the package reads."""
+    tree = parsed(path)
+    package, _, last = bounds.module.rpartition(".")
+    own = module == bounds.module
+    imported: dict[str, str] = {}
+    handles: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == bounds.module:
+            imported |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == package:
+            handles |= {alias.asname or last for alias in node.names if alias.name == last}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in handles:
+                yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if own and bounds.names is not None:
+                yield node.id
+            elif node.id in imported:
+                yield imported[node.id]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax tree."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("bounds", ALL)
+def test_every_bound_says_its_unit_or_source(bounds: Bounds) -> None:
+    body = parsed(MODULES[bounds.module]).body
+    said = {
+        node.target.id: isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        for node, after in zip(body, [*body[1:], None], strict=True)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    assert [name for name in constants(bounds) if not said[name]] == []
+
+
+@pytest.mark.parametrize("bounds", ALL)
+def test_every_guard_passes_in_packages_imported_anew(bounds: Bounds) -> None:
+    with anew(bounds, None, None) as tests:
+        for guarding in guards(tests).values():
+            for test in guarding:
+                test()
+
+
+@pytest.mark.parametrize(("bounds", "name"), EACH)
+def test_a_wrong_number_is_noticed(bounds: Bounds, name: str) -> None:
+    right = vars(importlib.import_module(bounds.module))[name]
+    for wrong in wrong_for(right):
+        with anew(bounds, name, wrong) as tests:
+            guarding = guards(tests).get(name, [])
+            assert guarding, f"no test is marked as the edge of {name}"
+            assert any(fails(test) for test in guarding), f"{name} = {wrong!r} passes every test"
+
+
+def wrong_for(right: object) -> list[object]:
+    """What a bound might be by mistake."""
+    if isinstance(right, dict):
+        first, *rest = right.items()
+        return [dict(rest), dict([*rest, (first[0], first[1] << 1)])]
+    assert isinstance(right, int | float)
+    return [right - 1, right + 1]
+
+
+def fails(test: object) -> bool:
+    """Whether a test fails."""
+    assert callable(test)
+    try:
+        test()
+    except Exception:  # noqa: BLE001
+        return True
+    return False
+
+
+@contextmanager
+def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[ModuleType]:
+    """The tests of bounds, on packages that were imported after a constant was changed."""
+    renewed = (bounds.package, bounds.tests)
+    kept = {
+        module: sys.modules.pop(module)
+        for module in list(sys.modules)
+        if f"{module}.".startswith(tuple(f"{each}." for each in renewed))
+    }
+    try:
+        module = importlib.import_module(bounds.module)
+        if name is not None:
+            setattr(module, name, value)
+        yield importlib.import_module(bounds.tests)
+    finally:
+        for module_name in list(sys.modules):
+            if f"{module_name}.".startswith(tuple(f"{each}." for each in renewed)):
+                del sys.modules[module_name]
+        sys.modules.update(kept)

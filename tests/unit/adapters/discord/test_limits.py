@@ -1,0 +1,444 @@
+"""Each of Discord's limits at its edge: what just fits stands there in full, what does not is still taken by Discord.
+
+The numbers are those of the fake's own rules, `tests/fakes/discord`, and of Discord's OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from answerback.core.ask import Ask
+from answerback.core.errors import RateLimitedError
+from answerback.core.form import AnswerType, Form, Option
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import Answer, Edit
+from answerback_chat.controls import Verb, encode
+from answerback_discord import (
+    blocks,
+    calls,
+    choices,
+    doctor,
+    forms,
+    manifest,
+    modals,
+    notes,
+    parse,
+    posting,
+    reading,
+    render,
+)
+from answerback_discord.blocks import Json
+from answerback_discord.calls import Calls, page_behind
+from answerback_discord.forms import Look, Sheet, Slot
+from tests.edges import edge
+from tests.fakes.discord import rest_app, rules
+from tests.fakes.discord.rules import check_message, check_modal
+from tests.fakes.discord.spec import DOCUMENT, check_schema, schemas
+from tests.fakes.discord.world import EPOCH_MS, Can
+from tests.unit.adapters.discord.examples import after, ask_of, options, question
+from tests.unit.adapters.discord.sight import texts_of
+
+LABELS = Labels()
+BOOLEAN, SELECT, MULTI, TEXT, SCHEMA = (
+    AnswerType.BOOLEAN,
+    AnswerType.SELECT,
+    AnswerType.MULTI_SELECT,
+    AnswerType.TEXT,
+    AnswerType.SCHEMA,
+)
+
+
+def one(kind: AnswerType, **fields: object) -> Ask:
+    return ask_of(Form(questions=(question(kind, **fields),)))
+
+
+def shown(ask: Ask, labels: Labels = LABELS) -> list[Json]:
+    """The components of the live message, which Discord takes."""
+    message = render.message(view_of(ask), labels)
+    assert check_message(message) == []
+    return list(blocks.walk(message["components"]))
+
+
+def of_type(kind: int, components: list[Json]) -> list[Any]:
+    return [each for each in components if each["type"] == kind]
+
+
+def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
+    """The components of a page of the modal that a control opens, which Discord takes."""
+    view = view_of(ask)
+    sheet = forms.sheet_of(view, verb, LABELS)
+    assert sheet is not None
+    return filled(ask, sheet, page)
+
+
+def filled(ask: Ask, sheet: Sheet, page: int = 0) -> list[Json]:
+    data = modals.modal(view_of(ask), sheet, Verb.FILL, page, {}, "nonce123", LABELS)
+    assert check_modal(data) == []
+    return list(blocks.walk(data["components"]))
+
+
+def schema_ask(**properties: object) -> Ask:
+    return one(SCHEMA, json_schema={"type": "object", "properties": properties})
+
+
+# --- texts of one field --------------------------------------------------------------------------
+
+
+@edge("BUTTON_LABEL")
+def test_the_label_of_a_button() -> None:
+    for length, full in ((80, True), (81, False)):
+        labels = Labels(reply="x" * length)
+        found = {button["label"] for button in of_type(2, shown(one(TEXT), labels))}
+        assert ("x" * length in found) == full
+        again = notes.retry("Try again.", "ab1:x:1:take", Labels(answer="x" * length))
+        assert check_message(again) == []
+        [button] = of_type(2, list(blocks.walk(again["components"])))
+        assert (button["label"] == "x" * length) == full
+
+
+@edge("OPTION_LABEL", "OPTION_DESCRIPTION")
+def test_an_option_of_a_menu() -> None:
+    for label, description, in_menu in ((100, 100, True), (101, 1, False), (1, 101, False)):
+        made = (Option(value="v", label="x" * label, description="y" * description),)
+        [menu] = of_type(3, shown(one(MULTI, options=made)))
+        [option] = menu["options"]
+        whole = option["label"] == "x" * label and option["description"] == "y" * description
+        assert whole == in_menu
+        assert choices.is_spelt_out(one(MULTI, options=made).form.questions[0]) != in_menu
+
+
+@edge("OPTION_LABEL")
+def test_options_that_differ_past_their_end_are_numbered() -> None:
+    for length, numbered in ((99, False), (100, True)):
+        made = tuple(Option(value=end, label="x" * length + end) for end in "ab")
+        [menu] = of_type(3, shown(one(MULTI, options=made)))
+        assert menu["options"][0]["label"].startswith("1. ") == numbered
+
+
+@edge("OPTION_LABEL")
+def test_an_answer_in_the_menu_of_the_review() -> None:
+    for length, full in ((97, True), (98, False)):
+        asked = tuple(question(BOOLEAN, id=f"q{i}", text="x" * length) for i in range(9))
+        ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * 9)
+        [menu] = of_type(3, shown(ask))
+        assert (menu["options"][0]["label"] == "1. " + "x" * length) == full
+
+
+@edge("OPTION_LABEL", "OPTION_DESCRIPTION")
+def test_a_choice_of_a_form() -> None:
+    for title, description, full in ((100, 100, True), (101, 101, False)):
+        made = [
+            {"const": n, "title": str(n) + "x" * (title - 1), "description": "y" * description}
+            for n in range(2)
+        ]
+        [group] = of_type(21, opened(schema_ask(a={"oneOf": made})))
+        assert [len(o["label"]) == title for o in group["options"]] == [full] * 2
+        assert [len(o["description"]) == description for o in group["options"]] == [full] * 2
+        one_choice = [made[0] | {"title": "x" * (title - len("99. "))}]
+        ask = schema_ask(a={"oneOf": one_choice})
+        prompt = view_of(ask).prompt
+        assert prompt is not None
+        assert forms.needs_full(prompt) != full
+
+
+@edge("PLACEHOLDER")
+def test_the_placeholder_of_a_menu() -> None:
+    for length, full in ((150, True), (151, False)):
+        labels = Labels(choose="x" * length, edit="x" * length)
+        [menu] = of_type(3, shown(one(MULTI, options=options(3)), labels))
+        assert (menu["placeholder"] == "x" * length) == full
+        asked = tuple(question(BOOLEAN, id=f"q{i}") for i in range(9))
+        ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * 9)
+        [menu] = of_type(3, shown(ask, labels))
+        assert (menu["placeholder"] == "x" * length) == full
+
+
+@edge("LABEL_TEXT", "LABEL_DESCRIPTION")
+def test_the_label_of_an_input() -> None:
+    for title, description, full in ((45, 100, True), (46, 101, False)):
+        field = {"type": "string", "title": "x" * title, "description": "y" * description}
+        [label] = of_type(18, opened(schema_ask(a=field)))
+        assert (label["label"] == "x" * title) == full
+        assert (label["description"] == "y" * description) == full
+    for title, description, full in ((45, 100, True), (46, 1, False), (1, 101, False)):
+        field = {"type": "string", "title": "x" * title, "description": "y" * description}
+        ask = schema_ask(a=field)
+        prompt = view_of(ask).prompt
+        assert prompt is not None
+        assert forms.needs_full(prompt) != full
+        assert bool(of_type(10, opened(ask))) != full  # what is cut stands above the inputs
+
+
+@edge("INPUT_PLACEHOLDER")
+def test_the_placeholder_of_an_input() -> None:
+    for length, full in ((100, True), (101, False)):
+        slot = Slot("0", Look.LINE, "label", placeholder="x" * length)
+        [made] = of_type(4, filled(one(TEXT), Sheet("title", "", (slot,))))
+        assert (made["placeholder"] == "x" * length) == full
+
+
+@edge("INPUT_VALUE")
+def test_the_text_of_an_input() -> None:
+    for length, inputs in ((4_000, 1), (4_001, 2)):
+        made = of_type(4, opened(one(TEXT, default="x" * length, has_default=True), Verb.WRITE))
+        assert "".join(each["value"] for each in made) == "x" * length
+        assert len(made) == inputs
+    for bound, most in ((3_999, 3_999), (4_000, 4_000), (4_001, 4_000), (None, 4_000)):
+        field = {"type": "string"} | ({} if bound is None else {"maxLength": bound})
+        [made_one] = of_type(4, opened(schema_ask(a=field)))
+        assert made_one["max_length"] == most
+
+
+@edge("MODAL_TITLE")
+def test_the_title_of_a_modal() -> None:
+    for length, full in ((45, True), (46, False)):
+        view = view_of(one(TEXT, text="x" * length))
+        sheet = forms.sheet_of(view, Verb.WRITE, LABELS)
+        assert sheet is not None
+        data = modals.modal(view, sheet, Verb.WRITE, 0, {}, "nonce123", LABELS)
+        assert (data["title"] == "x" * length) == full
+        assert bool(sheet.intro) != full
+        assert check_modal(data) == []
+
+
+@edge("MODAL_TITLE")
+def test_the_title_of_a_modal_of_several_pages() -> None:
+    for length, full in ((45 - len(" · Page 1 of 2"), True), (46 - len(" · Page 1 of 2"), False)):
+        sheet = Sheet("x" * length, "", tuple(Slot(str(n), Look.LINE, "l") for n in range(6)))
+        data: Any = modals.modal(view_of(one(TEXT)), sheet, Verb.FILL, 0, {}, "n", LABELS)
+        assert data["title"].startswith("x" * length) == full
+        assert check_modal(data) == []
+
+
+@edge("THREAD_NAME", "THREAD_MINUTES")
+def test_a_thread() -> None:
+    for length, full in ((100, True), (101, False)):
+        made = posting.thread_of(one(TEXT, header="x" * length))
+        assert (made["name"] == "x" * length) == full
+        assert check_schema("CreateTextThreadWithMessageRequest", made) == []
+        known = [each["const"] for each in schemas()["ThreadAutoArchiveDuration"]["oneOf"]]
+        assert made["auto_archive_duration"] == max(known)
+
+
+# --- how many ------------------------------------------------------------------------------------
+
+
+@edge("BUTTONS_PER_ROW")
+def test_a_row_of_buttons() -> None:
+    for count, rows in ((5, 1), (6, 2)):
+        made = [blocks.button("b", f"id{n}") for n in range(count)]
+        assert check_message(blocks.message(blocks.rows(made))) == []
+        assert len(blocks.rows(made)) == rows
+        ask = one(SELECT, options=options(count))
+        assert choices.as_buttons(ask.form.questions[0]) == (rows == 1)
+        shown(ask)
+
+
+@edge("SELECT_OPTIONS")
+def test_the_options_of_a_menu() -> None:
+    for count, pages in ((25, 1), (26, 2)):
+        ask = one(MULTI, options=options(count))
+        [menu] = of_type(3, shown(ask))
+        assert len(menu["options"]) == 25
+        assert choices.pages(ask.form.questions[0]) == pages
+        found = choices.Look(found=tuple(range(count)))
+        message = render.message(view_of(ask), LABELS, found)
+        assert check_message(message) == []
+        said = LABELS.found.format(count=count, words="", shown=25)
+        assert (said in "".join(texts_of(message))) == (pages > 1)
+
+
+@edge("SELECT_OPTIONS")
+def test_the_answers_in_the_menu_of_the_review() -> None:
+    for count, listed in ((25, 25), (26, 25)):
+        asked = tuple(question(BOOLEAN, id=f"q{i}") for i in range(count))
+        ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * count)
+        [menu] = of_type(3, shown(ask))
+        assert len(menu["options"]) == listed
+
+
+@edge("SELECT_OPTIONS", "CHECKBOX_OPTIONS", "RADIO_OPTIONS_LEAST", "RADIO_OPTIONS")
+def test_the_choices_of_a_form() -> None:
+    cases = (
+        (1, 3, 22), (2, 21, 22), (10, 21, 22), (11, 3, 3), (25, 3, 3), (26, 4, 4),
+    )  # fmt: skip
+    for count, single, several in cases:
+        names = [f"c{n}" for n in range(count)]
+        made = opened(schema_ask(a={"enum": names}))
+        assert len(of_type(single, made)) == 1
+        made = opened(schema_ask(a={"type": "array", "items": {"enum": names}}))
+        assert len(of_type(several, made)) == 1
+
+
+@edge("MODAL_COMPONENTS")
+def test_the_components_of_a_modal() -> None:
+    for count, intro, pages in ((5, "", 1), (6, "", 2), (4, "intro", 1), (5, "intro", 2)):
+        slots = tuple(Slot(str(n), Look.LINE, "label") for n in range(count))
+        sheet = Sheet("title", intro, slots)
+        assert len(sheet.pages()) == pages
+        filled(one(TEXT), sheet)
+
+
+@edge("MESSAGES_PER_PAGE")
+def test_the_messages_of_a_page() -> None:
+    listing = json.loads(DOCUMENT.read_text("utf-8"))["paths"]["/channels/{channel_id}/messages"]
+    [most] = [
+        each["schema"]["maximum"]
+        for each in listing["get"]["parameters"]
+        if each["name"] == "limit"
+    ]
+    assert page_behind("1") == {"after": "1", "limit": str(most)}
+
+
+def test_the_largest_message_has_fewer_components_than_discord_takes() -> None:
+    for count in (8, 9, 100):
+        asked = tuple(
+            question(BOOLEAN, id=f"q{i}", text="x" * 2_000, context="y" * 2_000)
+            for i in range(count)
+        )
+        ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * count)
+        shown(ask)
+        shown(after(ask, Edit(question_id="q0")))
+    every = one(
+        MULTI, options=options(60, preview="# p"), context="c" * 9_000, other=True, header="h"
+    )
+    assert len(shown(every)) <= rules.V2_COMPONENTS_MAX
+
+
+# --- whole messages ------------------------------------------------------------------------------
+
+
+@edge("MESSAGE_TEXT")
+def test_all_texts_of_a_message_together() -> None:
+    """A hundred units of the four thousand are kept for what stands around a text."""
+    for length, full in ((3_900, True), (3_901, False)):
+        [text] = of_type(10, list(blocks.walk(notes.note("x" * length)["components"])))
+        assert (text["content"] == "x" * length) == full
+    for filling in ("x", "*", "\U0001f469"):
+        ask = one(TEXT, text=filling * 20_000, context=filling * 20_000)
+        shown(ask)
+        for verb in (Verb.FULL, Verb.PREVIEW):
+            assert check_message(reading.page(view_of(ask), verb, 0, LABELS)) == []
+
+
+ADDRESS = "https://discord.com/channels/41771983423143937/41771983423143938/41771983423143939"
+
+
+@edge("CONTENT")
+def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
+    for who in ((), ("80351110224678912", "@80351110224678913")):
+        around = len(notes.reminder(who, "", ADDRESS))
+        for length, full in ((2_000, True), (2_001, False)):
+            words = "x" * (length - around)
+            content = notes.reminder(who, words, ADDRESS)
+            assert (words in content) == full
+            assert content.endswith(f" {ADDRESS}")
+            assert check_message({"content": content}) == []
+    for words in ("*" * 2_000, "\U0001f469" * 2_000):
+        content = notes.reminder(["8" * 20] * 40, words, ADDRESS)
+        assert content.endswith(f" {ADDRESS}")
+        assert check_message({"content": content}) == []
+
+
+@edge("NONCE")
+def test_the_nonce_of_a_post() -> None:
+    nonce = posting._nonce("ask_1", {"channel": "1", "since": "2"})
+    assert len(nonce) == 25
+    assert check_message({"content": "x", "nonce": nonce, "enforce_nonce": True}) == []
+
+
+def test_the_longest_control_is_an_id_that_discord_takes() -> None:
+    for verb in Verb:
+        custom_id = encode("ask_" + "z" * 40, 999_999_999, verb, "A" * 30)
+        assert check_message(blocks.message(blocks.rows([blocks.button("b", custom_id)]))) == []
+
+
+# --- times ---------------------------------------------------------------------------------------
+
+
+@edge("ANSWER_SECONDS")
+def test_an_answer_is_given_up_half_a_second_before_discord_does() -> None:
+    assert calls.ANSWER_TIMEOUT == 3.0 - 0.5
+
+
+@edge("REQUESTS_PER_SECOND")
+def test_five_of_discords_fifty_requests_a_second_are_left_to_others() -> None:
+    async def taken() -> int:
+        now = asyncio.get_running_loop()
+        now.time = lambda: 5.0  # type: ignore[method-assign]
+        session: Any = None
+        made = Calls(session, "token")
+        for count in range(60):
+            try:
+                made._take("GET /channels/1")
+            except RateLimitedError:
+                return count
+        raise AssertionError("nothing limits the requests")
+
+    assert asyncio.run(taken()) == 50 - 5
+
+
+@edge("EPOCH_MS")
+def test_an_id_says_when_it_was_made() -> None:
+    documented = "175928847299117063"  # https://docs.discord.com/developers/reference#snowflakes
+    assert parse.moment(documented) == 1_462_015_105.796
+    assert parse.moment(str((1_700_000_000_123 - EPOCH_MS) << 22)) == 1_700_000_000.123
+
+
+# --- bits ----------------------------------------------------------------------------------------
+
+
+@edge("EPHEMERAL", "COMPONENTS_V2")
+def test_the_flags_of_a_message() -> None:
+    for private, flags in ((False, rules.IS_COMPONENTS_V2), (True, rules.IS_COMPONENTS_V2 | 64)):
+        message = blocks.message([blocks.text("x")], private=private)
+        assert message["flags"] == flags
+        assert check_message(message) == []
+        click: Any = {
+            "id": "1", "token": "t", "type": 3, "user": {"id": "2", "username": "ann"},
+            "data": {"custom_id": "x"}, "message": {"id": "3", "flags": flags},
+        }  # fmt: skip
+        found = parse.interaction(click)
+        assert found is not None
+        assert found.private == private
+
+
+NEEDED = (
+    Can.VIEW_CHANNEL
+    | Can.SEND_MESSAGES
+    | Can.READ_MESSAGE_HISTORY
+    | Can.CREATE_PUBLIC_THREADS
+    | Can.SEND_MESSAGES_IN_THREADS
+    | Can.ADD_REACTIONS
+)
+
+
+@edge("PERMISSIONS")
+def test_the_app_asks_for_the_permissions_that_it_needs_and_no_other() -> None:
+    assert int(NEEDED) == manifest.PERMISSION_BITS
+
+
+@edge("ADMINISTRATOR")
+def test_only_an_administrator_may_do_everything() -> None:
+    for bit in range(50):
+        roles: list[Json] = [{"id": "1", "permissions": str(1 << bit)}]
+        may = doctor.permissions("1", roles, {"roles": []}, [], "9")
+        assert may == (-1 if bit == 3 else 1 << bit)
+
+
+@edge("FLAG_MESSAGE_CONTENT")
+def test_the_flags_that_let_texts_be_read() -> None:
+    setup = doctor.Setup("token", None, None, None)
+    for bit in range(25):
+        found = doctor._content(setup, {"flags": 1 << bit})
+        assert (found.wrong is None) == (bit in {18, 19})
+
+
+@edge("FLAG_MESSAGE_CONTENT_LIMITED", "SETTABLE_FLAGS")
+def test_the_flags_that_are_set() -> None:
+    assert manifest.settings(None)["flags"] == rest_app.MESSAGE_CONTENT_LIMITED
+    assert doctor.flags_to_set((1 << 25) - 1) == rest_app.SETTABLE_FLAGS
+    assert doctor.flags_to_set(0) == rest_app.MESSAGE_CONTENT_LIMITED

@@ -1,0 +1,469 @@
+"""Each of Slack's limits at its edge: what just fits stands there in full, what does not is still taken by Slack.
+
+The numbers are those of the fake's own table, `tests/fakes/slack/rules.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import JsonValue
+from slack_bolt import BoltResponse
+
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Reason, Status
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import fields_of
+from answerback.core.view import View, view_of
+from answerback.core.walker import Answer, Person
+from answerback.ports.surface import Rejected, Why
+from answerback_chat.controls import Control, Verb
+from answerback_slack import blocks, choices, fallback_text, forms, lines, modals, notes, posting
+from answerback_slack.blocks import Block
+from answerback_slack.front import Front
+from answerback_slack.render import render
+from answerback_slack.sheet import Sheet
+from tests.edges import edge
+from tests.fakes.slack import rules
+from tests.fakes.slack.checks import check_message, check_view, elements_of
+from tests.fakes.slack.schema import units
+from tests.unit.adapters.slack.asks import after, ask_of, one
+
+LABELS = Labels()
+MULTI, SELECT, TEXT, SCHEMA = (
+    AnswerType.MULTI_SELECT,
+    AnswerType.SELECT,
+    AnswerType.TEXT,
+    AnswerType.SCHEMA,
+)
+
+
+def wire(block: object) -> Any:
+    """What Slack is sent."""
+    return json.loads(json.dumps(block))
+
+
+def taken(*made: Block, text: str = "t", surface: str = "message") -> bool:
+    """Whether Slack takes these blocks on a surface."""
+    if surface == "modal":
+        title = {"type": "plain_text", "text": "t"}
+        view = {"type": "modal", "title": title, "submit": title, "blocks": [*made]}
+        return check_view(wire(view), foreign=False) == []
+    return check_message(wire({"text": text, "blocks": [*made]}), update=True, foreign=False) == []
+
+
+def carry(_verb: Verb, part: int) -> str:
+    return f"part {part}"
+
+
+def options(count: int, label: str = "option") -> tuple[Option, ...]:
+    return tuple(Option(value=f"v{i}", label=f"{label} {i}") for i in range(count))
+
+
+def opened(ask: Ask, verb: Verb, labels: Labels = LABELS) -> Any:
+    """The modal that a control of an ask opens."""
+    view = modals.opened(view_of(ask), Control(ask.id, ask.revision, verb), labels, "[]")
+    assert view is not None
+    return wire(view)
+
+
+def schema_ask(properties: dict[str, object], **more: object) -> Ask:
+    return one(SCHEMA, json_schema={"type": "object", "properties": properties}, **more)
+
+
+# --- texts of one field --------------------------------------------------------------------------
+
+
+def shortened_past(made: dict[int, tuple[str, Block]], most: int, surface: str = "message") -> None:
+    """A text of so many units stands there in full; one of a unit more is shortened until it fits."""
+    for length in (most, most + 1):
+        shown, block = made[length]
+        assert (shown == "x" * length) == (length == most), (length, len(shown))
+        assert units(shown) <= most
+        assert taken(block, surface=surface)
+
+
+@edge("SECTION_TEXT")
+def test_a_paragraph() -> None:
+    made = {n: blocks.section("x" * n) for n in (3_000, 3_001)}
+    shortened_past({n: (wire(b)["text"]["text"], b) for n, b in made.items()}, 3_000)
+
+
+@edge("CONTEXT_TEXT")
+def test_a_small_text() -> None:
+    made = {n: blocks.small("x" * n) for n in (3_000, 3_001)}
+    shortened_past({n: (wire(b)["elements"][0]["text"], b) for n, b in made.items()}, 3_000)
+
+
+@edge("HEADER_TEXT")
+def test_a_heading() -> None:
+    [short], [long] = (blocks.headline("x" * length) for length in (150, 151))
+    assert [short["type"], long["type"]] == ["header", "section"]
+    assert taken(short)
+    assert taken(long)
+
+
+@edge("BUTTON_TEXT")
+def test_a_button() -> None:
+    made = {n: blocks.button("x" * n, "a", "v") for n in (75, 76)}
+    row = {n: (wire(b)["text"]["text"], blocks.actions("b", [b])) for n, b in made.items()}
+    shortened_past(row, 75)
+
+
+@edge("OPTION_TEXT")
+def test_an_option() -> None:
+    made = {n: blocks.option("x" * n, "0") for n in (75, 76)}
+    shortened_past({n: (wire(o)["text"]["text"], menu(o)) for n, o in made.items()}, 75)
+
+
+@edge("OPTION_DESCRIPTION")
+def test_the_description_of_an_option() -> None:
+    made = {n: blocks.option("o", "0", "x" * n) for n in (75, 76)}
+    shortened_past({n: (wire(o)["description"]["text"], menu(o)) for n, o in made.items()}, 75)
+
+
+def menu(*made: Block) -> Block:
+    return blocks.actions("b", [{"type": "static_select", "action_id": "a", "options": [*made]}])
+
+
+@edge("OPTION_TEXT", "OPTION_DESCRIPTION")
+def test_options_that_no_control_holds_stand_in_the_message() -> None:
+    for label, description, listed in ((75, 75, False), (76, 0, True), (1, 76, True)):
+        made = (Option(value="v", label="x" * label, description="y" * description or None),)
+        assert choices.needs_list(one(MULTI, options=made).form.questions[0]) == listed
+        message = render(view_of(one(MULTI, options=made)), LABELS)
+        shown = {each["text"]["text"] for each in wire(message.blocks) if each["type"] == "section"}
+        in_full = "\n".join(["1. " + "x" * label, *(["y" * description] if description else [])])
+        assert (in_full in shown) == listed
+        assert taken(*message.blocks)
+
+
+@edge("OPTION_TEXT", "OPTION_DESCRIPTION")
+def test_choices_that_no_control_of_a_form_holds_stand_above_it() -> None:
+    for title, description, above in ((75, 75, False), (76, 0, True), (1, 76, True)):
+        made = {"const": 1, "title": "x" * title, "description": "y" * description}
+        view = opened(schema_ask({"a": {"oneOf": [made]}}), Verb.FILL)
+        assert [b["type"] for b in view["blocks"]] == ["section"] * (1 + above) + ["input"]
+        assert check_view(view, foreign=False) == []
+
+
+@edge("INPUT_LABEL")
+def test_the_label_of_an_input() -> None:
+    made = {n: blocks.entry("x" * n, "b", text_input()) for n in (2_000, 2_001)}
+    shortened_past({n: (wire(b)["label"]["text"], b) for n, b in made.items()}, 2_000)
+
+
+@edge("INPUT_HINT")
+def test_the_hint_of_an_input() -> None:
+    made = {n: blocks.entry("l", "b", text_input(), hint="x" * n) for n in (2_000, 2_001)}
+    shortened_past({n: (wire(b)["hint"]["text"], b) for n, b in made.items()}, 2_000)
+
+
+def text_input() -> Block:
+    return {"type": "plain_text_input", "action_id": "a"}
+
+
+@edge("INPUT_LABEL", "INPUT_HINT")
+def test_a_form_says_whether_it_shows_all_of_a_field() -> None:
+    for title, description, whole in ((2_000, 2_000, True), (2_001, 1, False), (1, 2_001, False)):
+        field: JsonValue = {
+            "type": "string",
+            "title": "x" * title,
+            "description": "y" * description,
+        }
+        fields = fields_of({"type": "object", "properties": {"a": field}})
+        assert fields is not None
+        assert forms.fully_shown(fields) == whole
+
+
+@edge("PLACEHOLDER")
+def test_a_placeholder() -> None:
+    question = one(MULTI, options=options(11)).form.questions[0]
+    for length, full in ((150, True), (151, False)):
+        [made] = choices.inputs(question, [], carry, "x" * length)
+        shown = wire(made)["element"]["placeholder"]["text"]
+        assert (shown == "x" * length) == full
+        assert taken(made)
+
+
+@edge("CONFIRM_TITLE", "CONFIRM_TEXT", "CONFIRM_BUTTON")
+def test_the_dialog_of_end_turn() -> None:
+    ask = one(AnswerType.BOOLEAN)
+    for past in (0, 1):
+        labels = Labels(
+            end_turn_title="t" * (100 + past),
+            end_turn_text="x" * (300 + past),
+            end_turn="e" * (30 + past),
+            cancel="c" * (30 + past),
+        )
+        made = render(view_of(ask), labels).blocks
+        [dialog] = [e["confirm"] for e in elements_of(wire(made)) if "confirm" in e]
+        shown = [dialog[part]["text"] for part in ("title", "text", "confirm", "deny")]
+        given = [labels.end_turn_title, labels.end_turn_text, labels.end_turn, labels.cancel]
+        assert [a == b for a, b in zip(shown, given, strict=True)] == [past == 0] * 4
+        assert taken(*made)
+
+
+@edge("MODAL_TITLE")
+def test_the_frame_of_a_modal() -> None:
+    for length, full in ((24, True), (25, False)):
+        text = "x" * length
+        view = wire(blocks.modal(text, "c", "", [blocks.section("s")], submit=text, close=text))
+        shown = {view[part]["text"] for part in ("title", "submit", "close")}
+        assert (shown == {text}) == full
+        assert check_view(view, foreign=False) == []
+
+
+@edge("INPUT_TEXT")
+def test_the_text_that_an_input_starts_from() -> None:
+    for length, inputs in ((3_000, 1), (3_001, 2)):
+        ask = one(TEXT, default="x" * length, has_default=True)
+        view = opened(ask, Verb.WRITE)
+        made = list(elements_of(view["blocks"]))
+        assert len(made) == inputs
+        assert "".join(e["initial_value"] for e in made) == "x" * length
+        assert check_view(view, foreign=False) == []
+
+
+@edge("INPUT_TEXT")
+def test_the_text_that_a_field_starts_from() -> None:
+    for length, native in ((3_000, True), (3_001, False)):
+        ask = schema_ask({"a": {"type": "string", "default": "x" * length}})
+        view = opened(ask, Verb.FILL)
+        [first, *_] = elements_of(view["blocks"])
+        assert (first["action_id"] == forms.ACTION) == native
+        assert check_view(view, foreign=False) == []
+    for least, native in ((3_000, True), (3_001, False)):
+        view = opened(schema_ask({"a": {"type": "string", "minLength": least}}), Verb.FILL)
+        [first, *_] = elements_of(view["blocks"])
+        assert (first.get("min_length") == 3_000) == native
+        assert check_view(view, foreign=False) == []
+
+
+@edge("INPUT_TEXT")
+def test_the_most_that_may_be_typed_into_a_field() -> None:
+    for most, bound in ((1_500, 3_000), (1_501, None)):
+        view = opened(schema_ask({"a": {"type": "string", "maxLength": most}}), Verb.FILL)
+        [element] = elements_of(view["blocks"])
+        assert element.get("max_length") == bound
+        assert check_view(view, foreign=False) == []
+
+
+# --- how many ------------------------------------------------------------------------------------
+
+
+@edge("BOXES")
+def test_boxes() -> None:
+    kinds = {MULTI: "checkboxes", SELECT: "radio_buttons"}
+    for kind, boxes in kinds.items():
+        for count, wanted in ((10, True), (11, False)):
+            made = render(view_of(one(kind, options=options(count, "x" * 40))), LABELS).blocks
+            assert (boxes in {e["type"] for e in elements_of(wire(made))}) == wanted
+            assert taken(*made)
+
+
+@edge("BOXES")
+def test_boxes_in_a_form() -> None:
+    for count, kind in ((10, "checkboxes"), (11, "multi_static_select")):
+        items = {"enum": [f"c{i}" for i in range(count)]}
+        view = opened(schema_ask({"a": {"type": "array", "items": items}}), Verb.FILL)
+        assert [e["type"] for e in elements_of(view["blocks"])] == [kind]
+        assert check_view(view, foreign=False) == []
+
+
+@edge("MENU_OPTIONS")
+def test_a_menu() -> None:
+    for count, menus, groups in ((100, 1, 0), (101, 2, 2)):
+        multi = opened(one(MULTI, options=options(count)), Verb.CHOOSE)
+        assert len(list(elements_of(multi["blocks"]))) == menus
+        assert check_view(multi, foreign=False) == []
+        single = opened(one(SELECT, options=options(count)), Verb.CHOOSE)
+        [element] = elements_of(single["blocks"])
+        assert len(element.get("option_groups", ())) == groups
+        assert check_view(single, foreign=False) == []
+
+
+@edge("MENU_OPTIONS")
+def test_a_menu_in_a_form() -> None:
+    for count, groups, several in ((100, 0, True), (101, 2, False)):
+        names = [f"c{i}" for i in range(count)]
+        single = opened(schema_ask({"a": {"enum": names}}), Verb.FILL)
+        [element] = elements_of(single["blocks"])
+        assert len(element.get("option_groups", ())) == groups
+        assert check_view(single, foreign=False) == []
+        many = opened(schema_ask({"a": {"type": "array", "items": {"enum": names}}}), Verb.FILL)
+        [first, *_] = elements_of(many["blocks"])
+        assert (first["type"] == "multi_static_select") == several
+        assert check_view(many, foreign=False) == []
+
+
+@edge("BLOCKS_PER_MODAL")
+def test_the_blocks_of_a_form() -> None:
+    """Thirty-nine fields, each below a paragraph of its own, and one below as many as its long choices take."""
+    unseen = {"type": "string", "default": "safe\u202egnp.exe"}
+    for paragraphs, native in ((20, True), (21, False)):
+        long = {"enum": [str(i) + "x" * 2_960 for i in range(paragraphs)]}
+        view = opened(schema_ask({**{f"f{i}": unseen for i in range(39)}, "long": long}), Verb.FILL)
+        [first, *_] = elements_of(view["blocks"])
+        assert (first["action_id"] == forms.ACTION) == native
+        assert (len(view["blocks"]) == rules.BLOCKS_PER_MODAL) == native
+        assert check_view(view, foreign=False) == []
+
+
+def test_the_largest_message_has_fewer_blocks_than_slack_takes() -> None:
+    questions = tuple(
+        Question(id=f"q{i}", text="x" * 20_000, answer_type=TEXT, context="y" * 20_000)
+        for i in range(100)
+    )
+    for count in (15, 16, 100):
+        ask = ask_of(Form(questions=questions[:count], review=True))
+        review = after(ask, *(Answer(value="z" * 20_000) for _ in range(count)))
+        assert view_of(review).is_review
+        assert taken(*render(view_of(review), LABELS).blocks)
+
+
+# --- whole messages and modals --------------------------------------------------------------------
+
+
+@edge("MESSAGE_TEXT")
+def test_the_text_beside_the_blocks() -> None:
+    question = Question(id="q", text="", answer_type=TEXT)
+    around = len(fallback_text.spoken(view_of(asked(question)), LABELS)) + len("\n")
+    for length, full in ((4_000, True), (4_001, False)):
+        text = "x" * (length - around)
+        spoken = fallback_text.spoken(
+            view_of(asked(question.model_copy(update={"text": text}))), LABELS
+        )
+        assert spoken.endswith(text) == full
+        assert check_message({"text": spoken}, update=True) == []
+
+
+def asked(question: Question) -> Ask:
+    return ask_of(Form(questions=(question,)))
+
+
+@edge("BLOCKS_TEXT")
+def test_all_texts_of_a_message_together() -> None:
+    sheet = Sheet(view_of(one(TEXT)), LABELS)
+    assert sheet.left == 12_000
+    sheet.paragraphs("x" * 12_000, sheet.left)
+    assert (sheet.left, sheet.shortened) == (0, False)
+    assert taken(*sheet.blocks)
+    for length in (11_000, 40_000):
+        made = (Option(value="v", label="x", description="y" * length),)
+        ask = one(MULTI, options=made, text="x" * 20_000, context="x" * 20_000)
+        assert taken(*render(view_of(ask), LABELS).blocks)
+
+
+@edge("MODAL_BYTES")
+def test_a_notice_gives_back_as_much_as_a_view_holds() -> None:
+    def notice(last: int) -> Any:
+        typed = "x" * 3_000 * 80 + "y" * last
+        return wire(modals.notice("Why", typed, LABELS))
+
+    least = rules.VIEW_BYTES - len(json.dumps(notice(1))) + 1
+    assert 0 < least < 3_000
+    full, cut = notice(least), notice(least + 1)
+    assert len(json.dumps(full)) == rules.VIEW_BYTES
+    assert full["blocks"][-1]["text"]["text"] == "y" * least
+    assert [view["blocks"][-1]["type"] for view in (full, cut)] == ["section", "context"]
+    assert check_view(full, foreign=False) == check_view(cut, foreign=False) == []
+
+
+# --- people's names and agents' labels, which an escape lengthens -----------------------------------
+
+LONG = ("x" * 1_000, "&" * 1_000, "<!channel>" * 100, "\U0001f469" * 1_000)
+
+
+def endings(label: str) -> list[View]:
+    """An ask of a tool with this name, ended in every way that names it."""
+    question = Question(id="q", text="?", answer_type=AnswerType.BOOLEAN)
+    ask = ask_of(Form(questions=(question,), tool=label))
+    made = [asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
+    made += [after(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))]
+    return [view_of(each) for each in made]
+
+
+def test_an_ending_fits_a_message_whoever_asked() -> None:
+    for label in LONG:
+        for view in endings(label):
+            message = render(view, LABELS)
+            assert taken(*message.blocks, text=message.text)
+            assert taken(text=lines.ending(view, LABELS) + "x" * 200)
+
+
+@edge("CONTEXT_TEXT")
+def test_an_ending() -> None:
+    [view, _] = endings("&" * 1_000)
+    shown = lines.ending(view, LABELS)
+    assert 3_000 - len("&amp;") < units(shown) <= 3_000
+
+
+def test_a_reminder_is_one_message_whoever_asked() -> None:
+    for label in LONG:
+        ask = one(AnswerType.BOOLEAN, text="?")
+        text = posting.reminder(
+            ask_of(
+                ask.form.model_copy(update={"tool": label}), responders=("@S0" + "X" * 29,) * 99
+            ),
+            LABELS,
+        )
+        assert taken(text=text + f" <https://example.slack.com/archives/{'x' * 120}>")
+
+
+def test_a_note_fits_a_paragraph_whoever_asked() -> None:
+    reader = Person(surface="slack", user_id="U0EVE")
+    for label in LONG:
+        ask = ask_of(one(AnswerType.BOOLEAN).form.model_copy(update={"tool": label}))
+        ended = asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
+        assert units(notes.mrkdwn_of(Rejected(Why.ENDED, ended), reader, LABELS)) <= 3_000
+
+
+# --- times ---------------------------------------------------------------------------------------
+
+
+@edge("FIRST_MOMENT", "LAST_MOMENT")
+def test_the_moments_that_are_picked() -> None:
+    for seconds, picked in (
+        (999_999_999, False),
+        (1_000_000_000, True),
+        (9_999_999_999, True),
+        (10_000_000_000, False),
+    ):
+        start = datetime.fromtimestamp(seconds, UTC).isoformat()
+        field = {"type": "string", "format": "date-time", "default": start}
+        view = opened(schema_ask({"a": field}), Verb.FILL)
+        [element] = elements_of(view["blocks"])
+        assert (element["type"] == "datetimepicker") == picked
+        assert check_view(view, foreign=False) == []
+
+
+async def _heard(_payload: dict[str, Any]) -> BoltResponse:
+    raise AssertionError("nothing is handed on here")
+
+
+@edge("SIGNATURE_SECONDS")
+def test_the_age_of_a_request() -> None:
+    now = 1_700_000_000
+    front = Front("secret", _heard, now=lambda: float(now))
+    for age, refused in ((-301, True), (-300, False), (300, False), (301, True)):
+        stamp = str(now - age)
+        made = hmac.new(b"secret", b"v0:" + stamp.encode() + b":{}", hashlib.sha256).hexdigest()
+        assert (front.refusal(b"{}", stamp, f"v0={made}") is not None) == refused
+
+
+@edge("SIGNATURE_SECONDS")
+def test_a_signature_is_remembered_for_as_long_as_it_counts() -> None:
+    """One of a clock that is five minutes ahead counts for ten."""
+    now = [1_700_000_000.0]
+    front = Front("secret", _heard, now=lambda: now[0])
+    front._seen |= {"first": now[0]}
+    for later, kept in ((600, True), (601, False)):
+        now[0] = 1_700_000_000.0 + later
+        front._forget()
+        assert ("first" in front._seen) == kept
