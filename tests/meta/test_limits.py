@@ -18,7 +18,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.edges import guards
+from tests.edges import Test, guards
 from tests.meta.project import ROOMS, module_name, sources
 
 
@@ -28,21 +28,31 @@ class Bounds:
 
     Attributes:
         package: what reads them, and is imported anew where one is changed.
-        tests: the module of the tests that guard them.
+        folder: where the tests are that guard them.
+        tests: their modules in it.
         names: the constants of the module that are such bounds; None: all that are public.
     """
 
     module: str
     package: str
-    tests: str
+    folder: str
+    tests: tuple[str, ...]
     names: frozenset[str] | None = None
 
 
 BOUNDS = (
     Bounds(
-        "answerback_discord.limits", "answerback_discord", "tests.unit.adapters.discord.test_limits"
+        "answerback_discord.limits",
+        "answerback_discord",
+        "tests.unit.adapters.discord",
+        ("test_limits", "test_limits_of_wholes"),
     ),
-    Bounds("answerback_slack.limits", "answerback_slack", "tests.unit.adapters.slack.test_limits"),
+    Bounds(
+        "answerback_slack.limits",
+        "answerback_slack",
+        "tests.unit.adapters.slack",
+        ("test_limits", "test_limits_of_wholes"),
+    ),
 )
 MODULES = {module_name(path): path for path in sources(*ROOMS)}
 
@@ -123,8 +133,9 @@ def test_every_bound_says_its_unit_or_source(bounds: Bounds) -> None:
 
 @pytest.mark.parametrize("bounds", ALL)
 def test_every_guard_passes_in_packages_imported_anew(bounds: Bounds) -> None:
-    with anew(bounds, None, None) as tests:
-        for guarding in guards(tests).values():
+    with anew(bounds, None, None) as guarded:
+        assert sorted(guarded) == sorted(constants(bounds))
+        for guarding in guarded.values():
             for test in guarding:
                 test()
 
@@ -133,10 +144,9 @@ def test_every_guard_passes_in_packages_imported_anew(bounds: Bounds) -> None:
 def test_a_wrong_number_is_noticed(bounds: Bounds, name: str) -> None:
     right = vars(importlib.import_module(bounds.module))[name]
     for wrong in wrong_for(right):
-        with anew(bounds, name, wrong) as tests:
-            guarding = guards(tests).get(name, [])
-            assert guarding, f"no test is marked as the edge of {name}"
-            assert any(fails(test) for test in guarding), f"{name} = {wrong!r} passes every test"
+        with anew(bounds, name, wrong) as guarded:
+            failing = any(fails(test) for test in guarded.get(name, []))
+            assert failing, f"{name} = {wrong!r} passes every test that is marked as its edge"
 
 
 def wrong_for(right: object) -> list[object]:
@@ -148,9 +158,8 @@ def wrong_for(right: object) -> list[object]:
     return [right - 1, right + 1]
 
 
-def fails(test: object) -> bool:
+def fails(test: Test) -> bool:
     """Whether a test fails."""
-    assert callable(test)
     try:
         test()
     except Exception:  # noqa: BLE001
@@ -159,21 +168,25 @@ def fails(test: object) -> bool:
 
 
 @contextmanager
-def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[ModuleType]:
-    """The tests of bounds, on packages that were imported after a constant was changed."""
-    renewed = (bounds.package, bounds.tests)
-    kept = {
-        module: sys.modules.pop(module)
-        for module in list(sys.modules)
-        if f"{module}.".startswith(tuple(f"{each}." for each in renewed))
-    }
+def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[dict[str, list[Test]]]:
+    """The guards of bounds by constant, on packages that were imported after a constant was changed."""
+    renewed = (f"{bounds.package}.", f"{bounds.folder}.")
+
+    def take_out() -> dict[str, ModuleType]:
+        found = [each for each in sys.modules if f"{each}.".startswith(renewed)]
+        return {each: sys.modules.pop(each) for each in found}
+
+    kept = take_out()
     try:
         module = importlib.import_module(bounds.module)
         if name is not None:
             setattr(module, name, value)
-        yield importlib.import_module(bounds.tests)
+        found: dict[str, list[Test]] = {}
+        for each in bounds.tests:
+            tests = importlib.import_module(f"{bounds.folder}.{each}")
+            for constant, guarding in guards(tests).items():
+                found.setdefault(constant, []).extend(guarding)
+        yield found
     finally:
-        for module_name in list(sys.modules):
-            if f"{module_name}.".startswith(tuple(f"{each}." for each in renewed)):
-                del sys.modules[module_name]
+        take_out()
         sys.modules.update(kept)

@@ -1,0 +1,63 @@
+"""What Discord would be sent of an ask, and that it would take it: for the tests at the edges of Discord's limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback_chat.controls import Verb
+from answerback_discord import (
+    blocks,
+    forms,
+    modals,
+    render,
+)
+from answerback_discord.blocks import Json
+from answerback_discord.forms import Sheet
+from tests.fakes.discord.rules import check_message, check_modal
+from tests.unit.adapters.discord.examples import ask_of, question
+
+LABELS = Labels()
+BOOLEAN, SELECT, MULTI, TEXT, SCHEMA = (
+    AnswerType.BOOLEAN,
+    AnswerType.SELECT,
+    AnswerType.MULTI_SELECT,
+    AnswerType.TEXT,
+    AnswerType.SCHEMA,
+)
+
+
+def one(kind: AnswerType, **fields: object) -> Ask:
+    return ask_of(Form(questions=(question(kind, **fields),)))
+
+
+def shown(ask: Ask, labels: Labels = LABELS) -> list[Json]:
+    """The components of the live message, which Discord takes."""
+    message = render.message(view_of(ask), labels)
+    assert check_message(message) == []
+    return list(blocks.walk(message["components"]))
+
+
+def of_type(kind: int, components: list[Json]) -> list[Any]:
+    return [each for each in components if each["type"] == kind]
+
+
+def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
+    """The components of a page of the modal that a control opens, which Discord takes."""
+    view = view_of(ask)
+    sheet = forms.sheet_of(view, verb, LABELS)
+    assert sheet is not None
+    return filled(ask, sheet, page)
+
+
+def filled(ask: Ask, sheet: Sheet, page: int = 0) -> list[Json]:
+    data = modals.modal(view_of(ask), sheet, Verb.FILL, page, {}, "nonce123", LABELS)
+    assert check_modal(data) == []
+    return list(blocks.walk(data["components"]))
+
+
+def schema_ask(**properties: object) -> Ask:
+    return one(SCHEMA, json_schema={"type": "object", "properties": properties})

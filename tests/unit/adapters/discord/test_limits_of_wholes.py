@@ -1,0 +1,176 @@
+"""Discord's limits of whole messages, its times and its bits, each at its edge.
+
+The numbers are those of the fake's own rules, `tests/fakes/discord`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from answerback.core.errors import RateLimitedError
+from answerback.core.view import view_of
+from answerback_chat.controls import Verb, encode
+from answerback_discord import (
+    blocks,
+    calls,
+    doctor,
+    manifest,
+    notes,
+    parse,
+    posting,
+    reading,
+)
+from answerback_discord.blocks import Json
+from answerback_discord.calls import Calls
+from tests.edges import edge
+from tests.fakes.discord import rest_app, rules
+from tests.fakes.discord.rules import check_message
+from tests.fakes.discord.world import EPOCH_MS, Can
+from tests.unit.adapters.discord.sendable import (
+    LABELS,
+    TEXT,
+    of_type,
+    one,
+    shown,
+)
+
+pytestmark = pytest.mark.rule("DISCORD-5")
+
+
+# --- whole messages ------------------------------------------------------------------------------
+
+
+@edge("MESSAGE_TEXT")
+def test_all_texts_of_a_message_together() -> None:
+    """A hundred units of the four thousand are kept for what stands around a text."""
+    for length, full in ((3_900, True), (3_901, False)):
+        [text] = of_type(10, list(blocks.walk(notes.note("x" * length)["components"])))
+        assert (text["content"] == "x" * length) == full
+    for filling in ("x", "*", "\U0001f469"):
+        ask = one(TEXT, text=filling * 20_000, context=filling * 20_000)
+        shown(ask)
+        for verb in (Verb.FULL, Verb.PREVIEW):
+            assert check_message(reading.page(view_of(ask), verb, 0, LABELS)) == []
+
+
+ADDRESS = "https://discord.com/channels/41771983423143937/41771983423143938/41771983423143939"
+
+
+@edge("CONTENT")
+def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
+    for who in ((), ("80351110224678912", "@80351110224678913")):
+        around = len(notes.reminder(who, "", ADDRESS))
+        for length, full in ((2_000, True), (2_001, False)):
+            words = "x" * (length - around)
+            content = notes.reminder(who, words, ADDRESS)
+            assert (words in content) == full
+            assert content.endswith(f" {ADDRESS}")
+            assert check_message({"content": content}) == []
+    for words in ("*" * 2_000, "\U0001f469" * 2_000):
+        content = notes.reminder(["8" * 20] * 40, words, ADDRESS)
+        assert content.endswith(f" {ADDRESS}")
+        assert check_message({"content": content}) == []
+
+
+@edge("NONCE")
+def test_the_nonce_of_a_post() -> None:
+    nonce = posting._nonce("ask_1", {"channel": "1", "since": "2"})
+    assert len(nonce) == 25
+    assert check_message({"content": "x", "nonce": nonce, "enforce_nonce": True}) == []
+
+
+def test_the_longest_control_is_an_id_that_discord_takes() -> None:
+    for verb in Verb:
+        custom_id = encode("ask_" + "z" * 40, 999_999_999, verb, "A" * 30)
+        assert check_message(blocks.message(blocks.rows([blocks.button("b", custom_id)]))) == []
+
+
+# --- times ---------------------------------------------------------------------------------------
+
+
+@edge("ANSWER_SECONDS")
+def test_an_answer_is_given_up_half_a_second_before_discord_does() -> None:
+    assert calls.ANSWER_TIMEOUT == 3.0 - 0.5
+
+
+@edge("REQUESTS_PER_SECOND")
+def test_five_of_discords_fifty_requests_a_second_are_left_to_others() -> None:
+    async def taken() -> int:
+        now = asyncio.get_running_loop()
+        now.time = lambda: 5.0  # type: ignore[method-assign]
+        session: Any = None
+        made = Calls(session, "token")
+        for count in range(60):
+            try:
+                made._take("GET /channels/1")
+            except RateLimitedError:
+                return count
+        raise AssertionError("nothing limits the requests")
+
+    assert asyncio.run(taken()) == 50 - 5
+
+
+@edge("EPOCH_MS")
+def test_an_id_says_when_it_was_made() -> None:
+    documented = "175928847299117063"  # https://docs.discord.com/developers/reference#snowflakes
+    assert parse.moment(documented) == 1_462_015_105.796
+    assert parse.moment(str((1_700_000_000_123 - EPOCH_MS) << 22)) == 1_700_000_000.123
+
+
+# --- bits ----------------------------------------------------------------------------------------
+
+
+@edge("EPHEMERAL", "COMPONENTS_V2")
+def test_the_flags_of_a_message() -> None:
+    for private, flags in ((False, rules.IS_COMPONENTS_V2), (True, rules.IS_COMPONENTS_V2 | 64)):
+        message = blocks.message([blocks.text("x")], private=private)
+        assert message["flags"] == flags
+        assert check_message(message) == []
+        click: Any = {
+            "id": "1", "token": "t", "type": 3, "user": {"id": "2", "username": "ann"},
+            "data": {"custom_id": "x"}, "message": {"id": "3", "flags": flags},
+        }  # fmt: skip
+        found = parse.interaction(click)
+        assert found is not None
+        assert found.private == private
+
+
+NEEDED = (
+    Can.VIEW_CHANNEL
+    | Can.SEND_MESSAGES
+    | Can.READ_MESSAGE_HISTORY
+    | Can.CREATE_PUBLIC_THREADS
+    | Can.SEND_MESSAGES_IN_THREADS
+    | Can.ADD_REACTIONS
+)
+
+
+@edge("PERMISSIONS")
+def test_the_app_asks_for_the_permissions_that_it_needs_and_no_other() -> None:
+    assert int(NEEDED) == manifest.PERMISSION_BITS
+
+
+@edge("ADMINISTRATOR")
+def test_only_an_administrator_may_do_everything() -> None:
+    for bit in range(50):
+        roles: list[Json] = [{"id": "1", "permissions": str(1 << bit)}]
+        may = doctor.permissions("1", roles, {"roles": []}, [], "9")
+        assert may == (-1 if bit == 3 else 1 << bit)
+
+
+@edge("FLAG_MESSAGE_CONTENT")
+def test_the_flags_that_let_texts_be_read() -> None:
+    setup = doctor.Setup("token", None, None, None)
+    for bit in range(25):
+        found = doctor._content(setup, {"flags": 1 << bit})
+        assert (found.wrong is None) == (bit in {18, 19})
+
+
+@edge("FLAG_MESSAGE_CONTENT_LIMITED", "SETTABLE_FLAGS")
+def test_the_flags_that_are_set() -> None:
+    assert manifest.settings(None)["flags"] == rest_app.MESSAGE_CONTENT_LIMITED
+    assert doctor.flags_to_set((1 << 25) - 1) == rest_app.SETTABLE_FLAGS
+    assert doctor.flags_to_set(0) == rest_app.MESSAGE_CONTENT_LIMITED

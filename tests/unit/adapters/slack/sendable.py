@@ -1,0 +1,57 @@
+"""What Slack would be sent of an ask, and whether it would take it: for the tests at the edges of Slack's limits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Option
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback_chat.controls import Control, Verb
+from answerback_slack import modals
+from answerback_slack.blocks import Block
+from tests.fakes.slack.checks import check_message, check_view
+from tests.unit.adapters.slack.asks import one
+
+LABELS = Labels()
+MULTI, SELECT, TEXT, SCHEMA = (
+    AnswerType.MULTI_SELECT,
+    AnswerType.SELECT,
+    AnswerType.TEXT,
+    AnswerType.SCHEMA,
+)
+
+
+def wire(block: object) -> Any:
+    """What Slack is sent."""
+    return json.loads(json.dumps(block))
+
+
+def taken(*made: Block, text: str = "t", surface: str = "message") -> bool:
+    """Whether Slack takes these blocks on a surface."""
+    if surface == "modal":
+        title = {"type": "plain_text", "text": "t"}
+        view = {"type": "modal", "title": title, "submit": title, "blocks": [*made]}
+        return check_view(wire(view), foreign=False) == []
+    return check_message(wire({"text": text, "blocks": [*made]}), update=True, foreign=False) == []
+
+
+def carry(_verb: Verb, part: int) -> str:
+    return f"part {part}"
+
+
+def options(count: int, label: str = "option") -> tuple[Option, ...]:
+    return tuple(Option(value=f"v{i}", label=f"{label} {i}") for i in range(count))
+
+
+def opened(ask: Ask, verb: Verb, labels: Labels = LABELS) -> Any:
+    """The modal that a control of an ask opens."""
+    view = modals.opened(view_of(ask), Control(ask.id, ask.revision, verb), labels, "[]")
+    assert view is not None
+    return wire(view)
+
+
+def schema_ask(properties: dict[str, object], **more: object) -> Ask:
+    return one(SCHEMA, json_schema={"type": "object", "properties": properties}, **more)

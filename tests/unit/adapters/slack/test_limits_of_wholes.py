@@ -1,0 +1,185 @@
+"""Slack's limits of whole messages and modals, and of times, each at its edge.
+
+The numbers are those of the fake's own table, `tests/fakes/slack/rules.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from slack_bolt import BoltResponse
+
+from answerback.core import ask as asks
+from answerback.core.ask import Ask, Reason, Status
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.view import View, view_of
+from answerback.core.walker import Answer, Person
+from answerback.ports.surface import Rejected, Why
+from answerback_chat.controls import Verb
+from answerback_slack import fallback_text, lines, modals, notes, posting
+from answerback_slack.front import Front
+from answerback_slack.render import render
+from answerback_slack.sheet import Sheet
+from tests.edges import edge
+from tests.fakes.slack import rules
+from tests.fakes.slack.checks import check_message, check_view, elements_of
+from tests.fakes.slack.schema import units
+from tests.unit.adapters.slack.asks import after, ask_of, one
+from tests.unit.adapters.slack.sendable import (
+    LABELS,
+    MULTI,
+    TEXT,
+    opened,
+    schema_ask,
+    taken,
+    wire,
+)
+
+pytestmark = pytest.mark.rule("SLACK-5")
+
+
+# --- whole messages and modals --------------------------------------------------------------------
+
+
+@edge("MESSAGE_TEXT")
+def test_the_text_beside_the_blocks() -> None:
+    question = Question(id="q", text="", answer_type=TEXT)
+    around = len(fallback_text.spoken(view_of(asked(question)), LABELS)) + len("\n")
+    for length, full in ((4_000, True), (4_001, False)):
+        text = "x" * (length - around)
+        spoken = fallback_text.spoken(
+            view_of(asked(question.model_copy(update={"text": text}))), LABELS
+        )
+        assert spoken.endswith(text) == full
+        assert check_message({"text": spoken}, update=True) == []
+
+
+def asked(question: Question) -> Ask:
+    return ask_of(Form(questions=(question,)))
+
+
+@edge("BLOCKS_TEXT")
+def test_all_texts_of_a_message_together() -> None:
+    sheet = Sheet(view_of(one(TEXT)), LABELS)
+    assert sheet.left == 12_000
+    sheet.paragraphs("x" * 12_000, sheet.left)
+    assert (sheet.left, sheet.shortened) == (0, False)
+    assert taken(*sheet.blocks)
+    for length in (11_000, 40_000):
+        made = (Option(value="v", label="x", description="y" * length),)
+        ask = one(MULTI, options=made, text="x" * 20_000, context="x" * 20_000)
+        assert taken(*render(view_of(ask), LABELS).blocks)
+
+
+@edge("MODAL_BYTES")
+def test_a_notice_gives_back_as_much_as_a_view_holds() -> None:
+    def notice(last: int) -> Any:
+        typed = "x" * 3_000 * 80 + "y" * last
+        return wire(modals.notice("Why", typed, LABELS))
+
+    least = rules.VIEW_BYTES - len(json.dumps(notice(1))) + 1
+    assert 0 < least < 3_000
+    full, cut = notice(least), notice(least + 1)
+    assert len(json.dumps(full)) == rules.VIEW_BYTES
+    assert full["blocks"][-1]["text"]["text"] == "y" * least
+    assert [view["blocks"][-1]["type"] for view in (full, cut)] == ["section", "context"]
+    assert check_view(full, foreign=False) == check_view(cut, foreign=False) == []
+
+
+# --- people's names and agents' labels, which an escape lengthens -----------------------------------
+
+LONG = ("x" * 1_000, "&" * 1_000, "<!channel>" * 100, "\U0001f469" * 1_000)
+
+
+def endings(label: str) -> list[View]:
+    """An ask of a tool with this name, ended in every way that names it."""
+    question = Question(id="q", text="?", answer_type=AnswerType.BOOLEAN)
+    ask = ask_of(Form(questions=(question,), tool=label))
+    made = [asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
+    made += [after(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))]
+    return [view_of(each) for each in made]
+
+
+def test_an_ending_fits_a_message_whoever_asked() -> None:
+    for label in LONG:
+        for view in endings(label):
+            message = render(view, LABELS)
+            assert taken(*message.blocks, text=message.text)
+            assert taken(text=lines.ending(view, LABELS) + "x" * 200)
+
+
+@edge("CONTEXT_TEXT")
+def test_an_ending() -> None:
+    [view, _] = endings("&" * 1_000)
+    shown = lines.ending(view, LABELS)
+    assert 3_000 - len("&amp;") < units(shown) <= 3_000
+
+
+def test_a_reminder_is_one_message_whoever_asked() -> None:
+    for label in LONG:
+        ask = one(AnswerType.BOOLEAN, text="?")
+        text = posting.reminder(
+            ask_of(
+                ask.form.model_copy(update={"tool": label}), responders=("@S0" + "X" * 29,) * 99
+            ),
+            LABELS,
+        )
+        assert taken(text=text + f" <https://example.slack.com/archives/{'x' * 120}>")
+
+
+def test_a_note_fits_a_paragraph_whoever_asked() -> None:
+    reader = Person(surface="slack", user_id="U0EVE")
+    for label in LONG:
+        ask = ask_of(one(AnswerType.BOOLEAN).form.model_copy(update={"tool": label}))
+        ended = asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
+        assert units(notes.mrkdwn_of(Rejected(Why.ENDED, ended), reader, LABELS)) <= 3_000
+
+
+# --- times ---------------------------------------------------------------------------------------
+
+
+@edge("FIRST_MOMENT", "LAST_MOMENT")
+def test_the_moments_that_are_picked() -> None:
+    for seconds, picked in (
+        (999_999_999, False),
+        (1_000_000_000, True),
+        (9_999_999_999, True),
+        (10_000_000_000, False),
+    ):
+        start = datetime.fromtimestamp(seconds, UTC).isoformat()
+        field = {"type": "string", "format": "date-time", "default": start}
+        view = opened(schema_ask({"a": field}), Verb.FILL)
+        [element] = elements_of(view["blocks"])
+        assert (element["type"] == "datetimepicker") == picked
+        assert check_view(view, foreign=False) == []
+
+
+async def _heard(_payload: dict[str, Any]) -> BoltResponse:
+    raise AssertionError("nothing is handed on here")
+
+
+@edge("SIGNATURE_SECONDS")
+def test_the_age_of_a_request() -> None:
+    now = 1_700_000_000
+    front = Front("secret", _heard, now=lambda: float(now))
+    for age, refused in ((-301, True), (-300, False), (300, False), (301, True)):
+        stamp = str(now - age)
+        made = hmac.new(b"secret", b"v0:" + stamp.encode() + b":{}", hashlib.sha256).hexdigest()
+        assert (front.refusal(b"{}", stamp, f"v0={made}") is not None) == refused
+
+
+@edge("SIGNATURE_SECONDS")
+def test_a_signature_is_remembered_for_as_long_as_it_counts() -> None:
+    """One of a clock that is five minutes ahead counts for ten."""
+    now = [1_700_000_000.0]
+    front = Front("secret", _heard, now=lambda: now[0])
+    front._seen |= {"first": now[0]}
+    for later, kept in ((600, True), (601, False)):
+        now[0] = 1_700_000_000.0 + later
+        front._forget()
+        assert ("first" in front._seen) == kept
