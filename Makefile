@@ -15,12 +15,14 @@ demo: .venv/core.stamp ## Walk a form on a page in the browser, no token needed 
 .PHONY: venv
 venv: .venv/all.stamp ## Make .venv with everything that running, testing and documenting needs
 
-.venv/core.stamp: pyproject.toml constraints.txt .ci/venv manifests/install
+PINS := pyproject.toml bot/answerback_client/pyproject.toml constraints.txt .ci/venv manifests/install
+
+.venv/core.stamp: $(PINS)
 	@test -f .venv/all.stamp || .ci/venv core
 	@test ! -f .venv/all.stamp || .ci/venv all
 	@touch $@
 
-.venv/all.stamp: pyproject.toml constraints.txt .ci/venv manifests/install
+.venv/all.stamp: $(PINS)
 	@.ci/venv all
 	@touch .venv/core.stamp $@
 
@@ -72,8 +74,8 @@ docs: venv ## Build the documentation into site/, every broken link an error
 lock: venv ## Pin the newest releases that pyproject.toml allows, with hashes
 	@printf 'pip\nsetuptools\n' | $(BIN)/uv pip compile pyproject.toml - --all-extras --universal \
 		--python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --quiet \
-		--output-file constraints.txt
+		--no-emit-package answerback-client --output-file constraints.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf .venv site build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf .venv site build *.egg-info bot/answerback_client/{build,*.egg-info} .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -5,6 +5,8 @@ everything else.
 
 Example::
 
+    from answerback_client import AsyncClient
+
     async with AsyncClient("http://127.0.0.1:8420") as answerback:
         ask = await answerback.ask("ask_user", {"question": "Deploy?", "answer_type": "boolean"})
         print(ask.tool_result.structured)
@@ -31,38 +33,15 @@ from answerback_client.shapes import (
     ClientError,
     EndedError,
     Envelope,
-    Event,
     InvalidCallError,
     Json,
     NotFoundError,
     RefusedError,
     StaleError,
     StillOpenError,
-    ToolResult,
     UnauthorizedError,
     UnreachableError,
-    WebhookError,
-    verify_webhook,
 )
-
-__all__ = [
-    "Ask",
-    "AsyncClient",
-    "Client",
-    "ClientError",
-    "EndedError",
-    "Event",
-    "InvalidCallError",
-    "NotFoundError",
-    "RefusedError",
-    "StaleError",
-    "StillOpenError",
-    "ToolResult",
-    "UnauthorizedError",
-    "UnreachableError",
-    "WebhookError",
-    "verify_webhook",
-]
 
 T = TypeVar("T")
 

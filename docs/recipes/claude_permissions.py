@@ -16,7 +16,7 @@ from claude_agent_sdk import (
     ToolPermissionContext,
 )
 
-from answerback_client.client import AsyncClient, InvalidCallError
+from answerback_client import AsyncClient, InvalidCallError
 
 URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")

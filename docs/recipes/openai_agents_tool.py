@@ -7,7 +7,7 @@ import os
 from agents import Agent, FunctionTool, Runner, ToolsToFinalOutputResult
 from agents.tool_context import ToolContext
 
-from answerback_client.client import AsyncClient, InvalidCallError
+from answerback_client import AsyncClient, InvalidCallError
 
 URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")

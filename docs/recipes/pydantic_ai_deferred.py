@@ -15,7 +15,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.toolsets import ExternalToolset
 
-from answerback_client.client import Ask, AsyncClient, InvalidCallError
+from answerback_client import Ask, AsyncClient, InvalidCallError
 
 URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")

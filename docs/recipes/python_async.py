@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from answerback_client.client import AsyncClient, StillOpenError
+from answerback_client import AsyncClient, StillOpenError
 
 URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")

@@ -4,7 +4,7 @@ import os
 import secrets
 import sys
 
-from answerback_client.client import Client, InvalidCallError
+from answerback_client import Client, InvalidCallError
 
 URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from answerback_client.client import Ask, WebhookError, verify_webhook
+from answerback_client import Ask, WebhookError, verify_webhook
 
 SECRET = os.environ["WEBHOOK_SECRET"]  # the agent's callback_secret: whsec_…
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback_client.client import verify_webhook
+from answerback_client import verify_webhook
 from tests.acceptance.agents import eventually, restartable
 from tests.fakes.receiver import never, receiving
 from tests.unit.bot.outbox_parts import SECRET

@@ -1,12 +1,12 @@
 """constraints.txt pins everything that pyproject.toml asks for, by hash, and nothing by address."""
 
 import re
-import tomllib
 from importlib.metadata import distributions
 from itertools import chain
 
 import pytest
 
+from tests.meta.installing import CLIENT, FOLDERS, project
 from tests.meta.project import ROOT
 
 _PIN = re.compile(
@@ -29,12 +29,13 @@ def test_every_line_is_a_pin_with_hashes(text: str) -> None:
 
 
 def test_what_the_project_asks_for_is_pinned(text: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    asked = [*project["dependencies"], *chain.from_iterable(extras)]
+    extras = project()["optional-dependencies"].values()
+    asked = [*project()["dependencies"], *chain.from_iterable(extras)]
+    asked += project(CLIENT)["dependencies"]
     names = {_plain(re.split(r"[\[<>=!~; ]", line)[0]) for line in asked}
     pinned = {_plain(pin[1]) for pin in _PIN.finditer(text)}
-    assert names | {"pip", "setuptools"} <= pinned
+    assert names - FOLDERS.keys() | {"pip", "setuptools"} <= pinned
+    assert FOLDERS.keys().isdisjoint(pinned), "these come from the checkout"
 
 
 def test_what_is_installed_here_is_what_is_pinned(text: str) -> None:

@@ -1,34 +1,199 @@
-"""What is installed is whole: a wheel holds every file of the packages, templates and styles too."""
+"""What is installed is whole, and nothing but the project's own: two wheels, beside a user's own packages."""
 
-import shutil
+from __future__ import annotations
+
+import json
+import os
+import signal
 import subprocess
-import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.meta.project import ROOMS, ROOT, files
+import pytest
+
+from tests.meta.installing import CLIENT, NO_PACKAGES, build, closure, environment, project
+from tests.meta.project import PACKAGES, ROOMS, ROOT, files
+
+_PATIENCE = 30.0
+_USERS = ("bot", "adapters", "storage")
+"""Packages that a user's project may well have, and that Answerback's folders are called, too."""
 
 
-def test_a_wheel_holds_every_file_of_the_packages(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    wanted = set()
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(tmp_path_factory.mktemp("wheels"))
+
+
+@pytest.fixture(scope="module")
+def service(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with both wheels and no extra."""
+    return environment(tmp_path_factory.mktemp("service"), wheels, ["answerback"])
+
+
+@pytest.fixture(scope="module")
+def client(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with the client's wheel alone."""
+    return environment(tmp_path_factory.mktemp("client"), wheels[1:], ["answerback-client"])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A user's project, with packages that are called as Answerback's folders are."""
+    for name in _USERS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"OWNER = {name!r}\n", encoding="utf-8")
+    return tmp_path
+
+
+def _held(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def _run(*command: str | Path, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **environ},
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
+
+
+@contextmanager
+def _serving(programs: Path, folder: Path) -> Iterator[str]:
+    """The installed service until the end of the context, which has to end cleanly; its address."""
+    child = subprocess.Popen(
+        [programs / "answerback", "serve"],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "ANSWERBACK_SERVER__PORT": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        if not first.startswith("listening on "):
+            raise AssertionError(f"it said {first!r} and then: {child.communicate()[1]}")
+        yield first.removeprefix("listening on ").strip()
+        child.send_signal(signal.SIGTERM)
+        _, told = child.communicate(timeout=_PATIENCE)
+        assert child.returncode == 0, told
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_each_file_of_the_packages_is_in_one_of_the_wheels(wheels: tuple[Path, Path]) -> None:
+    wanted: dict[bool, set[str]] = {False: set(), True: set()}
     for path in files():
         inside = path.relative_to(ROOT)
-        if inside.parts[0] in ROOMS:
-            wanted.add(inside.relative_to(inside.parts[0]).as_posix())
-        elif str(inside) not in {"pyproject.toml", "README.md", "LICENSE"}:
-            continue
-        (source / inside).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, source / inside)
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "wheel", "-qq", "--no-index"),
-            *("--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source)),
-        ],
-        check=True,
-        timeout=50,
+        of_client = inside.is_relative_to(CLIENT)
+        if inside.parts[0] in ROOMS and not (of_client and path.name in NO_PACKAGES):
+            wanted[of_client].add(inside.relative_to(inside.parts[0]).as_posix())
+    assert [_held(wheel) for wheel in wheels] == [wanted[False], wanted[True]]
+    assert wanted[False] & wanted[True] == set()
+    tops = {name.partition("/")[0] for held in wanted.values() for name in held}
+    assert tops == set(PACKAGES)
+
+
+def test_both_have_one_version_and_the_service_asks_for_that_client() -> None:
+    version = project()["version"]
+    assert project(CLIENT)["version"] == version
+    assert f"answerback-client=={version}" in project()["dependencies"]
+    assert (ROOT / CLIENT / "LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text("utf-8")
+
+
+def test_the_client_asks_for_little_and_for_the_same_releases_as_the_service() -> None:
+    asked = set(project(CLIENT)["dependencies"])
+    assert len(asked) <= 4
+    pins = set(project()["dependencies"])
+    assert asked <= pins | {"standardwebhooks>=1.1"}
+    assert len(closure(["answerback-client"])) <= 20
+    assert closure(["answerback[all]"]) == closure(
+        ["answerback", "answerback[slack]", "answerback[discord]", "answerback[mcp]"]
     )
-    (wheel,) = tmp_path.glob("answerback-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert held == wanted
+
+
+def test_all_of_it_works_beside_a_users_own_packages(
+    service: Path, client: Path, home: Path
+) -> None:
+    script = home / "agent.py"
+    script.write_text(
+        """
+import sys
+import adapters, bot, storage
+from answerback_client import AsyncClient, Client
+
+with Client(sys.argv[1]) as answerback:
+    ask = answerback.submit("ask_user", {"question": "Go?", "answer_type": "boolean"}, to="web")
+    print(answerback.get(ask.id).status, adapters.OWNER, bot.OWNER, storage.OWNER)
+""",
+        encoding="utf-8",
+    )
+    with _serving(service, home) as url:
+        for programs in (service, client):
+            done = _run(programs / "python", script, url, folder=home)
+            assert (done.stdout, done.stderr) == ("open adapters bot storage\n", "")
+
+
+def test_the_client_needs_nothing_but_what_it_asks_for(client: Path, tmp_path: Path) -> None:
+    script = """
+import json, answerback_client
+from importlib.metadata import distributions
+print(json.dumps([held.name for held in distributions()]))
+"""
+    done = _run(client / "python", "-c", script, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    held = {name.lower().replace("_", "-") for name in json.loads(done.stdout)}
+    assert held == closure(["answerback-client"])
+    absent = _run(client / "python", "-c", "import answerback", folder=tmp_path)
+    assert "ModuleNotFoundError: No module named 'answerback'" in absent.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "sentence"),
+    [
+        (
+            ["serve", "--check"],
+            {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"},
+            "The surface slack needs the extra 'slack', which is not installed: "
+            "run `pip install 'answerback[slack]'`.",
+        ),
+        (
+            ["serve"],
+            {"DISCORD_BOT_TOKEN": "x", "ANSWERBACK_SERVER__PORT": "0"},
+            "The surface discord needs the extra 'discord', which is not installed: "
+            "run `pip install 'answerback[discord]'`.",
+        ),
+        (
+            ["mcp"],
+            {},
+            "`answerback mcp` needs the extra 'mcp', which is not installed: "
+            "run `pip install 'answerback[mcp]'`.",
+        ),
+    ],
+)
+def test_what_needs_an_extra_says_which_to_install(
+    service: Path, tmp_path: Path, arguments: list[str], environ: dict[str, str], sentence: str
+) -> None:
+    done = _run(service / "answerback", *arguments, folder=tmp_path, **environ)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{sentence}\n")
+
+
+def test_what_needs_no_extra_works_without(service: Path, tmp_path: Path) -> None:
+    form = tmp_path / "form.json"
+    form.write_text('{"question": "Go?", "answer_type": "boolean"}', encoding="utf-8")
+    for arguments in (
+        ["preview", form, "--html", "page.html"],
+        ["manifest", "slack"],
+        ["doctor"],
+        ["answer", "--help"],
+    ):
+        done = _run(service / "answerback", *arguments, folder=tmp_path)
+        assert done.returncode == 0, done.stderr

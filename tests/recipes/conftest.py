@@ -19,7 +19,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.api.auth import hash_of, new_token
-from answerback_client.client import Ask, AsyncClient
+from answerback_client import Ask, AsyncClient
 from tests.meta.project import PYTHONPATH, RECIPES, ROOT
 
 PATIENCE: Final = 20.0

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from answerback_client.client import AsyncClient
+from answerback_client import AsyncClient
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from answerback_client.client import AsyncClient, UnreachableError
+from answerback_client import AsyncClient, UnreachableError
 from tests.recipes.conftest import PATIENCE, Person, Served
 from tests.recipes.receiving import listening, send_again
 

@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from answerback_client.client import AsyncClient
+from answerback_client import AsyncClient
 from tests.recipes.conftest import Person, Served
 
 FORM = {"questions": [{"id": "go", "text": "Release?", "answer_type": "boolean"}]}

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from pydantic import JsonValue
 
-from answerback_client.client import Ask, AsyncClient
+from answerback_client import Ask, AsyncClient
 from tests.meta.project import RECIPES
 from tests.recipes.conftest import PATIENCE, Person, Served
 from tests.recipes.receiving import listening, send_again

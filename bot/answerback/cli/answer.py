@@ -22,7 +22,7 @@ from answerback.core.labels import Labels
 from answerback.runtime.config import Settings, is_loopback
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import one_line
-from answerback_client.client import (
+from answerback_client import (
     Ask,
     AsyncClient,
     ClientError,

@@ -14,6 +14,7 @@ import typer
 from answerback.cli.output import EXIT_FAILED, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
+from answerback.ports.extras import missing
 from answerback.ports.plugin import Checkup, Finding
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
@@ -76,7 +77,11 @@ async def findings(
     plugins = installed()
     for plugin in plugins:
         table = table_of(settings, plugin)
-        if table.configured():
+        if not table.configured():
+            continue
+        if (sentence := missing(plugin.name, f"The surface {plugin.name}")) is not None:
+            yield Finding(f"surface {plugin.name}", sentence)
+        else:
             await asyncio.to_thread(plugin.load)
             look = checkup(settings, plugin, http, fix=fix)
             async for finding in plugin.findings(table, look):

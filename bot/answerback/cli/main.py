@@ -1,7 +1,8 @@
 """The command line: finds the commands, one module each, and turns what goes wrong into a sentence.
 
 A command's module is imported when the command is called, not before: the service alone takes
-seconds to import, which nobody should wait for who only checks a form.
+seconds to import, which nobody should wait for who only checks a form. What this module itself imports, every
+command waits for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typer._click import Command, Context, HelpFormatter  # what its groups are 
 from typer.core import TyperCommand, TyperGroup
 
 from answerback.cli.output import fail
-from answerback.core.errors import AnswerbackError
+from answerback.core.base_error import AnswerbackError
+from answerback.ports.extras import missing
 from answerback.version import VERSION
 
 COMMANDS: Final = {
@@ -31,6 +33,10 @@ COMMANDS: Final = {
     "mcp": "Offer the tools to an MCP client over standard input and output.",
 }
 """The commands in the order shown, each ``answerback.cli.<name>``, and the first sentence of its help."""
+
+
+_NEEDS: Final = {"mcp": "mcp"}
+"""The extras that commands need."""
 
 
 class _Commands(TyperGroup):
@@ -55,6 +61,8 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Command:
     """A command, from its module: a function ``command``, or an ``app`` of several."""
+    if (sentence := missing(_NEEDS.get(name, ""), f"`answerback {name}`")) is not None:
+        fail(sentence)
     module = importlib.import_module(f"answerback.cli.{name}")
     several = getattr(module, "app", None)
     if isinstance(several, typer.Typer):

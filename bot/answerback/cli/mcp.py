@@ -19,7 +19,7 @@ from answerback.mcp.backend import Asking, AskJson, NotAskedError
 from answerback.mcp.server import mcp_server
 from answerback.mcp.tools import AskingTool, asking_tools
 from answerback.runtime import logs
-from answerback_client.client import (
+from answerback_client import (
     AsyncClient,
     ClientError,
     EndedError,

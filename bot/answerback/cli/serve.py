@@ -19,7 +19,7 @@ from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
-from answerback.runtime.configured import callbacks_of, routes_of
+from answerback.runtime.configured import callbacks_of, check_extras, routes_of
 from answerback.runtime.interpreter import tune
 from answerback.runtime.plugins import installed
 from answerback.version import VERSION
@@ -60,8 +60,9 @@ def _summary(settings: Settings) -> list[str]:
     """What a configuration sets up, a line each, for the person who wrote it.
 
     Raises:
-        ConfigError: a route leads nowhere, or another key holds what it cannot.
+        ConfigError: an extra is missing, a route leads nowhere, or another key holds what it cannot.
     """
+    check_extras(settings)
     routes = routes_of(settings)
     callbacks_of(settings)
     server, public = settings.server, settings.public

@@ -31,6 +31,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from answerback.core.base_error import AnswerbackError as AnswerbackError
+
 
 def _as_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
@@ -48,10 +50,6 @@ class Problem(BaseModel):
     pointer: _Text
     code: str
     message: _Text
-
-
-class AnswerbackError(Exception):
-    """The root of everything Answerback raises on purpose."""
 
 
 class ProblemError(AnswerbackError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from pydantic import JsonValue
 
@@ -17,6 +17,8 @@ from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission import Agent, read_submission
 
+PATH: Final = "/mcp"
+"""Where the service offers the tools."""
 AskJson = Mapping[str, JsonValue]
 """An ask as `answerback.service.serialize.ask_json` makes it."""
 

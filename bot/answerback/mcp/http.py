@@ -19,14 +19,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.mcp.backend import Backend, ServiceBackend
+from answerback.mcp.backend import PATH, Backend, ServiceBackend
 from answerback.mcp.server import PROGRESS, Context, mcp_server
 from answerback.mcp.tools import DEFAULT, AskingTool, asking_tools
 from answerback.service.callers import MAX_BODY, Callers, body_of
 from answerback.service.service import Service
 from answerback.service.submission import Agent
 
-PATH: Final = "/mcp"
 _AGENT: Final = "answerback.agent"
 _OFFERED: Final = "answerback.tools"
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")

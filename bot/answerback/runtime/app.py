@@ -19,13 +19,13 @@ from answerback.api.metrics import Metrics
 from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
-from answerback.mcp.http import McpEndpoint
+from answerback.mcp import mount
 from answerback.ports.person_key import OPERATOR, Holder, Holders
 from answerback.ports.plugin import Built, Entrances, Host
 from answerback.ports.store import Store
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import Settings, is_loopback, table_of
-from answerback.runtime.configured import callbacks_of, routes_of, tokens_of
+from answerback.runtime.configured import callbacks_of, check_extras, routes_of, tokens_of
 from answerback.runtime.plugins import installed
 from answerback.runtime.reloading import Reloading
 from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
@@ -70,6 +70,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         ConfigError: an address or a route cannot be had; in words.
         StoreError: the database cannot be opened; in words.
     """
+    check_extras(settings)
     routes, callbacks = routes_of(settings), callbacks_of(settings)
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
@@ -209,9 +210,8 @@ async def _local(
 ) -> web.Application:
     """The agents' listener: the API, MCP, Claude's hooks, and the pages."""
     callers = Callers(api.tokens.agent_of, api.finish)
-    mcp = McpEndpoint(api.service, callers, tokens=api.tokens.required)
-    await stack.enter_async_context(mcp.running())
-    routes = [*mcp.routes(), *ClaudeHook(api.service, callers).routes()]
+    mcp = mount.routes(api.service, callers, tokens=api.tokens.required)
+    routes = [*await stack.enter_async_context(mcp), *ClaudeHook(api.service, callers).routes()]
     loopback = is_loopback(settings.server.host)
     pages = [page for one in built for page in one.pages]
     return application(api, routes=routes, pages=pages, loopback=loopback)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from answerback.api.auth import Tokens
 from answerback.core.errors import ConfigError
-from answerback.runtime.config import Settings
+from answerback.ports.extras import missing
+from answerback.runtime.config import Settings, table_of
 from answerback.runtime.plugins import Plugins, installed
 from answerback.service.submission import Agent, Routes, To, destination_of
 from answerback.webhooks.address_policy import AddressRules, Callbacks
@@ -22,6 +23,18 @@ def callbacks_of(settings: Settings) -> Callbacks:
         AddressRules(settings.callbacks.allow),
         {name: [one.get_secret_value() for one in many] for name, many in secrets.items()},
     )
+
+
+def check_extras(settings: Settings) -> None:
+    """Whether what the configured surfaces need is installed.
+
+    Raises:
+        ConfigError: an extra is missing; in words.
+    """
+    names = [plugin.name for plugin in installed() if table_of(settings, plugin).configured()]
+    sentences = [missing(name, f"The surface {name}") for name in names]
+    if any(sentences):
+        raise ConfigError("\n".join(filter(None, sentences)))
 
 
 def routes_of(settings: Settings) -> Routes:

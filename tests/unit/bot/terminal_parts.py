@@ -16,7 +16,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from answerback.cli.answer import Walk
 from answerback.cli.prompting import Prompting
 from answerback.core.labels import Labels
-from answerback_client.client import Ask, AsyncClient
+from answerback_client import Ask, AsyncClient
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -27,6 +28,32 @@ def test_every_command_module_is_in_the_table() -> None:
 def test_the_table_says_of_a_command_what_its_help_says(name: str) -> None:
     help_text = load(name).help or ""
     assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
+
+
+def test_help_imports_next_to_nothing() -> None:
+    script = """
+import json, sys
+from answerback.cli import main
+sys.argv = ["answerback", "--help"]
+try:
+    main.main()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    modules = json.loads(done.stderr)
+    ours = {name for name in modules if name.startswith("answerback")}
+    assert ours == {
+        *("answerback", "answerback.version", "answerback.cli", "answerback.cli.main"),
+        *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
+        *("answerback.ports", "answerback.ports.extras", "answerback_chat"),
+        "answerback_chat.sanitize",
+    }
+    heavy = {"aiohttp", "asyncio", "jsonschema", "pydantic", "prompt_toolkit", "sqlite3", "ssl"}
+    assert heavy.isdisjoint(modules)
+    assert len(modules) <= 420, "about 375 are Python's own, typer's and rich's"
 
 
 def test_a_command_that_needs_no_service_does_not_import_it() -> None:

@@ -17,10 +17,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+import answerback_client
 from answerback.runtime.config import Server
 from answerback.webhooks.sender import signed
-from answerback_client import client as client_module
-from answerback_client.client import (
+from answerback_client import (
     Ask,
     AsyncClient,
     Client,
@@ -267,13 +267,29 @@ def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
         verify_webhook("{}", {}, SECRET)
 
 
-@pytest.mark.rule("CLIENT-1")
-def test_the_client_stands_without_the_server() -> None:
-    folder = Path(client_module.__file__).parent
-    lines = [line for file in folder.glob("*.py") for line in file.read_text().splitlines()]
-    imported = {line.split()[1] for line in lines if line.startswith(("from ", "import "))}
-    ours = {name for name in imported if name.startswith("answerback")}
-    assert ours == {"answerback_client.shapes"}
+def test_the_package_exports_these_names_and_no_others() -> None:
+    exported = [
+        "Ask",
+        "AsyncClient",
+        "Client",
+        "ClientError",
+        "EndedError",
+        "Envelope",
+        "Event",
+        "InvalidCallError",
+        "NotFoundError",
+        "RefusedError",
+        "StaleError",
+        "StillOpenError",
+        "ToolResult",
+        "UnauthorizedError",
+        "UnreachableError",
+        "WebhookError",
+        "verify_webhook",
+    ]
+    assert answerback_client.__all__ == exported
+    public = {name for name in vars(answerback_client) if not name.startswith("_")}
+    assert public - {"client", "shapes"} == set(exported)
 
 
 async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:

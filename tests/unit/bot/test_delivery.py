@@ -15,7 +15,7 @@ from answerback.ports.records import DeliveryState
 from answerback.service.routing import Rules
 from answerback.service.serialize import ask_json
 from answerback.webhooks.outbox import PAUSES
-from answerback_client.client import WebhookError, verify_webhook
+from answerback_client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status
 from tests.service_parts import actor
 from tests.unit.bot.outbox_parts import OTHER_SECRET, SECRET, Outbox, outbox

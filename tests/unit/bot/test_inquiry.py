@@ -18,7 +18,7 @@ from answerback.core.errors import InquiryError
 from answerback.runtime.config import Inquiry
 from answerback.service.routing import ToolRule
 from answerback.workers.inquiry import MAX_BODY, HttpInquiry
-from answerback_client.client import AsyncClient
+from answerback_client import AsyncClient
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.agent_parts import served
 from tests.unit.bot.conftest import Parts

@@ -20,7 +20,7 @@ from answerback.mcp.http import McpEndpoint
 from answerback.mcp.server import mcp_server
 from answerback.service.callers import Callers, finish
 from answerback.service.routing import ToolRule
-from answerback_client.client import AsyncClient
+from answerback_client import AsyncClient
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 

@@ -18,7 +18,7 @@ from answerback.cli.choices import moves
 from answerback.cli.lines import PipedLines, Pressed, _Visible
 from answerback.cli.prompting import Prompting
 from answerback.core.labels import Labels
-from answerback_client.client import Ask
+from answerback_client import Ask
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import CTRL_C, ESC, MANY, SELECT, Terminal, question, terminal_in
 

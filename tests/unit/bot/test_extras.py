@@ -1,0 +1,102 @@
+"""Extras: what is said where one is missing, and that the table of them is the distribution's."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import re
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from answerback.cli import doctor, main
+from answerback.core.errors import ConfigError
+from answerback.ports import extras
+from answerback.runtime.config_file import load
+from answerback.runtime.configured import check_extras
+from tests.meta.installing import project
+from tests.unit.bot.agent_parts import served
+
+Lack = Callable[[str], None]
+_SLACK = "The surface slack needs the extra 'slack', which is not installed: run `pip install 'answerback[slack]'`."
+
+
+@pytest.fixture
+def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
+    """Makes a package appear not to be installed."""
+    lacking: set[str] = set()
+
+    def find_spec(name: str) -> ModuleSpec | None:
+        return None if name in lacking else importlib.util.find_spec(name)
+
+    monkeypatch.setattr(extras, "find_spec", find_spec)
+    return lacking.add
+
+
+def test_the_table_is_the_distributions() -> None:
+    declared = project()["optional-dependencies"]
+    all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
+    assert set(all_of_them) == set(extras.EXTRAS)
+    held = packages_distributions()
+    for extra, packages in extras.EXTRAS.items():
+        asked = {re.split(r"[>=]", line)[0].lower() for line in declared[extra]}
+        brought = {held[package][0].lower().replace("_", "-") for package in packages}
+        assert brought == asked
+
+
+def test_a_configured_surface_without_its_extra_is_an_error_of_the_configuration(
+    lack: Lack, tmp_path: Path
+) -> None:
+    file = tmp_path / "answerback.toml"
+    file.write_text(
+        '[slack]\nbot_token = "xoxb-1"\napp_token = "xapp-1"\n[discord]\nbot_token = "x"\n'
+    )
+    settings = load(file)
+    check_extras(settings)
+    lack("slack_sdk")
+    with pytest.raises(ConfigError) as raised:
+        check_extras(settings)
+    assert str(raised.value) == _SLACK
+    lack("nacl")
+    with pytest.raises(
+        ConfigError, match=r"^The surface slack.*\nThe surface discord needs .*\[discord\]'`\.$"
+    ):
+        check_extras(settings)
+
+
+async def test_doctor_names_the_missing_extra_and_looks_at_the_rest(
+    lack: Lack, tmp_path: Path
+) -> None:
+    file = tmp_path / "answerback.toml"
+    file.write_text(
+        f'[slack]\nbot_token = "xoxb-1"\napp_token = "xapp-1"\n[storage]\nurl = "sqlite:///{tmp_path}/a.db"\n'
+    )
+    lack("slack_bolt")
+    lack("discord")
+    settings = await asyncio.to_thread(load, file)
+    async with aiohttp.ClientSession() as http:
+        found = [finding async for finding in doctor.findings(settings, http)]
+    assert [finding.well for finding in found] == [True, True, False]
+    assert found[-1].wrong == _SLACK
+
+
+def test_a_command_without_its_extra_says_which(
+    lack: Lack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lack("mcp")
+    with pytest.raises(SystemExit) as ended:
+        main.load("mcp")
+    assert ended.value.code == 1
+    assert "`answerback mcp` needs the extra 'mcp'" in capsys.readouterr().err
+
+
+async def test_mcp_over_http_without_its_extra_is_501(lack: Lack, tmp_path: Path) -> None:
+    lack("aiohttp_asgi")
+    async with served(tmp_path) as service, service.http.post(f"{service.url}/mcp") as response:
+        told = await response.json()
+        assert (response.status, told["title"]) == (501, "MCP is not installed")
+        assert told["detail"].startswith("/mcp needs the extra 'mcp'")
