@@ -49,11 +49,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the first stage installs, from only what it copies."""
     folder = tmp_path_factory.mktemp("deployed")
     source, target = folder / "src", folder / "opt"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", target], check=True)
-    packages = Path(
-        sysconfig.get_path("purelib", vars={"base": str(target), "platbase": str(target)})
-    )
-    (packages / "pinned.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    _environment(target)
     for name, rest in _instructions(0):
         if name == "COPY":
             *wanted, place = rest.split()
@@ -69,6 +65,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 timeout=50,
             )
     return target
+
+
+def _environment(target: Path) -> None:
+    """An empty environment that sees what is pinned and installed already."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", target], check=True)
+    packages = Path(
+        sysconfig.get_path("purelib", vars={"base": str(target), "platbase": str(target)})
+    )
+    (packages / "pinned.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
 
 
 def _copy(name: str, place: Path) -> None:
@@ -151,6 +156,30 @@ async def test_what_the_container_file_installs_is_a_service(
     ) as url:
         await _takes_an_ask(url, token)
     assert (tmp_path / "answerback.db").exists()
+
+
+@pytest.mark.rule("CONFIG-12")
+def test_only_the_extras_that_are_named_are_installed(tmp_path: Path) -> None:
+    target = tmp_path / "opt"
+    _environment(target)
+
+    def install(extras: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [ROOT / "manifests" / "install", "--extras", extras, target],
+            env={**os.environ, "PIP_NO_INDEX": "1"},
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+
+    done = install("mcp")
+    assert done.returncode == 0, done.stderr
+    wanted = {re.split("[>=]", line)[0] for line in (target / "wanted.txt").read_text().split()}
+    assert {"aiohttp", "aiohttp-asgi", "mcp"} <= wanted
+    assert {"slack-bolt", "discord.py", "pytest"}.isdisjoint(wanted)
+    wrong = install("slck")
+    assert (wrong.returncode, wrong.stderr.partition(":")[0]) == (1, "There is no extra 'slck'")
 
 
 def _strings(text: str) -> list[str]:

@@ -89,6 +89,7 @@ def _serving(programs: Path, folder: Path) -> Iterator[str]:
         child.communicate()
 
 
+@pytest.mark.rule("CLIENT-3")
 def test_each_file_of_the_packages_is_in_one_of_the_wheels(wheels: tuple[Path, Path]) -> None:
     wanted: dict[bool, set[str]] = {False: set(), True: set()}
     for path in files():
@@ -102,6 +103,7 @@ def test_each_file_of_the_packages_is_in_one_of_the_wheels(wheels: tuple[Path, P
     assert tops == set(PACKAGES)
 
 
+@pytest.mark.rule("CLIENT-3")
 def test_both_have_one_version_and_the_service_asks_for_that_client() -> None:
     version = project()["version"]
     assert project(CLIENT)["version"] == version
@@ -109,6 +111,7 @@ def test_both_have_one_version_and_the_service_asks_for_that_client() -> None:
     assert (ROOT / CLIENT / "LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text("utf-8")
 
 
+@pytest.mark.rule("CLIENT-3")
 def test_the_client_asks_for_little_and_for_the_same_releases_as_the_service() -> None:
     asked = set(project(CLIENT)["dependencies"])
     assert len(asked) <= 4
@@ -120,6 +123,7 @@ def test_the_client_asks_for_little_and_for_the_same_releases_as_the_service() -
     )
 
 
+@pytest.mark.rule("CLIENT-3")
 def test_all_of_it_works_beside_a_users_own_packages(
     service: Path, client: Path, home: Path
 ) -> None:
@@ -142,6 +146,7 @@ with Client(sys.argv[1]) as answerback:
             assert (done.stdout, done.stderr) == ("open adapters bot storage\n", "")
 
 
+@pytest.mark.rule("CLIENT-3")
 def test_the_client_needs_nothing_but_what_it_asks_for(client: Path, tmp_path: Path) -> None:
     script = """
 import json, answerback_client
@@ -156,6 +161,7 @@ print(json.dumps([held.name for held in distributions()]))
     assert "ModuleNotFoundError: No module named 'answerback'" in absent.stderr
 
 
+@pytest.mark.rule("CONFIG-12")
 @pytest.mark.parametrize(
     ("arguments", "environ", "sentence"),
     [
@@ -186,6 +192,7 @@ def test_what_needs_an_extra_says_which_to_install(
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{sentence}\n")
 
 
+@pytest.mark.rule("CONFIG-12")
 def test_what_needs_no_extra_works_without(service: Path, tmp_path: Path) -> None:
     form = tmp_path / "form.json"
     form.write_text('{"question": "Go?", "answer_type": "boolean"}', encoding="utf-8")

@@ -30,6 +30,7 @@ def test_the_table_says_of_a_command_what_its_help_says(name: str) -> None:
     assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
 
 
+@pytest.mark.rule("CLI-17")
 def test_help_imports_next_to_nothing() -> None:
     script = """
 import json, sys

@@ -37,6 +37,7 @@ def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
     return lacking.add
 
 
+@pytest.mark.rule("CONFIG-12")
 def test_the_table_is_the_distributions() -> None:
     declared = project()["optional-dependencies"]
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
@@ -48,6 +49,7 @@ def test_the_table_is_the_distributions() -> None:
         assert brought == asked
 
 
+@pytest.mark.rule("CONFIG-12")
 def test_a_configured_surface_without_its_extra_is_an_error_of_the_configuration(
     lack: Lack, tmp_path: Path
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_configured_surface_without_its_extra_is_an_error_of_the_configuration
         check_extras(settings)
 
 
+@pytest.mark.rule("CONFIG-12")
 async def test_doctor_names_the_missing_extra_and_looks_at_the_rest(
     lack: Lack, tmp_path: Path
 ) -> None:
@@ -84,6 +87,7 @@ async def test_doctor_names_the_missing_extra_and_looks_at_the_rest(
     assert found[-1].wrong == _SLACK
 
 
+@pytest.mark.rule("CONFIG-12")
 def test_a_command_without_its_extra_says_which(
     lack: Lack, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +98,7 @@ def test_a_command_without_its_extra_says_which(
     assert "`answerback mcp` needs the extra 'mcp'" in capsys.readouterr().err
 
 
+@pytest.mark.rule("CONFIG-12")
 async def test_mcp_over_http_without_its_extra_is_501(lack: Lack, tmp_path: Path) -> None:
     lack("aiohttp_asgi")
     async with served(tmp_path) as service, service.http.post(f"{service.url}/mcp") as response:
