@@ -95,6 +95,27 @@ def test_every_call_is_documented() -> None:
     assert [call for call in sorted(served) if f"`{call}`" not in page] == []
 
 
+_UNCALLED = {"POST /mcp", "POST /hooks/claude"}
+"""Calls of which clients are configured, and nobody makes them by hand."""
+
+
+def test_every_call_has_an_example() -> None:
+    commands = re.findall(
+        r"^\$ (curl .+?)(?=^(?:[{<$`]|id:|HTTP|answerback_))", _page("api"), re.M | re.S
+    )
+    served = {f"{operation.method} {operation.path}" for operation in OPERATIONS}
+    assert {_called(command) for command in commands} == served - _UNCALLED
+
+
+def _called(command: str) -> str:
+    """The method and the path of a curl command."""
+    method = re.search(r"-X (\w+)", command)
+    path = re.search(r"\$url([^\s\"?]+)", command)
+    assert path is not None, command
+    sent = method[1] if method else "POST" if " -d " in command else "GET"
+    return f"{sent} {re.sub(r'[$]id|msg_[0-9a-f]+', '{id}', path[1])}"
+
+
 def test_every_package_is_in_the_architecture() -> None:
     page = _page("architecture")
     packages = {path.parent.relative_to(ROOT) for path in sources(*ROOMS)}
