@@ -1,7 +1,6 @@
 """Claude Agent SDK: Claude's questions, and its requests to use a tool, go to people."""
 
 import asyncio
-import json
 import os
 from typing import Any
 
@@ -30,11 +29,12 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
         tool: str, given: dict[str, Any], context: ToolPermissionContext
     ) -> PermissionResult:
         asks = tool == "AskUserQuestion"
-        name, arguments = (tool, given) if asks else ("tool_question", may_it(tool, given))
+        suggested = [suggestion.to_dict() for suggestion in context.suggestions]
+        request = {"tool_name": tool, "tool_input": given, "permission_suggestions": suggested}
         try:
             ask = await answerback.ask(
-                name,
-                arguments,
+                tool if asks else "PermissionRequest",
+                given if asks else request,
                 key=context.tool_use_id,
                 tool_call_id=context.tool_use_id,
                 to="web",
@@ -49,27 +49,14 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
             return PermissionResultDeny(message=ask.reply or result.content)
         if asks:
             return PermissionResultAllow(updated_input={**given, **result.structured})
-        if result.structured["answer"] is True:
-            return PermissionResultAllow()
-        return PermissionResultDeny(message=f"The user does not allow this use of {tool}.")
+        decision = result.structured["hookSpecificOutput"]["decision"]
+        if decision["behavior"] == "deny":
+            return PermissionResultDeny(message=f"The user does not allow this use of {tool}.")
+        taken = decision.get("updatedPermissions", [])
+        updates = [one for one in context.suggestions if one.to_dict() in taken]
+        return PermissionResultAllow(updated_permissions=updates)
 
     return can_use_tool
-
-
-def may_it(tool: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The question whether a tool may be used; only a person may answer it."""
-    return {
-        "tool": tool,
-        "question": {
-            "id": "allow",
-            "text": f"May Claude use {tool}?",
-            "context": json.dumps(given, indent=2)[:20_000],
-            "answer_type": "boolean",
-            "default": False,
-            "exclusive": True,
-            "persistence": "none",
-        },
-    }
 
 
 # endregion permissions

@@ -20,6 +20,11 @@ from tests.recipes.messages_api import START, Claude, Json, asks, calls, says, s
 DONE = says("Done.")
 
 
+def writes(file: Path) -> Json:
+    """What Claude says that writes a file, for which it needs permission."""
+    return calls("Write", {"file_path": str(file), "content": "a note"})
+
+
 @pytest.fixture(autouse=True)
 def nothing_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claude Code inherits this process's environment; none of it is for this one."""
@@ -72,17 +77,25 @@ async def test_end_turn_stops_claude(run: Any, person: Person, tmp_path: Path) -
     assert len(claude.requests) == 1
 
 
-@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("decision", ["allow", "deny"])
 async def test_a_person_decides_whether_a_tool_may_be_used(
-    run: Any, person: Person, tmp_path: Path, allowed: bool
+    run: Any, person: Person, tmp_path: Path, decision: str
 ) -> None:
     file = tmp_path / "project" / "notes.txt"
-    writes = calls("Write", {"file_path": str(file), "content": "first note"})
-    async with scripted(tmp_path, writes, DONE) as claude:
-        await asyncio.gather(run(claude), person.answers(allowed))
-    assert file.exists() == allowed
+    async with scripted(tmp_path, writes(file), DONE) as claude:
+        await asyncio.gather(run(claude), person.answers(decision))
+    assert file.exists() == (decision == "allow")
     [result] = claude.results()
-    assert ("does not allow" in result["content"]) != allowed
+    assert ("does not allow" in result["content"]) == (decision == "deny")
+
+
+async def test_a_person_allows_a_tool_as_claude_suggests_and_is_not_asked_again(
+    run: Any, person: Person, tmp_path: Path
+) -> None:
+    notes = [tmp_path / "project" / name for name in ("one.txt", "two.txt")]
+    async with scripted(tmp_path, *map(writes, notes), DONE) as claude:
+        await asyncio.gather(run(claude), person.answers("always:1"))
+    assert all(note.exists() for note in notes)
 
 
 async def refuses(tool: str, given: Json, _context: object) -> PermissionResultDeny:
@@ -128,11 +141,6 @@ async def leaves(_tool: str, _given: Json, _context: object) -> PermissionResult
     """Nobody sits at the terminal: what comes there stays there until somebody else has decided."""
     await asyncio.Event().wait()
     raise AssertionError("nothing is decided at the terminal")
-
-
-def writes(file: Path) -> Json:
-    """What Claude says that writes a file, for which it needs permission."""
-    return calls("Write", {"file_path": str(file), "content": "a note"})
 
 
 @pytest.mark.rule("HOOK-7")
