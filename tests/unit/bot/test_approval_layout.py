@@ -69,6 +69,7 @@ def test_arguments_of_any_kind_are_shown() -> None:
     assert context(True) == "```\ntrue\n```"
 
 
+@pytest.mark.rule("APPROVAL-2")
 def test_an_edit_is_shown_as_a_diff() -> None:
     edit: dict[str, Any] = {
         "file_path": "a.py",
@@ -169,6 +170,7 @@ def _quoted(text: str) -> str:
 LEFT_OUT = re.compile(r"\*\*Not all of it is shown: (\d+) characters are left out\.\*\*\n\n```")
 
 
+@pytest.mark.rule("APPROVAL-2")
 def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at_the_top() -> None:
     text = "first\n" + "x" * 30_000 + "\nlast"
     shown = context({"content": text, "file_path": "/w/a"}) or ""
@@ -181,6 +183,7 @@ def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at
     assert len(shown) <= MAX_TEXT
 
 
+@pytest.mark.rule("APPROVAL-2")
 @pytest.mark.parametrize(
     "arguments",
     [

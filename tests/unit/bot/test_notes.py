@@ -55,7 +55,8 @@ async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
     ask = (await service.submit(body)).ask
     prompt: Any = ask_json(ask)["prompt"]
     assert prompt["note"] is False
-    value: Any = {"schema": {"n": 1}}.get(prompt["answer_type"], "A")
+    options = prompt["options"] or [{"value": "A"}]
+    value: Any = {"schema": {"n": 1}}.get(prompt["answer_type"], options[0]["value"])
     told = await service.act(ask.id, Answer(value=value, note="why"), actor())
     assert isinstance(told, Rejected)
     assert told.why is Why.INVALID
