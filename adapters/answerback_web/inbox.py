@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from typing import Final
 from urllib.parse import quote
 
 from aiohttp import web
@@ -12,10 +13,13 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.person_key import Holder, holder_of
 from answerback.ports.records import Page
-from answerback_web import limits, pages, render
+from answerback_web import pages, render
 from answerback_web.front import NAME, Front
 
 logger = logging.getLogger(__name__)
+
+_PAGE: Final = 30
+"""Asks a page: a screen or two."""
 
 
 class Inbox:
@@ -69,7 +73,7 @@ class Inbox:
             holder = await self._holder(request)
             if holder is None:
                 return self._closed(403, root="../")
-            found = await self._front.service.inbox(NAME, after, limits.INBOX_PAGE)
+            found = await self._front.service.inbox(NAME, after, _PAGE)
         except StoreError:
             return self._failed("../")
         except ValueError:
@@ -104,7 +108,7 @@ class Inbox:
         async def event() -> str:
             with self._front.service.follow(NAME) as following:
                 try:
-                    found = await self._front.service.inbox(NAME, after, limits.INBOX_PAGE)
+                    found = await self._front.service.inbox(NAME, after, _PAGE)
                 except ValueError:
                     return "gone"
                 if _state(found) == request.query.get("state"):

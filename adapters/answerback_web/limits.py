@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-INBOX_PAGE: Final = 30
-"""Asks a page of the inbox: a screen or two."""
 FIRST_WORDS: Final = 160
 """UTF-16 units of a question that the inbox shows: two lines."""
 MAX_POST: Final = 1024 * 1024

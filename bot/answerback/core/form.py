@@ -9,13 +9,17 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 MAX_QUESTIONS: Final = 100
+"""Questions of a form."""
 MAX_OPTIONS: Final = 1_000
+"""Options of a question."""
 MAX_TEXT: Final = 20_000
 """Characters (code points) of a question's text, its context, a description or a preview."""
 MAX_LABEL: Final = 1_000
 """Characters (code points) of a label, an option's value or an id."""
 MAX_SCHEMA_DEPTH: Final = 32
+"""Levels of arrays and objects in a JSON Schema."""
 MAX_SCHEMA_BYTES: Final = 64 * 1024
+"""Bytes of a JSON Schema in UTF-8, without blanks."""
 
 
 class AnswerType(StrEnum):

@@ -76,6 +76,7 @@ async def post_message(slack: "FakeSlack", args: Json) -> Json:
     text, blocks = _content(args)
     parts = [text]
     if not blocks and units(text) > rules.POST_TEXT_SPLIT:
+        slack.split.append(text)
         size = rules.SPLIT_SIZE
         parts = [text[start : start + size] for start in range(0, len(text), size)]
     posted = [_store(slack, channel, part, blocks, thread, args) for part in parts]
@@ -199,7 +200,9 @@ async def post_ephemeral(slack: "FakeSlack", args: Json) -> Json:
     if user not in channel.members:
         raise ApiError("user_not_in_channel")
     thread = _thread(slack, channel, args)
-    text, blocks = _content(args)
+    text, blocks = _content(
+        args, update=True
+    )  # for a text that is split nothing is documented here
     message = Message(
         channel.id, slack.workspace.next_ts(), BOT_USER, text,
         slack.workspace.fill_ids(blocks), thread, bot=True, ephemeral_to=user,

@@ -58,6 +58,8 @@ class FakeSlack:
         self.faults = Faults()
         self.buckets = Buckets() if real_limits else None
         self.calls: list[Call] = []
+        self.split: list[str] = []
+        """Texts of which Slack made several messages, since they were too long for one."""
         self.acks: list[tuple[Json, Ack]] = []
         self.http = HttpDelivery(self.signing_secret)
         self.socket = SocketMode()

@@ -99,6 +99,9 @@ async def test_a_long_text_without_blocks_becomes_several_messages(
 ) -> None:
     await client.chat_postMessage(channel="C1", text="x" * 4041)
     assert [len(m.text) for m in slack.messages("C1")] == [4000, 41]
+    assert slack.split == ["x" * 4041]
+    await client.chat_postMessage(channel="C1", text="x" * 4040)
+    assert len(slack.split) == 1
 
 
 async def test_an_update_replaces_the_blocks_and_keeps_metadata_and_history(
@@ -164,6 +167,9 @@ async def test_an_ephemeral_is_seen_by_one_person_and_in_a_thread_only_with_repl
     await client.chat_postMessage(channel="C1", text="reply", thread_ts=ts)
     await client.chat_postEphemeral(channel="C1", user="U2", text="seen", thread_ts=ts)
     assert slack.person("U2").private_notes("C1") == ["seen"]
+    await client.chat_postEphemeral(channel="C1", user="U1", text="x" * 4000)
+    refused = client.chat_postEphemeral(channel="C1", user="U1", text="x" * 4001)
+    assert (await refusal(refused))["error"] == "msg_too_long"
 
 
 async def test_a_trigger_opens_one_modal_within_three_seconds(

@@ -23,9 +23,11 @@ from answerback.core.json_schema.costs import MOST, Size, size
 from answerback.core.json_schema.validators import compiled, patterns_of
 
 MAX_VALUE_DEPTH: Final = 64
+"""Levels of arrays and objects in an answer."""
 MAX_SCHEMAS: Final = 2_000
 """Schemas in all schemas of a call: checking as many against a metaschema takes half a second."""
 MAX_PATTERNS: Final = 500
+"""Patterns in all schemas of a call."""
 MAX_PATTERN_TEXT: Final = 20_000
 """Characters of all patterns of a call."""
 MAX_CLASSES: Final = 100

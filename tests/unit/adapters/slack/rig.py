@@ -159,6 +159,7 @@ async def workspace() -> AsyncIterator[tuple[FakeSlack, Person, Person]]:
         ada, bob = slack.person("U0ADA", "ada"), slack.person("U0BOB", "bob")
         slack.workspace.add_channel(CHANNEL, ada.id, bob.id, name="ops")
         yield slack, ada, bob
+        assert slack.split == []  # of the several messages only the first would be known
 
 
 @asynccontextmanager

@@ -1,0 +1,114 @@
+"""Each bound of the web page at its edge, by what is seen and what is taken."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.labels import Labels
+from answerback.core.walker import Answer
+from answerback_web import front, pages, parse, render
+from tests.edges import edge
+from tests.unit.adapters.slack.asks import after, ask_of
+
+pytestmark = pytest.mark.rule("WEB-1")
+LABELS = Labels()
+MIB = 1024 * 1024
+
+
+def one(kind: AnswerType, **changes: object) -> Ask:
+    question = Question(id="q", text="Which one?", answer_type=kind)
+    return ask_of(Form(questions=(question.model_copy(update=changes),)))
+
+
+def prompt(ask: Ask) -> render.PromptPart:
+    part = render.ask_page(ask, LABELS).prompt
+    assert part is not None
+    return part
+
+
+def options(count: int) -> tuple[Option, ...]:
+    return tuple(Option(value=f"v{i}", label=f"option {i}") for i in range(count))
+
+
+def widget(**field: object) -> str:
+    """The widget of a form's only field."""
+    schema = {"type": "object", "properties": {"a": field}, "required": ["a"]}
+    [made] = prompt(one(AnswerType.SCHEMA, json_schema=schema)).inputs
+    return made.widget
+
+
+@edge("FIRST_WORDS")
+def test_the_inbox_shows_two_lines_of_a_question() -> None:
+    for length, full in ((160, True), (161, False)):
+        asks = [one(AnswerType.TEXT, text="x" * length)]
+        [item] = render.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
+        assert (item.text == "x" * length) == full
+        assert len(item.text) <= 160
+
+
+@edge("FILTER_FROM")
+def test_a_dozen_options_can_be_filtered() -> None:
+    for count, filtered in ((11, False), (12, True)):
+        assert prompt(one(AnswerType.SELECT, options=options(count))).filtered == filtered
+
+
+@edge("KEYED")
+def test_a_digit_chooses_an_option() -> None:
+    keys = [choice.key for choice in prompt(one(AnswerType.SELECT, options=options(11))).choices]
+    assert keys == [*"123456789", None, None]
+
+
+@edge("RADIOS_UP_TO")
+def test_a_few_choices_of_a_field_are_shown_at_once() -> None:
+    for count, wanted in ((8, "radios"), (9, "menu")):
+        assert widget(enum=[f"c{i}" for i in range(count)]) == wanted
+
+
+@edge("ONE_LINE")
+def test_a_short_text_is_one_line() -> None:
+    for most, wanted in ((200, "line"), (201, "area")):
+        assert widget(type="string", maxLength=most) == wanted
+
+
+@edge("SO_FAR")
+def test_a_long_conversation_is_folded() -> None:
+    questions = tuple(
+        Question(id=name, text=name * 100, answer_type=AnswerType.TEXT) for name in "ab"
+    )
+    for length, folded in ((300, False), (301, True)):
+        ask = after(ask_of(Form(questions=questions)), Answer(value="x" * length))
+        assert render.ask_page(ask, LABELS).folded == folded
+
+
+@edge("MAX_POST_FIELDS")
+def test_the_fields_of_a_post() -> None:
+    for count, taken in ((5_000, True), (5_001, False)):
+        assert (parse.read(b"&".join([b"choice=1"] * count)) is not None) == taken
+
+
+@edge("MAX_POST")
+def test_the_bytes_of_a_post() -> None:
+    unused: Any = None
+    page = front.Front(unused, LABELS, str, lambda: None, float, unused)
+    for size, taken in ((MIB, True), (MIB + 1, False)):
+        content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
+        request: Any = SimpleNamespace(headers={}, content_length=None, content=content)
+        read = asyncio.run(page.bodies.read(request))
+        assert isinstance(read, bytes) == taken
+        assert taken or (isinstance(read, web.Response) and read.status == 413)
+
+
+@edge("PING_SECONDS")
+def test_a_stream_says_that_it_lives_before_a_proxy_hangs_up() -> None:
+    assert asyncio.run(_ping()) == 30.0 / 2
+
+
+async def _ping() -> float:
+    return pages.stream()._ping_interval

@@ -1,0 +1,20 @@
+"""The bounds of strangers' connections, as they are where nothing else is said."""
+
+from __future__ import annotations
+
+import resource
+from unittest import mock
+
+import pytest
+
+from answerback.http.strangers import Strangers, share
+from tests.edges import edge
+
+pytestmark = pytest.mark.rule("DATA-11")
+
+
+@edge("MOST", "SECONDS")
+def test_the_connections_of_strangers() -> None:
+    with mock.patch.object(resource, "getrlimit", return_value=(65_536, 65_536)):
+        assert share() == 1_000
+    assert Strangers(1)._seconds == 15.0
