@@ -40,7 +40,7 @@ style: venv ## Formatting and lint
 	@$(BIN)/ruff check .
 
 .PHONY: format
-format: venv ## Fix formatting and what lint can fix
+format: venv ## Format the code, and fix what lint can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
@@ -62,7 +62,7 @@ coverage: venv ## Every test, with branch coverage; bot/ and storage/ leave noth
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100
 
 .PHONY: bench
-bench: venv ## Measure, beside floors in the same run (ARGS=store measures one thing)
+bench: venv ## Measure, beside baselines in the same run (ARGS=store measures one part)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
 .PHONY: docs

@@ -23,7 +23,7 @@ def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
             ask = answerback.ask(name, arguments, key=call_id, tool_call_id=call_id, to="web")
         except InvalidCallError as refused:
             if refused.tool_result is None:
-                raise  # not the model's mistake: a route, say, that there is not
+                raise  # not the mistake of the model: an unknown route, for example
             return refused.tool_result.content, True
     if ask.end_turn:
         raise TurnEndedError
