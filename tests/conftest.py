@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 from answerback.runtime.plugins import installed
 from tests.meta.project import PACKAGES
 
+pytest_plugins = ["answerback.testing.plugin"]
+
 OURS = ("ANSWERBACK_", "SLACK_", "DISCORD_")
 """Prefixes of the environment variables that configure Answerback."""
 

@@ -30,6 +30,8 @@ DELIVERY_COLUMNS: Final = (
     "id, ask_id, type, url, agent, body, created_at,"
     " state, tries, next_at, last_status, last_error, updated_at"
 )
+NOTICED: Final = 5.0
+"""Seconds within which it is noticed that the clock was set back: an ask created in them knows the new time."""
 T = TypeVar("T")
 Row = tuple[Any, ...]
 """What sqlite3 gives: a column's type is the schema's business."""

@@ -24,9 +24,9 @@ from answerback.core import walker
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Decision, Write
+from answerback.testing.store_examples import ANN, new_ask
 from answerback_storage.rows import RequestCache
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import ANN, new_ask
 
 SECONDS = 2.0
 """How long each thing is measured."""

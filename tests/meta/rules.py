@@ -65,7 +65,7 @@ def rules() -> Rules:
 def marks() -> Marks:
     """The marks of all tests."""
     found = Marks()
-    for path in sources("tests"):
+    for path in (*sources("tests"), *sources("bot")):
         text = path.read_text("utf-8")
         if "mark.rule" in text:
             note_marks(found, str(path.relative_to(ROOT)), text)

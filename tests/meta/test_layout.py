@@ -110,10 +110,10 @@ def test_every_public_class_and_function_says_what_it_is_for(package: str) -> No
 def _public(
     within: ast.Module | ast.ClassDef,
 ) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The definitions that others can name, methods of public classes included."""
+    """The definitions that others can name, methods of public classes included; a test's name says what it is for."""
     for node in within.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name.startswith("_"):
+            if node.name.startswith(("_", "test_")):
                 continue
             yield node
             if isinstance(node, ast.ClassDef):

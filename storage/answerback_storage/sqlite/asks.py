@@ -20,8 +20,6 @@ T = TypeVar("T")
 
 _MOST_TOLD: Final = 10_000
 """Rows that are logged as unreadable, at the most."""
-_NOTICED: Final = 5.0
-"""Seconds within which it is noticed that the clock was set back: an ask created in them knows the new time."""
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
@@ -145,7 +143,7 @@ def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, a
     """Has reminders and escalations come as soon as they would have come, had the clock not been set back to ``at``."""
     seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
     for one in loaded(db, cache, seqs):
-        if not at - _NOTICED <= one.created_at <= at:
+        if not at - rows.NOTICED <= one.created_at <= at:
             update(db, one, replace(one, set_back=one.set_back + seconds))
 
 

@@ -17,8 +17,8 @@ from answerback.core.answers import Accepted, Unfit, check_answer, check_words, 
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import InvalidSchemaError
-from tests.naive_walk import canonical
-from tests.strategies import questions, values
+from answerback.testing.strategies import questions, values
+from answerback.testing.walker_model import canonical
 
 JSON = st.recursive(
     st.none()

@@ -15,7 +15,7 @@ from answerback.service.notify import Signals
 from answerback.service.routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission import Route, Routes
-from tests.contract.store_examples import new_ask
+from answerback.testing.store_examples import new_ask
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

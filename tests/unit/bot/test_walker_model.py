@@ -15,8 +15,8 @@ from answerback.core import walker
 from answerback.core.answers import json_equal
 from answerback.core.form import Form
 from answerback.core.walker import Refused, Walk
-from tests.naive_walk import NaiveWalk
-from tests.strategies import forms, texts, values
+from answerback.testing.strategies import forms, texts, values
+from answerback.testing.walker_model import NaiveWalk
 
 pytestmark = pytest.mark.rule("WALK-1", "WALK-17")
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from answerback.core.ask import Ask, Entry
 from answerback.ports.records import Idempotency
 from answerback.ports.store import Decision, Write
+from answerback.testing.store_examples import new_ask
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import new_ask
 
 CLIENTS = 8
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from answerback.testing.store_examples import looking
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import looking
 from tests.unit.storage.crash_writer import CLIENTS
 
 KILLS = int(os.environ.get("STORE_KILLS", "6"))

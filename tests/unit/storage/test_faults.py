@@ -16,8 +16,8 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import OutcomeUnknownError, StoreError
 from answerback.ports.store import Decision, Write
+from answerback.testing.store_examples import answering, new_ask, new_delivery
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import answering, new_ask, new_delivery
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import OutcomeUnknownError
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import answering, looking, new_ask
+from answerback.testing.store_examples import answering, looking, new_ask
 
 async def main(path):
     store = SqliteStore(path)

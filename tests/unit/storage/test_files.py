@@ -16,9 +16,9 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback.ports.store import Write
+from answerback.testing.store_examples import answering, new_ask
 from answerback_storage.migrations import APPLICATION_ID
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import answering, new_ask
 
 NOBODY = 65534
 

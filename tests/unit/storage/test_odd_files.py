@@ -13,9 +13,9 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Write
+from answerback.testing.store_examples import answering, new_ask, new_delivery
 from answerback_storage.sqlite.connections import _use_wal
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import answering, new_ask, new_delivery
 
 
 @pytest.fixture

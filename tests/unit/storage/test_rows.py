@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.testing.store_examples import new_ask
 from answerback_storage.rows import RequestCache
-from tests.contract.store_examples import new_ask
 
 
 def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:

@@ -19,9 +19,9 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
+from answerback.testing.store_examples import new_ask
 from answerback_storage.sqlite.sole_use import sole_use
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import new_ask
 
 HOLD = """
 import asyncio, sys

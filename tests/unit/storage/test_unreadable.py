@@ -14,9 +14,9 @@ from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableEr
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.records import Idempotency, Memory
 from answerback.ports.store import Write
+from answerback.testing.store_examples import answering, ending, looking, new_ask, new_delivery
 from answerback_storage import rows
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_examples import answering, ending, looking, new_ask, new_delivery
 
 SPOILT = {
     "a field of another version": "UPDATE asks SET state = json_set(state, '$.newer', 1) WHERE id = 'ask_1'",

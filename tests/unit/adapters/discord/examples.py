@@ -22,7 +22,7 @@ from answerback.core.walker import (
     Submit,
     start,
 )
-from tests.strategies import forms, texts, values
+from answerback.testing.strategies import forms, texts, values
 
 ANN = Person(surface="discord", user_id="80351110224678912", name="Ann")
 

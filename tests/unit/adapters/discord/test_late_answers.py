@@ -12,9 +12,9 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
+from answerback.testing.store_examples import FORM
 from answerback_discord import answers as answers_module
 from answerback_discord.answers import Answers
-from tests.contract.store_examples import FORM
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
 

@@ -13,13 +13,13 @@ from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.view import View, texts_of, view_of
 from answerback.core.walker import Answer
+from answerback.testing import strategies
+from answerback.testing.strategies import UNSEEN
 from answerback_chat.controls import Verb, decode
 from answerback_discord import forms, modals, reading, render
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look
-from tests import strategies
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
-from tests.strategies import UNSEEN
 from tests.unit.adapters.discord import sight
 from tests.unit.adapters.discord.examples import ask_of, large_forms, question, walked
 

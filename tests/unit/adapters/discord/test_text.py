@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from answerback.testing.strategies import UNSEEN
 from answerback_chat.sanitize import visible
 from answerback_chat.texts import units
 from answerback_discord.text import code_block, fit, inert, paged, pieces, share, shorten
 from tests.fakes.discord.markdown import to_html
-from tests.strategies import UNSEEN
 from tests.unit.adapters.discord.sight import unescaped
 
 ANY = st.text(max_size=80)

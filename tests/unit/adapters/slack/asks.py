@@ -13,7 +13,7 @@ from answerback.core import walker
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question
 from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Person, Reply, Submit
-from tests import strategies
+from answerback.testing import strategies
 
 ASK_ID = "ask_0123456789abcdef01234567"
 ADA = Person(surface="slack", user_id="U0ADA", name="ada")

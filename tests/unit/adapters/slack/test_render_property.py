@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
+from answerback.testing.strategies import UNSEEN
 from answerback_chat.controls import Control, Verb, decode
 from answerback_chat.sanitize import visible
 from answerback_slack import modals, reading
@@ -19,7 +20,6 @@ from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import Problem
 from tests.fakes.slack.sight import look
 from tests.fakes.slack.workspace import Message, Snapshot
-from tests.strategies import UNSEEN
 from tests.unit.adapters.slack.asks import big_asks
 
 LABELS = Labels()

@@ -22,11 +22,11 @@ from answerback.core.schema_fields import fields_of
 from answerback.core.view import as_json, view_of
 from answerback.core.walker import Answer, Other, Person, start
 from answerback.ports.person_key import OPERATOR, Holder
+from answerback.testing import strategies
 from answerback_chat.sanitize import visible
 from answerback_web import limits, pages, parse, render
 from answerback_web.access import Access, is_own_page
 from answerback_web.parse import Confirm, Post, Stay, Wrong
-from tests import strategies
 from tests.unit.adapters.web.reader import Document
 
 LABELS = Labels()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.walk_suite import WalkSuite
+from answerback.testing.surface_contract import SurfaceContract
 from tests.unit.adapters.discord.desk import DiscordDesk
 from tests.unit.adapters.discord.rig import MODES, Mode, rig
 
 
-class TestDiscord(WalkSuite):
+class TestDiscord(SurfaceContract):
     @pytest.fixture(params=MODES)
     async def desk(
         self, request: pytest.FixtureRequest, tmp_path: Path

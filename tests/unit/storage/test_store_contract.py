@@ -1,4 +1,4 @@
-"""The SQLite store keeps the contract of every store."""
+"""Each store keeps the contract of every store."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
+from answerback.testing.store_contract import StoreContract
+from answerback_storage.memory import MemoryStore, Tables
 from answerback_storage.sqlite.store import SqliteStore
-from tests.contract.store_contract import StoreContract
 
 
 class TestSqliteStore(StoreContract):
@@ -18,3 +19,12 @@ class TestSqliteStore(StoreContract):
     @pytest.fixture
     def make_store(self, tmp_path: Path) -> Callable[[], Store]:
         return lambda: SqliteStore(tmp_path / "answerback.db")
+
+
+class TestMemoryStore(StoreContract):
+    """`StoreContract` in memory: what outlives a store are its tables."""
+
+    @pytest.fixture
+    def make_store(self) -> Callable[[], Store]:
+        tables = Tables()
+        return lambda: MemoryStore(tables)

@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Destination, Entry, Status
 from answerback.core.errors import StoreError
 from answerback.ports.records import Created, DeliveryState, Existing, Idempotency, Memory
 from answerback.ports.store import Store, Write
-from tests.contract.store_examples import (
+from answerback.testing.store_examples import (
     answering,
     ending,
     looking,
@@ -33,7 +33,9 @@ JSON = st.recursive(
     max_leaves=6,
 )
 
-PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+PER_EXAMPLE = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+)
 """All examples share the test's one database, and mean to."""
 
 

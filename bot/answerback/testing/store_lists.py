@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Destination, Entry, Left, Status, Thread
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
-from tests.contract.store_examples import (
+from answerback.testing.store_examples import (
     ANN,
     answering,
     ending,
@@ -26,7 +26,9 @@ from tests.contract.store_examples import (
 NEAR_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")
 """What base64 makes of "asks:1" (with padding), "asks:01", "asks:99999999999999999999", "asks:0"."""
 
-PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+PER_EXAMPLE = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+)
 """All examples share the test's one database, and mean to."""
 
 

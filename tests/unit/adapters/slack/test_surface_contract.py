@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.walk_suite import WalkSuite
+from answerback.testing.surface_contract import SurfaceContract
 from tests.unit.adapters.slack.desk import SlackDesk
 from tests.unit.adapters.slack.rig import MODES, rig
 
 
-class TestSlack(WalkSuite):
+class TestSlack(SurfaceContract):
     @pytest.fixture(params=MODES)
     async def desk(
         self, request: pytest.FixtureRequest, tmp_path: Path

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from answerback.ports.store import Store
-from tests.contract.store_asks import AsksContract
-from tests.contract.store_lists import ListsContract
-from tests.contract.store_upkeep import UpkeepContract
+from answerback.testing.store_asks import AsksContract
+from answerback.testing.store_lists import ListsContract
+from answerback.testing.store_upkeep import UpkeepContract
 
 
 class StoreContract(AsksContract, ListsContract, UpkeepContract):
@@ -21,6 +21,7 @@ class StoreContract(AsksContract, ListsContract, UpkeepContract):
 
     @pytest.fixture
     async def store(self, make_store: Callable[[], Store]) -> AsyncIterator[Store]:
+        """A store that is open."""
         store = make_store()
         await store.open()
         yield store

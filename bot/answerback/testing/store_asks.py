@@ -12,7 +12,7 @@ from answerback.core.ask import Ask, Destination, Escalation, Thread
 from answerback.core.errors import StoreError
 from answerback.ports.records import Created, Existing, Idempotency, Memory
 from answerback.ports.store import Decision, Store, Write
-from tests.contract.store_examples import (
+from answerback.testing.store_examples import (
     ANN,
     answering,
     at_revision,
