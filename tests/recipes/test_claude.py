@@ -12,9 +12,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from claude_agent_sdk import PermissionResultDeny
+from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
-from tests.recipes.conftest import Person
+from answerback_client import Ask
+from tests.recipes.conftest import PATIENCE, Person
 from tests.recipes.messages_api import START, Claude, Json, asks, calls, says, scripted
 
 DONE = says("Done.")
@@ -182,6 +183,24 @@ async def test_by_its_settings_claude_code_is_denied_with_words_and_stops_at_end
     assert "Write to notes/ instead." in result["content"]
     assert not note.exists()
     assert len(claude.requests) == 2
+
+
+@pytest.mark.rule("HOOK-7")
+async def test_a_prompt_that_is_decided_at_the_terminal_is_nobody_elses_any_more(
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
+) -> None:
+    async def allows(_tool: str, _given: Json, _context: object) -> PermissionResultAllow:
+        open_asks.append(await person.sees())
+        return PermissionResultAllow()
+
+    open_asks: list[Ask] = []
+    file = settings("claude-code-settings.json")
+    note = tmp_path / "project" / "note.txt"
+    async with scripted(tmp_path, writes(note), DONE) as claude:
+        await claude.turn(settings=str(file), can_use_tool=allows)
+    assert note.exists()
+    ended = await person.front.wait(open_asks[0].id, timeout=PATIENCE)
+    assert ended.status == "withdrawn"
 
 
 @pytest.mark.rule("HOOK-7")

@@ -6,6 +6,7 @@ hook (https://code.claude.com/docs/en/hooks#http-hook-fields). So whatever is to
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -88,7 +89,7 @@ class ClaudeHook:
             "metadata": _metadata(event),
         }
         try:
-            ask = await self._asked(call, query, agent, key)
+            ask = await self._asked(call, query, agent, event, key)
         except (InvalidCallError, ProblemError) as error:
             return Decision(_why_not(error))
         if ask.open:
@@ -123,7 +124,7 @@ class ClaudeHook:
             "metadata": _metadata(event),
         }
         try:
-            ask = await self._asked(call, query, agent, None)
+            ask = await self._asked(call, query, agent, event, None)
         except (InvalidCallError, ProblemError) as error:
             return claude_answers.permission(Decision(_why_not(error)))
         if ask.open:
@@ -141,7 +142,7 @@ class ClaudeHook:
         }
         key = event.elicitation_id and f"claude:{event.session_id}:{event.elicitation_id}"
         try:
-            ask = await self._asked(call, query, agent, key)
+            ask = await self._asked(call, query, agent, event, key)
         except (InvalidCallError, ProblemError) as error:
             return claude_answers.elicited({"action": "cancel"}, f"Not asked: {_why_not(error)}")
         if ask.open:
@@ -150,16 +151,25 @@ class ClaudeHook:
         return claude_answers.elicitation(ask)
 
     async def _asked(
-        self, call: Json, query: HookQuery, agent: Agent | None, key: str | None
+        self, call: Json, query: HookQuery, agent: Agent | None, event: Event, key: str | None
     ) -> Ask:
-        """The ask once it has ended, or as it stands when the time is up: then its prompt says that nobody waits."""
+        """The ask once it has ended, or as it stands when the time is up: then its prompt says that nobody waits.
+
+        A permission prompt is at the terminal as well. Claude Code hangs up when it is decided there, and then nothing
+        that people decide here counts any more: the ask is withdrawn.
+        """
         usable = key if key and len(key) <= 2 * _KEY else None
         body = read_submission(call)
         ask = (await self.callers.submit(self.service, body, agent, usable)).ask
         if ask.open and ask.unattended:
             await self._attend(ask, unattended=False)
         if ask.open:
-            ask = await self.service.wait(ask.id, query.wait, ask) or ask
+            try:
+                ask = await self.service.wait(ask.id, query.wait, ask) or ask
+            except asyncio.CancelledError:
+                if isinstance(event, PermissionRequest):
+                    await self.callers.finish(self.service.withdraw(ask.id))
+                raise
         if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
             await self._attend(ask, unattended=True)
         return ask

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Reason
+from answerback.core.ask import Reason, Status
+from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.test_hooks import QUESTIONS, asking, hook
 
@@ -210,3 +211,33 @@ async def test_a_permission_for_questions_that_are_none_is_denied(service: Serve
     decision = decided(await hook(service, permission("AskUserQuestion", "x")))
     assert decision["behavior"] == "deny"
     assert "questions" in decision["message"]
+
+
+@pytest.mark.rule("HOOK-7")
+@pytest.mark.parametrize(
+    "event",
+    [permission(), permission("AskUserQuestion", {"questions": QUESTIONS})],
+    ids=["a tool", "questions"],
+)
+async def test_a_prompt_that_was_decided_at_the_terminal_is_withdrawn(
+    service: Served, event: Json
+) -> None:
+    waiting = asyncio.create_task(hook(service, event))
+    ask = await service.newest()
+    await service.waited_for(ask)
+    waiting.cancel()
+    ended = await service.running.service.wait(ask.id, WAIT, ask)
+    assert ended is not None
+    assert ended.status is Status.WITHDRAWN
+
+
+async def test_questions_stay_open_for_a_claude_code_that_asks_them_again(service: Served) -> None:
+    waiting = asyncio.create_task(hook(service, asking()))
+    ask = await service.newest()
+    await service.waited_for(ask)
+    waiting.cancel()
+    await service.waited_for(ask, 0)
+    again = asyncio.create_task(hook(service, asking()))
+    await service.waited_for(ask)
+    await service.act(ask, action="answer", value="Vue")
+    assert (await again)["hookSpecificOutput"]["permissionDecision"] == "allow"
