@@ -174,15 +174,15 @@ class DiscordSurface:
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Surface.remind`."""
+        """See `answerback.ports.surface.Reminds.remind`."""
         await self._posting.remind(ask, number)
 
     async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Surface.moved`."""
+        """See `answerback.ports.surface.Moves.moved`."""
         await self._posting.moved(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.Surface.groups_of`."""
+        """See `answerback.ports.surface.Groups.groups_of`."""
         return await self._groups.of(person.user_id, groups)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:

@@ -258,7 +258,7 @@ class Posting:
     # --- reminding, and leaving ------------------------------------------------------------------
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Surface.remind`."""
+        """See `answerback.ports.surface.Reminds.remind`."""
         message = ask.message or {}
         if not isinstance(message.get("id"), str):
             return
@@ -313,7 +313,7 @@ class Posting:
             )
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Surface.moved`."""
+        """See `answerback.ports.surface.Moves.moved`."""
         if not isinstance(left.get("id"), str):
             return
         body = notes.elsewhere(notes.place(to), self._labels)

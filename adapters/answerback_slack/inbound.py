@@ -17,7 +17,7 @@ from answerback.core.errors import PlatformError, RateLimitedError, StoreError, 
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Submit
-from answerback.ports.surface import Acted, Actor, Asks, Rejected, Surface, Why
+from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
 from answerback_chat import messages, responders
 from answerback_chat.controls import Control, Verb
 from answerback_chat.missed import Missed
@@ -54,7 +54,7 @@ class Inbound:
         later: Later,
         labels: Labels,
         identity: Identity,
-        surface: Surface,
+        surface: Groups,
         listener: Listener,
         missed: Missed[Place],
     ) -> None:

@@ -133,7 +133,7 @@ class Posting:
         return ref.shown(ask.revision, url or await self._permalink(ref))
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Surface.remind`."""
+        """See `answerback.ports.surface.Reminds.remind`."""
         ref = Ref.read(ask.message)
         if ref is None or ref.ts is None:
             raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
@@ -173,7 +173,7 @@ class Posting:
         return Message(f"{text} <{url}>" if url else text, [])
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Surface.moved`."""
+        """See `answerback.ports.surface.Moves.moved`."""
         ref = Ref.read(left)
         if ref is None or ref.ts is None:
             return

@@ -16,7 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import UnavailableError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.surface import Acted, Actor, Asks, Rejected, Surface, Why
+from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
 from answerback_chat import responders, texts
 from answerback_chat.controls import Control, Verb
 from answerback_chat.retry import insisting
@@ -49,7 +49,7 @@ class Listener:
         later: Later,
         labels: Labels,
         identity: Identity,
-        surface: Surface,
+        surface: Groups,
     ) -> None:
         self._asks = asks
         self._calls = calls

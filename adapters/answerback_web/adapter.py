@@ -14,7 +14,6 @@ from aiohttp import web
 
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.labels import Labels
-from answerback.core.walker import Person
 from answerback.ports.person_key import Holders
 from answerback.ports.surface import Asks, Shown
 from answerback_web import pages
@@ -71,16 +70,6 @@ class WebSurface:
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
         """Names the page; what it shows is the stored ask."""
         return Shown(ask.revision, {}, Thread(url=self.url(ask.id)))
-
-    async def remind(self, ask: Ask, number: int) -> None:
-        """A page pings nobody: the ask stays in the inbox."""
-
-    async def moved(self, ask: Ask, left: object, to: Destination) -> None:
-        """Nothing was left behind."""
-
-    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """A visitor is in no group."""
-        return frozenset()
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """Whoever can open the page."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -161,7 +161,8 @@ class Later:
 class Surface(Protocol):
     """A place where people are: renders stored asks and hands in what people do.
 
-    `show`, `remind`, `moved` and `groups_of` may raise PlatformError, one of its kinds.
+    What else it may be capable of, it declares by having the method: `Reminds`, `Moves`, `Groups`. The service does
+    without. `show` and those methods may raise PlatformError, one of its kinds.
     """
 
     name: str
@@ -185,6 +186,17 @@ class Surface(Protocol):
         double it.
         """
 
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
+
+    def check(self, destination: Destination) -> str | None:
+        """None when the destination is well-formed here, else one sentence that says what is wrong."""
+
+
+@runtime_checkable
+class Reminds(Protocol):
+    """A surface that can ping people. Without it, the ask stays where it is seen."""
+
     async def remind(self, ask: Ask, number: int) -> None:
         """Pings the responders in the thread, pointing at the live message.
 
@@ -192,14 +204,18 @@ class Surface(Protocol):
         posted once.
         """
 
+
+@runtime_checkable
+class Moves(Protocol):
+    """A surface whose message stays behind when the ask goes to another place. Without it, nothing is left."""
+
     async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
         """Turns the message ``left`` (at the place that an ask left) into a note without controls."""
 
+
+@runtime_checkable
+class Groups(Protocol):
+    """A surface that knows who is in which group. Without it, nobody is in any."""
+
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """Which of these groups (without the leading @) the person is in."""
-
-    def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
-
-    def check(self, destination: Destination) -> str | None:
-        """None when the destination is well-formed here, else one sentence that says what is wrong."""

@@ -15,7 +15,7 @@ from answerback.core.view import can_remember
 from answerback.core.walker import Action, Answer, Refused
 from answerback.ports.records import Memory
 from answerback.ports.store import Decision, Write
-from answerback.ports.surface import Acted, Actor, Rejected, Why
+from answerback.ports.surface import Acted, Actor, Groups, Rejected, Why
 from answerback.service.transaction import Commits
 
 logger = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class Acting:
         """
         surface = self._commits.surfaces.get(ask.destination.surface)
         found: frozenset[str] = frozenset()
-        if surface is not None:
+        if surface is not None and isinstance(surface, Groups):
             try:
                 found = await surface.groups_of(actor.person, groups)
             except PlatformError as error:

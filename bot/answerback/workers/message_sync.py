@@ -23,7 +23,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableError,
 )
-from answerback.ports.surface import Later, Shown, Surface
+from answerback.ports.surface import Later, Moves, Shown, Surface
 from answerback.service.service import Service
 from answerback.workers.lanes import MOST, Again, Lanes
 
@@ -188,7 +188,7 @@ class Shower:
         old = self._service.surfaces.get(left.destination.surface)
         extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
         try:
-            if old is not None:
+            if old is not None and isinstance(old, Moves):
                 async with asyncio.timeout(SHOW_TIMEOUT):
                     await old.moved(ask, left.message, ask.destination)
         except (GoneError, RefusedError, UnauthorizedError) as error:

@@ -22,6 +22,7 @@ from answerback.core.errors import (
 )
 from answerback.ports.clock import SET, Watch
 from answerback.ports.inquiry import Inquiry
+from answerback.ports.surface import Reminds
 from answerback.service import routing
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
@@ -221,7 +222,8 @@ class Upkeep:
             self._postponed[ask.id] = now + _TRY_AGAIN
             return
         try:
-            await surface.remind(ask, past - 1)
+            if isinstance(surface, Reminds):
+                await surface.remind(ask, past - 1)
         except (GoneError, RefusedError, UnauthorizedError) as error:
             logger.warning("A reminder was given up: %s", error, extra=extra)
         except PlatformError as error:

@@ -1,0 +1,1 @@
+"""A chat over TCP as a surface for Answerback."""

@@ -1,0 +1,66 @@
+"""What Answerback is told of this surface: its name, its settings, how to build it, and what else it can do."""
+
+from __future__ import annotations
+
+import html
+import socket
+from collections.abc import AsyncIterator
+
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.plugin import (
+    Built,
+    Checkup,
+    Finding,
+    Host,
+    Preview,
+    SurfacePlugin,
+    SurfaceSettings,
+)
+from answerback.ports.tables import Port
+
+
+class LineChatSettings(SurfaceSettings):
+    """The table ``[linechat]``; the surface is there once ``port`` is set."""
+
+    host: str = "127.0.0.1"
+    port: Port | None = None
+
+    def configured(self) -> bool:
+        return self.port is not None
+
+
+class LineChatPlugin(SurfacePlugin[LineChatSettings]):
+    name = "linechat"
+    title = "Line chat"
+    settings = LineChatSettings
+    variables = {"LINECHAT_PORT": "port"}  # noqa: RUF012 - a ClassVar of the base class
+
+    def load(self) -> None:
+        from linechat import surface  # noqa: F401 - to have it loaded
+
+    async def build(self, settings: LineChatSettings, host: Host) -> Built:
+        from linechat.surface import LineChat
+
+        return Built(LineChat(settings.host, settings.port or 0, host.labels))
+
+    async def findings(
+        self, settings: LineChatSettings, checkup: Checkup
+    ) -> AsyncIterator[Finding]:
+        what = f"Line chat: port {settings.port}"
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((settings.host, settings.port or 0))
+            except OSError as error:
+                yield Finding(
+                    what, str(error.strerror), "Stop what listens there, or set linechat.port."
+                )
+                return
+        yield Finding(what)
+
+    def preview(self, view: View, labels: Labels) -> Preview:
+        from linechat.render import message
+
+        sent = message(view, labels)
+        return Preview(payload=sent, html=f"<pre>{html.escape(str(sent['text']))}</pre>")

@@ -1,0 +1,43 @@
+"""A surface that has only what every surface has: the service does without the rest."""
+
+from __future__ import annotations
+
+from answerback.core.walker import Answer
+from answerback.ports.surface import Rejected, Why
+from answerback.service.submission import Route, Routes
+from tests.service_parts import FakeSurface, actor
+from tests.unit.bot.background_parts import running, shows, submit
+from tests.unit.bot.conftest import Parts
+
+
+class Bare(FakeSurface):
+    """Has nothing but what every surface has."""
+
+    remind = None  # type: ignore[assignment]  # as if it were not there
+    groups_of = None  # type: ignore[assignment]
+    moved = None  # type: ignore[assignment]
+
+
+async def test_without_reminders_groups_and_notes_an_ask_goes_its_way(parts: Parts) -> None:
+    parts.chat = Bare()
+    escalate = {"after": 60, "to": "chat:C2", "responders": ["BOSS"]}
+    route = Route.model_validate(
+        {"to": "chat:C1", "responders": ["@ops"], "remind_after": [10], "escalate": escalate}
+    )
+    async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
+        ask = await submit(service, to=None, responders=None)
+        await shower.idle()
+        refused = await service.act(ask.id, Answer(value=True), actor("U1"))
+        assert isinstance(refused, Rejected)
+        assert refused.why is Why.NOT_ALLOWED
+        with service.follow(ask.id) as following:
+            await parts.clock.advance(11)
+            reminded = await following.changed()
+        assert reminded is not None
+        assert reminded.reminded == 1
+        await parts.clock.advance(50)
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+        now = await service.get(ask.id)
+        assert now is not None
+        assert (now.destination.channel, now.left) == ("C2", None)
