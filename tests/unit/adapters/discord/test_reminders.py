@@ -50,3 +50,18 @@ async def test_an_ask_ends_although_its_thread_is_gone(up: Rig) -> None:
     up.discord.remove_channel(thread)
     await up.service.withdraw(ask.id)
     assert (await up.shown(ask)).status is Status.WITHDRAWN
+
+
+@pytest.mark.rule("DISCORD-5")
+async def test_a_tool_with_a_very_long_name_is_reminded_of_once_and_withdrawn(up: Rig) -> None:
+    arguments = {"tool": "*" * 1_000, "question": YES_NO[0]}
+    ask = await up.shown(await up.submit([], name="tool_question", arguments=arguments))
+    for _ in range(2):
+        await up.surface.remind(ask, 0)
+    thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
+    [reminder] = thread.messages.values()
+    await up.service.update(ask.id, was_reminded)
+    await up.service.withdraw(ask.id)
+    assert (await up.shown(ask)).status is Status.WITHDRAWN
+    assert "Withdrawn" in reminder.content
+    assert reminder.content.endswith(f" {ask.thread and ask.thread.url}")
