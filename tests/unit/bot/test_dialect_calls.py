@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from answerback.core.errors import InvalidCallError
 from answerback.dialects import detection, registry
@@ -18,6 +19,14 @@ def test_elicitation_starts_from_its_defaults() -> None:
     question = asked("elicitation").question
     assert question is not None
     assert (question.default, question.has_default) == ({"n": 2}, True)
+
+
+@pytest.mark.rule("DIALECT-11")
+def test_the_first_option_of_a_single_choice_is_its_default_in_a_form_by_position() -> None:
+    call: dict[str, Any] = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}
+    questions: list[JsonValue] = [call, {**call, "multiSelect": True}]
+    _, form = registry.parse_call("ask_user", {"questions": questions})
+    assert [(q.has_default, q.default) for q in form.questions] == [(True, "A"), (False, None)]
 
 
 @pytest.mark.rule("DIALECT-12", "HOST-2")

@@ -128,7 +128,7 @@ async def test_a_wait_that_is_over_says_pending_and_the_next_one_brings_the_answ
     assert json.loads(text(answered)) == answered.structured_content
 
 
-@pytest.mark.rule("MCP-3")
+@pytest.mark.rule("MCP-2", "MCP-3")
 @BOTH
 async def test_progress_names_the_ask_at_once_for_a_client_that_wants_it(
     service: Served, mode: str

@@ -17,7 +17,7 @@ from answerback.cli.mcp import ClientBackend
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.mcp.backend import Asking, Backend, ServiceBackend
 from answerback.mcp.http import McpEndpoint
-from answerback.mcp.server import mcp_server
+from answerback.mcp.server import PROGRESS, mcp_server
 from answerback.service.callers import Callers, finish
 from answerback.service.routing import ToolRule
 from answerback_client import AsyncClient
@@ -76,6 +76,7 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
         await service.act(await service.newest(), action="answer", value=True)
         assert (await calling).structured_content == {"answer_type": "boolean", "answer": True}
     assert told[:4] == sorted(set(told[:4]))
+    assert PROGRESS <= 20
 
 
 @pytest.mark.rule("MCP-8")

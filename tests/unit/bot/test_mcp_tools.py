@@ -78,6 +78,7 @@ async def test_a_tool_that_was_picked_is_asked_and_answered_and_no_other_can_be_
     assert [answer["label"] for answer in found["answers"]] == ["Ay"]
 
 
+@pytest.mark.rule("MCP-5")
 async def test_an_answer_that_is_a_string_is_text_and_no_structured_content(tmp_path: Path) -> None:
     name, arguments = CALLS["cline"]
     async with served(tmp_path) as service, client(service, "?tools=cline") as mcp:

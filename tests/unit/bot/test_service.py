@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,13 +143,19 @@ async def test_a_shared_place_without_responders_is_refused_with_what_to_add(
 
 @pytest.mark.rule("ERROR-1", "ERROR-4")
 async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_audit_line(
-    parts: Parts,
+    parts: Parts, tmp_path: Path
 ) -> None:
     service = parts.service()
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service, {"id": "", "text": "?", "answer_type": "boolean"}, to="nowhere")
     assert [p.code for p in refused.value.problems] == ["empty", "unknown_route"]
     assert (await parts.store.page()).rows == ()
+    with closing(sqlite3.connect(tmp_path / "asks.db")) as database:
+        [line] = database.execute("SELECT entry FROM record").fetchall()
+    assert [error["code"] for error in json.loads(line[0])["body"]["errors"]] == [
+        "empty",
+        "unknown_route",
+    ]
 
 
 @pytest.mark.rule("SUBMIT-4")
@@ -212,7 +222,7 @@ async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts
     )
 
 
-@pytest.mark.rule("ROUTE-1")
+@pytest.mark.rule("ROUTE-1", "RECORD-3")
 async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(
     parts: Parts,
 ) -> None:
@@ -224,7 +234,7 @@ async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(
     assert "tools.ask_user.questions.go.answer" in result_of(ask)["error"]["message"]
 
 
-@pytest.mark.rule("ROUTE-2")
+@pytest.mark.rule("ROUTE-2", "RECORD-3")
 async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(parts: Parts) -> None:
     ask = await submitted(parts.service(rules(target="assistant"), inquiry=True))
     assert (ask.status, ask.outcome and ask.outcome.reason) == (
@@ -237,7 +247,7 @@ async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(pa
     )
 
 
-@pytest.mark.rule("ROUTE-4")
+@pytest.mark.rule("ROUTE-4", "RECORD-3")
 async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts) -> None:
     parts.chat.not_ready = "not connected"
     ask = await submitted(parts.service())

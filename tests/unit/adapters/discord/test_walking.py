@@ -30,7 +30,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-@pytest.mark.rule("SURFACE-1", "SURFACE-4")
+@pytest.mark.rule("SURFACE-1", "SURFACE-4", "DISCORD-11")
 async def test_the_migration_form_is_walked_to_its_end(up: Rig) -> None:
     ask = await up.submit(MIGRATION)
     await up.ann.finds("Apply the migration?")

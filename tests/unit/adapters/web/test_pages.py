@@ -361,3 +361,27 @@ async def test_a_hostile_text_is_text(web_site: Site, visitor: Reader) -> None:
     assert page.value("text") == hostile.replace("\x00", "")
     assert value(await web_site.stored(ask), hostile) == hostile
     assert json.dumps(hostile) not in page.markup
+
+
+@pytest.mark.rule("WEB-7")
+@pytest.mark.parametrize(
+    ("kind", "control"),
+    [
+        ("boolean", {("button", "yes"), ("button", "no")}),
+        ("select", {("input", "radio")}),
+        ("multi_select", {("input", "checkbox")}),
+        ("text", {("textarea", "")}),
+    ],
+)
+async def test_each_answer_type_has_its_controls(
+    web_site: Site, visitor: Reader, kind: str, control: set[tuple[str, str]]
+) -> None:
+    options = {"options": ["a", "b"]} if "select" in kind else {}
+    ask = await web_site.ask({"id": "q", "text": "?", "answer_type": kind, **options})
+    page = await visitor.open(path(ask))
+    named = [(tag, a) for tag, a in page.tags if a.get("name") in {"do", "choice", "text"}]
+    found = {
+        (tag, (a.get("value") if tag == "button" else a.get("type")) or "") for tag, a in named
+    }
+    others = {("button", do) for do in ("answer", "reply", "end_turn", "end_turn_now")}
+    assert found - others == control

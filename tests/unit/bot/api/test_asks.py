@@ -17,7 +17,7 @@ from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
 
 
-@pytest.mark.rule("SUBMIT-1", "SUBMIT-14", "ASK-1")
+@pytest.mark.rule("API-20", "SUBMIT-1", "SUBMIT-14", "ASK-1")
 async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Served) -> None:
     names = {"conversation": "conv-7", "turn": "turn-3", "tool_call_id": "toolu_01"}
     own = {**names, "metadata": {"repo": "acme/api"}}

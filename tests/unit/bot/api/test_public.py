@@ -29,6 +29,7 @@ async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -
                     assert response.content_type == "application/problem+json"
 
 
+@pytest.mark.rule("API-21")
 async def test_the_public_address_is_the_configured_one_where_there_is_one(serve: Serve) -> None:
     public = Public(port=0, url="https://ask.example/")
     async with serve(public=public) as api:
