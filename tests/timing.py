@@ -11,17 +11,31 @@ from typing import Final
 BLOCKED: Final = 0.05 if sys.gettrace() is None else 0.3
 """Seconds for which one piece of work may hold the event loop; more where every line is traced for coverage."""
 _TRIES: Final = 5
+_REFERENCE: Final = 0.0018
+"""Seconds that `_reference` takes where nothing else runs, on the machine on which the bound was set."""
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """What a piece of work takes of a processor: the least of several tries, for what else runs slows it down too."""
+    """What a piece of work takes of a processor that does nothing else: the least of several tries.
+
+    What runs beside it slows it down too, so a piece of work that is always the same is timed with it.
+    """
     least = float("inf")
     gc.disable()  # what other tests left behind is not this work's to sweep up
     for _ in range(_TRIES):
+        slower = max(1.0, _reference() / _REFERENCE)
         began = time.thread_time()
         work()
-        least = min(least, time.thread_time() - began)
+        least = min(least, (time.thread_time() - began) / slower)
         if least < BLOCKED / 2:
             break
     gc.enable()
     return least
+
+
+def _reference() -> float:
+    """What a loop takes now."""
+    began, total = time.thread_time(), 0
+    for number in range(60_000):
+        total += number * number
+    return time.thread_time() - began

@@ -226,6 +226,7 @@ async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
     await up.ann.until(lambda: all(message.reactions for message in said))
     assert sorted(emoji for message in said for emoji in message.reactions) == ["✅", "❌"]
     assert await answers(up, ask) == [["mine"]]
+    await up.shown(ask)  # words count from when the question can be seen
     await marked(up, bob.replies(prompt(up, ask), "and now this"), "✅")
     assert await answers(up, ask) == [["mine", "and now this"]]
 
