@@ -174,8 +174,8 @@ class AskPages:
         if rejected.why is Why.INVALID:
             problems = [_into_value(problem) for problem in rejected.problems]
             return self._ask_page(place, ask, status, post=post, problems=problems)
-        who = ", ".join(ask.responders)
-        notice = messages.note(rejected, view_of(ask), self._front.labels, who)
+        labels = self._front.labels  # ids of a chat platform would tell nobody who they are
+        notice = messages.note(rejected, view_of(ask), labels, labels.those_asked)
         kept = render.typed_texts(post)
         return self._ask_page(place, ask, status, notice=notice, kept=kept)
 

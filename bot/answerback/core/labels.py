@@ -144,6 +144,7 @@ class Labels(BaseModel):
     )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
+    those_asked: str = "the people who were asked"
     unchecked: str = (
         "Answerback could not find out just now whether you may answer here. Nothing was changed:"
         " please try again."

@@ -270,7 +270,8 @@ async def test_who_may_not_answer_is_told(web_site: Site, visitor: Reader) -> No
     page = await visitor.open(path(ask))
     refused = await visitor.press(page, path(ask), "answer", {"text": "x"})
     assert refused.status == 403
-    assert "Only U012 may answer here" in refused.text
+    assert "Only the people who were asked may answer here" in refused.text
+    assert "U012" not in refused.text
     assert (await web_site.stored(ask)).open
 
 
