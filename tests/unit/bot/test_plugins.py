@@ -25,7 +25,7 @@ class ChatPlugin(SurfacePlugin[ChatSettings]):
     settings = ChatSettings
 
     async def build(self, settings: ChatSettings, host: Host) -> Built:
-        raise NotImplementedError
+        raise AssertionError("nothing here builds it")
 
 
 class NeedySettings(SurfaceSettings):
