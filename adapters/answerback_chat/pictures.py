@@ -28,10 +28,10 @@ def menu(placeholder: Markup, options: Sequence[Markup]) -> Markup:
     return Markup("<select><option>{}</option>{}</select>").format(placeholder or "…", rows)
 
 
-def box(kind: str, label: Markup, description: Markup, *, ticked: bool) -> Markup:
+def box(kind: str, label: Markup, description: Markup, *, checked: bool) -> Markup:
     """A checkbox or radio button with its words."""
     return Markup('<label><input type="{}"{}> {} <small>{}</small></label>').format(
-        kind, Markup(" checked") if ticked else Markup(""), label, description
+        kind, Markup(" checked") if checked else Markup(""), label, description
     )
 
 

@@ -36,7 +36,7 @@ def digits(text: str) -> int | None:
 
 
 def is_several(view: View) -> bool:
-    """Whether several options may be ticked."""
+    """Whether several options may be selected."""
     prompt = view.prompt
     return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
 

@@ -234,7 +234,7 @@ class DiscordSurface:
                 self._answers.answered(reply.shown)  # it may still be taken
             taken.set_result(bool(done))
         if not done and (ask := reply.shown) and ask.shown_revision >= ask.revision:
-            # Ticks and pages move no ask: nothing else would bring the message to what is stored.
+            # Selections and pages move no ask: nothing else would bring the message to what is stored.
             await self._show_again(ask, lost=True)
         await self._follow_up(body, reply if done else reply._replace(note=None))
 

@@ -1,6 +1,6 @@
 """The options of a question as buttons and menus: paged, searched, numbered; nothing dropped. Pure.
 
-What a person did to a list without answering yet (a page, a search, ticks in a menu) is a `Look`.
+What a person did to a list without answering yet (a page, a search, a selection in a menu) is a `Look`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Look:
 
     page: int = 0
     chosen: tuple[int, ...] | None = None
-    """Multi-select: the indexes ticked so far; None: as the question's prefill has it."""
+    """Multi-select: the indexes selected so far; None: as the question's prefill has it."""
     found: tuple[int, ...] | None = None
     """The indexes that a search found; None: all options are listed."""
     words: str = ""
@@ -70,7 +70,7 @@ def laid_out(view: View, plan: Plan) -> list[Json]:
     return [c.button(label, stem + tail, style) for label, tail, style in plan]
 
 
-def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
+def selected(prompt: Prompt, look: Look) -> tuple[int, ...]:
     """The indexes that are chosen in a multi-select now."""
     if look.chosen is not None:
         return look.chosen
@@ -79,7 +79,7 @@ def ticked(prompt: Prompt, look: Look) -> tuple[int, ...]:
 
 
 def digest(chosen: Sequence[int]) -> str:
-    """What Submit carries of the ticks that the person saw, so that it never hands in others."""
+    """What Submit carries of the selection that the person saw, so that it never hands in another."""
     text = ",".join(map(str, chosen))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -167,7 +167,7 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
 def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequence[int]) -> Json:
     question = prompt.question
     several = question.answer_type is AnswerType.MULTI_SELECT
-    chosen = set(ticked(prompt, look)) if several else set()
+    chosen = set(selected(prompt, look)) if several else set()
     place = labels.choose
     if pages(question) > 1 and look.found is None:
         page = labels.page_of.format(page=look.page + 1, pages=pages(question))
@@ -202,7 +202,7 @@ def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
 
 
 def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
-    seen = digest(ticked(prompt, look))
+    seen = digest(selected(prompt, look))
     return [button(view, labels.submit, Verb.TAKE, seen, Style.PRIMARY)]
 
 

@@ -28,7 +28,7 @@ class Setup:
     gateway: bool = True
     channels: Sequence[str] = ()
     roles: Sequence[str] = ()
-    mend: bool = False
+    fix: bool = False
     """Whether to set in the application what can be set there."""
 
 
@@ -37,8 +37,8 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     calls = Calls(http, setup.bot_token, setup.api_url)
     try:
         application = _object(await calls.get("/applications/@me"))
-        if setup.mend:
-            application = await _mended(setup, calls, application)
+        if setup.fix:
+            application = await _fixed(setup, calls, application)
         bot = str(_object(await calls.get("/users/@me")).get("id"))
         guilds = _objects(await calls.get("/users/@me/guilds"))
     except PlatformError as error:
@@ -54,7 +54,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         yield await _roles(setup.roles, guilds, calls)
 
 
-async def _mended(setup: Setup, calls: Calls, application: Json) -> Json:
+async def _fixed(setup: Setup, calls: Calls, application: Json) -> Json:
     """Sets in the application what is not as it should be; the endpoint last, since Discord tries it at once."""
     wanted = manifest.settings(setup.public_url if setup.public_key else None)
     endpoint = wanted.pop("interactions_endpoint_url", None)
@@ -203,8 +203,8 @@ async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: Calls) ->
 
 
 def _failed(what: str, error: PlatformError) -> Finding:
-    wrong, _, mend = str(error).partition(": ")
-    return Finding(what, wrong, mend[:1].upper() + mend[1:] if mend else "Try again in a minute.")
+    wrong, _, fix = str(error).partition(": ")
+    return Finding(what, wrong, fix[:1].upper() + fix[1:] if fix else "Try again in a minute.")
 
 
 def _object(value: JsonValue) -> Json:

@@ -36,8 +36,8 @@ LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
 SPELT_ROOM: Final = 1_000
 """Characters of a modal's text in which starts are spelled out."""
-TICKS_ROOM: Final = 1_000
-"""Characters of a modal's text in which the ticked options are named."""
+SELECTION_ROOM: Final = 1_000
+"""Characters of a modal's text in which the selected options are named."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
 
 
@@ -101,13 +101,13 @@ class Sheet:
         return next((n for n, page in enumerate(pages) if any(s.field == place for s in page)), 0)
 
 
-def sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int] = ()) -> Sheet | None:
+def sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()) -> Sheet | None:
     """The sheet that a control opens; None where it opens none now.
 
     Args:
-        ticked: the indexes of the options that are ticked now.
+        selected: the indexes of the options that are selected now.
     """
-    sheet = _sheet_of(shown, verb, labels, ticked)
+    sheet = _sheet_of(shown, verb, labels, selected)
     return sheet and replace(sheet, intro=_spelled_out(sheet, labels))
 
 
@@ -119,7 +119,7 @@ def _spelled_out(sheet: Sheet, labels: Labels) -> str:
     return f"{warning}\n\n{sheet.intro}".strip() if spelt else sheet.intro
 
 
-def _sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int]) -> Sheet | None:
+def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> Sheet | None:
     prompt = shown.prompt
     if verb is Verb.REPLY:
         hint = labels.reply_hint.format(label=shown.label)
@@ -137,7 +137,7 @@ def _sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int]) ->
             return Sheet(question.text, "" if shown_whole else question.text, slots)
         case Verb.OTHER if question.other:
             slots = _text_slots(0, labels.other_label, "", True, prompt.words or "", Look.LINES)
-            return Sheet(labels.other, _beside(question, labels, ticked), slots)
+            return Sheet(labels.other, _beside(question, labels, selected), slots)
         case Verb.SEARCH:
             slots = _text_slots(0, labels.search, "", True, "", Look.LINE)
             return Sheet(labels.search, "", slots)
@@ -147,14 +147,14 @@ def _sheet_of(shown: View, verb: Verb, labels: Labels, ticked: Sequence[int]) ->
             return None
 
 
-def _beside(question: Question, labels: Labels, ticked: Sequence[int]) -> str:
-    """What stands above the entry of "Something else…": what becomes of the ticks, and the question."""
-    if not ticked:
+def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
+    """What stands above the entry of "Something else…": what becomes of the selection, and the question."""
+    if not selected:
         return question.text
     if not question.other_beside:
         return f"{labels.other_replaces}\n{question.text}"
-    names = " · ".join(one_line(question.options[i].label) for i in ticked)
-    kept = labels.other_with.format(count=len(ticked), text=texts.shorten(names, TICKS_ROOM))
+    names = " · ".join(one_line(question.options[i].label) for i in selected)
+    kept = labels.other_with.format(count=len(selected), text=texts.shorten(names, SELECTION_ROOM))
     return f"{kept}\n{question.text}"
 
 

@@ -29,7 +29,7 @@ from answerback_discord.choices import Look
 from answerback_discord.forms import Sheet
 from answerback_discord.parse import Interaction, Kind
 from answerback_discord.replies import Callback, Replies, Reply, private, told, update
-from answerback_discord.text import inert
+from answerback_discord.text import escape
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Inbound:
                 )
                 return await self._replies.acted(result, used)
             if used.control.verb in _TICKING:
-                async with self._replies.ticks.turn(used.control.ask_id):
+                async with self._replies.selections.turn(used.control.ask_id):
                     return await self._answered(used, used.control)
             return await self._answered(used, used.control)
         except StoreError as error:
@@ -125,7 +125,7 @@ class _Click:
     ) -> None:
         self._asks = asks
         self._replies = replies
-        self._ticks = replies.ticks
+        self._ticks = replies.selections
         self._labels = labels
         self._used = used
         self._control = control
@@ -288,7 +288,7 @@ class _Click:
         before = await self._ticks.of(self._ask)
         offered = {int(v) for v in self._used.offered if v.isascii() and v.isdigit()}
         picked = {int(v) for v in self._used.values if v.isascii() and v.isdigit()}
-        kept = set(choices.ticked(prompt, Look(chosen=before))) - offered
+        kept = set(choices.selected(prompt, Look(chosen=before))) - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in kept | picked)
         await self._ticks.keep(self._ask, chosen)
@@ -300,11 +300,11 @@ class _Click:
         if prompt is None:
             return await self._refused(Why.NOT_FOUND)
         chosen = await self._ticks.of(self._ask)
-        ticked = choices.ticked(prompt, Look(chosen=chosen))
+        ticked = choices.selected(prompt, Look(chosen=chosen))
         if self._control.argument != choices.digest(ticked):
             # The ticks that are kept are not those that this person saw: the answer that was to show
             # them is lost or on its way, or somebody else has changed them.
-            note = notes.note(inert(self._labels.ticks_changed.format(submit=self._labels.submit)))
+            note = notes.note(escape(self._labels.ticks_changed.format(submit=self._labels.submit)))
             return await self._replies.redrawn(self._ask, self._used, note)
         return await self._act(Answer(value=self._values(ticked)))
 
@@ -316,7 +316,7 @@ class _Click:
         prompt = self._view.prompt
         if prompt is None or not actions.is_several(self._view):
             return ()
-        return choices.ticked(prompt, Look(chosen=await self._ticked()))
+        return choices.selected(prompt, Look(chosen=await self._ticked()))
 
     async def _with_ticks(self, words: Other) -> Other | tuple[Problem, ...]:
         """Words of one's own with what is ticked, if that is what their modal named."""
@@ -338,7 +338,7 @@ class _Click:
         found = choices.matching(prompt.question, words) if prompt else ()
         if not found:
             sentence = self._labels.nothing_found.format(words=words[:100])
-            return private(notes.note(inert(sentence)))
+            return private(notes.note(escape(sentence)))
         return await self._look(Look(found=found, words=words))
 
     async def _turned(self, look: Look) -> Reply:

@@ -20,7 +20,7 @@ from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
 from answerback_discord.choices import button
 from answerback_discord.parse import SURFACE
-from answerback_discord.text import fit, fit_button, inert, paged, shorten
+from answerback_discord.text import escape, fit, fit_button, paged, shorten
 
 CONFIRMED: Final = "yes"
 """The argument of the End Turn control that ends the turn indeed."""
@@ -30,11 +30,11 @@ _WORDS_ROOM: Final = 2_800
 _MOST_NAMED: Final = 10
 _MOST_PROBLEMS: Final = 10
 _HOLE: Final = "\0"
-"""Where markdown of ours goes in a sentence whose other parts are made inert."""
+"""Where markdown of ours goes in a sentence whose other parts are escaped."""
 
 
 def note(content: str, buttons: Sequence[Json] = ()) -> Json:
-    """A private message; ``content`` is markdown, with everything foreign in it made inert."""
+    """A private message; ``content`` is markdown, with everything foreign in it escaped."""
     return c.message([c.text(texts.shorten(content, _ROOM)), *c.rows(buttons)], private=True)
 
 
@@ -54,13 +54,13 @@ def given_back(entered: Entered, number: int, labels: Labels, sentence: str = ""
     """A page of what was typed, below markdown of ours, with Previous and Next."""
     pages = entered.pages()
     if not pages:
-        return note(sentence or inert(labels.not_found))
+        return note(sentence or escape(labels.not_found))
     number = number if 0 <= number < len(pages) else 0
     above = f"{texts.shorten(sentence, _SENTENCE_ROOM)}\n" if sentence else ""
-    parts = [c.text(f"{above}-# {inert(labels.entered)}\n>>> {pages[number]}")]
+    parts = [c.text(f"{above}-# {escape(labels.entered)}\n>>> {pages[number]}")]
     if len(pages) > 1:
         where = labels.page_of.format(page=number + 1, pages=len(pages))
-        parts.append(c.text(f"-# {inert(where)}"))
+        parts.append(c.text(f"-# {escape(where)}"))
     turns = {number - 1: labels.previous, number + 1: labels.next}
     ask_id, revision, verb, _ = entered.entry
     buttons = [
@@ -100,7 +100,7 @@ def _sentence(
     why: Rejected, labels: Labels, reader: str | None, copy: messages.Copy | None = None
 ) -> str:
     view = view_of(why.ask) if why.ask else None
-    sentence = inert(messages.note(why, view, labels, _HOLE, reader, copy))
+    sentence = escape(messages.note(why, view, labels, _HOLE, reader, copy))
     return sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
 
 
@@ -125,7 +125,7 @@ def mention(who: str) -> str:
     """A responder as markdown: a user or ``@`` and a role."""
     number = who.removeprefix("@")
     if not (number.isascii() and number.isdigit()):
-        return inert(who)
+        return escape(who)
     return f"<@&{number}>" if who.startswith("@") else f"<@{number}>"
 
 
@@ -133,8 +133,8 @@ def mistakes(
     view: View, problems: Sequence[Problem], reopen: tuple[Verb, int], label: str, labels: Labels
 ) -> Json:
     """What is wrong with an entry, and a button that opens it again as it was entered."""
-    lines = [inert(f"• {problem.message}") for problem in problems[:_MOST_PROBLEMS]]
-    content = "\n".join([f"**{inert(labels.please_fix)}**", *lines])
+    lines = [escape(f"• {problem.message}") for problem in problems[:_MOST_PROBLEMS]]
+    content = "\n".join([f"**{escape(labels.please_fix)}**", *lines])
     verb, page = reopen
     return note(content, [button(view, label, verb, page, Style.PRIMARY)])
 
@@ -142,7 +142,7 @@ def mistakes(
 def next_page(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Json:
     """A modal cannot follow a modal: a message with Continue stands between them."""
     where = labels.page_of.format(page=page + 1, pages=total)
-    return note(inert(where), [button(view, labels.continue_, verb, page, Style.PRIMARY)])
+    return note(escape(where), [button(view, labels.continue_, verb, page, Style.PRIMARY)])
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
@@ -157,7 +157,7 @@ def confirm_end_turn(view: View, labels: Labels) -> Json:
 def taken(ask: Ask, labels: Labels) -> Json:
     """What a private message becomes once what it led to has counted."""
     view = view_of(ask)
-    return note(f"☑ {inert(messages.ending(view, labels) or labels.answered)}")
+    return note(f"☑ {escape(messages.ending(view, labels) or labels.answered)}")
 
 
 def retry(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:
@@ -166,23 +166,23 @@ def retry(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:
     What was typed is given back as far as one message holds it: further pages could not be kept.
     """
     buttons = [c.button(fit(labels.answer, limits.BUTTON_LABEL), again)] if again else []
-    content = inert(sentence)
+    content = escape(sentence)
     if typed.strip():
-        above = f"{content}\n-# {inert(labels.entered)}\n>>> "
+        above = f"{content}\n-# {escape(labels.entered)}\n>>> "
         content = above + shorten(typed, _ROOM - texts.units(above))[0]
     return note(content, buttons)
 
 
 def elsewhere(where: str, labels: Labels) -> Json:
     """What a message becomes that is not the live one any more; ``where`` is an address of ours."""
-    sentence = inert(labels.escalated.format(where=_HOLE))
+    sentence = escape(labels.escalated.format(where=_HOLE))
     return c.message([c.text(sentence.replace(visible(_HOLE), where))])
 
 
 def place(to: Destination) -> str:
     """Where an ask has gone whose message there is not known."""
     if to.surface != SURFACE:
-        return inert(to.surface)
+        return escape(to.surface)
     return mention(to.user) if to.user else f"<#{to.thread or to.channel or ''}>"
 
 

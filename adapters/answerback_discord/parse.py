@@ -59,7 +59,7 @@ class Interaction(NamedTuple):
     offered: tuple[str, ...]
     """What that menu offered, as the person saw it."""
     several: bool
-    """Whether that menu takes any number of ticks, and one of them is no answer by itself."""
+    """Whether that menu takes any number of options, and one of them is no answer by itself."""
     inputs: Mapping[str, JsonValue]
     """What a modal's inputs hold, by their custom_id."""
 

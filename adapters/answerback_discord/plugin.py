@@ -73,6 +73,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         "DISCORD_BOT_TOKEN": "bot_token",
         "DISCORD_PUBLIC_KEY": "public_key",
     }
+    packages = ("discord", "nacl")
     loggers = ("discord",)
 
     def load(self) -> None:
@@ -110,7 +111,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
             gateway=settings.gateway,
             channels=checkup.channels,
             roles=[who[1:] for who in people if who.startswith("@")],
-            mend=checkup.fix,
+            fix=checkup.fix,
         )
         async for finding in doctor.findings(setup, checkup.http):
             yield finding

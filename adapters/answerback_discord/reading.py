@@ -16,8 +16,8 @@ from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look, turning
-from answerback_discord.render import answer_text, prefilled, ticks
-from answerback_discord.text import inert, pieces
+from answerback_discord.render import answer_text, prefilled, selection
+from answerback_discord.text import escape, pieces
 
 ROOM = limits.MESSAGE_TEXT - 200
 
@@ -30,7 +30,7 @@ def page(view: View, verb: Verb, number: int, labels: Labels, look: Look | None 
     parts = [c.text(pages[number])]
     if len(pages) > 1:
         parts.append(
-            c.text(f"-# {inert(labels.page_of.format(page=number + 1, pages=len(pages)))}")
+            c.text(f"-# {escape(labels.page_of.format(page=number + 1, pages=len(pages)))}")
         )
         parts += c.rows(turning(view, verb, number, len(pages), labels))
     return c.message(parts, private=True)
@@ -44,14 +44,14 @@ def packed(blocks: Iterator[str]) -> list[str]:
             pages[-1] += f"\n{block}"
         else:
             pages.append(block)
-    return pages or [inert("…")]
+    return pages or [escape("…")]
 
 
 def _everything(view: View, labels: Labels, look: Look) -> Iterator[str]:
     yield from pieces(messages.asks_line(view, labels))
     if view.prompt is not None:
-        if ticked := ticks(view.prompt, look):
-            yield from pieces(f"☑ {ticked}")
+        if selected := selection(view.prompt, look):
+            yield from pieces(f"☑ {selected}")
         yield from _question(view.prompt.question)
         yield from pieces(prefilled(view.prompt, labels))
     elif view.outcome is not None:

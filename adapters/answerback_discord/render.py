@@ -22,7 +22,7 @@ from answerback_discord import blocks as c
 from answerback_discord import choices, forms, limits
 from answerback_discord.blocks import Json, Style
 from answerback_discord.choices import Look, Plan, button, control, laid_out, planned
-from answerback_discord.text import fit, in_a_line, inert, share, shorten, whole
+from answerback_discord.text import escape, fit, in_a_line, share, shorten, whole
 
 TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
 """What all texts of a message may take, with some room for marks around them."""
@@ -89,8 +89,8 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
             _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}")
             for i in spelt
         ]
-    if ticked := ticks(prompt, look):
-        blocks.append(_Block(ticked, 400, "-# ☑ {}"))
+    if selected := selection(prompt, look):
+        blocks.append(_Block(selected, 400, "-# ☑ {}"))
     if found := _found(look, labels):
         blocks.append(_Block(found, 300, "-# {}"))
     if filled := prefilled(prompt, labels):
@@ -174,10 +174,10 @@ def _beside(controls: tuple[Control, ...], back: str, reply: str, end_turn: str)
 
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
-    heading = inert(f"{labels.review_title}")
+    heading = escape(f"{labels.review_title}")
     asks, short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
-    top = [c.text(f"-# {asks}\n**{heading}**\n{inert(labels.review_text)}")]
-    room = TEXT_BUDGET - units(asks) - units(heading) - units(inert(labels.review_text))
+    top = [c.text(f"-# {asks}\n**{heading}**\n{escape(labels.review_text)}")]
+    room = TEXT_BUDGET - units(asks) - units(heading) - units(escape(labels.review_text))
     lines, left_out = _fitted_lines(view.lines, labels, room)
     parts: list[Json] = []
     edits = [(i, line) for i, line in enumerate(view.lines) if line.editable]
@@ -234,7 +234,7 @@ def _record(view: View, labels: Labels) -> Json:
 
 
 def ending(view: View, labels: Labels) -> str:
-    """How an ask ended and by whom, still to be made inert."""
+    """How an ask ended and by whom, still to be escaped."""
     by = view.outcome.ended_by if view.outcome else None
     how = messages.ending(view, labels)
     return f"{how} {labels.by.format(name=messages.name_of(by))}" if by else how
@@ -310,8 +310,8 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
         short = short or cut_question or cut_answer
         lines.append(text)
     if earlier := len(view.lines) - len(lines):
-        lines.append(f"-# {inert(labels.answered_earlier.format(count=earlier))}")
-    return "\n".join((f"-# {inert(labels.answered_so_far)}", *reversed(lines))), short or bool(
+        lines.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
+    return "\n".join((f"-# {escape(labels.answered_so_far)}", *reversed(lines))), short or bool(
         earlier
     )
 
@@ -343,9 +343,9 @@ def _found(look: Look, labels: Labels) -> str:
     return labels.found.format(count=len(look.found), words=words, shown=limits.SELECT_OPTIONS)
 
 
-def ticks(prompt: Prompt, look: Look) -> str:
-    """The ticked options, where the menu shows only some of them."""
+def selection(prompt: Prompt, look: Look) -> str:
+    """The selected options, where the menu shows only some of them."""
     question = prompt.question
     if question.answer_type is not AnswerType.MULTI_SELECT or choices.pages(question) == 1:
         return ""
-    return " · ".join(choices.names(question, choices.ticked(prompt, look)))
+    return " · ".join(choices.names(question, choices.selected(prompt, look)))

@@ -1,6 +1,6 @@
 """What Discord is answered to an interaction: a private note, or the message brought up to date. No request to Discord.
 
-Owns what the live message looks like at an ask's present state, ticks included, and what becomes of
+Owns what the live message looks like at an ask's present state, selection included, and what becomes of
 a copy that is out of date: it is brought up to date by the answer, and the person is told by a
 follow-up that only they see.
 https://docs.discord.com/developers/interactions/receiving-and-responding
@@ -23,7 +23,7 @@ from answerback_discord.answers import message_id_of
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look, page_of
 from answerback_discord.parse import SURFACE, Interaction, Kind
-from answerback_discord.ticks import Ticks
+from answerback_discord.selections import Selections
 
 
 class Callback(IntEnum):
@@ -71,14 +71,14 @@ class Replies:
     def __init__(self, asks: Asks, labels: Labels) -> None:
         self._asks = asks
         self._labels = labels
-        self.ticks = Ticks(asks)
+        self.selections = Selections(asks)
 
     async def look(self, ask: Ask) -> Look | None:
-        """How the menu of an open multi-select looks now; None: as the question is without ticks."""
+        """How the menu of an open multi-select looks now; None: as the question is without a selection."""
         prompt = view_of(ask).prompt
         if prompt is None or prompt.question.answer_type is not AnswerType.MULTI_SELECT:
             return None
-        return Look(page_of(prompt), await self.ticks.of(ask))
+        return Look(page_of(prompt), await self.selections.of(ask))
 
     async def acted(self, result: Acted | Rejected, used: Interaction) -> Reply:
         """The answer to what has been acted on: the message as it stands now, or why nothing changed."""
@@ -86,7 +86,7 @@ class Replies:
             return await self.rejected(result, used)
         if used.private:
             return told(notes.taken(result.ask, self._labels), used)
-        if not result.repeated:  # nobody has ticked anything at a revision that is this new
+        if not result.repeated:  # nobody has selected anything at a revision that is this new
             return self._brought(result.ask, None, used)
         return await self._up_to_date(result.ask, used)
 

@@ -48,27 +48,27 @@ def fits(text: str, most: int) -> bool:
     return "\n" not in text.strip() and texts.units(one_line(text)) <= most
 
 
-def inert(text: str) -> str:
+def escape(text: str) -> str:
     """A text as markdown that shows every character as it is: no mention, link, list, heading or code."""
-    return _inert_short(text) if len(text) <= _SHORT else _escape(visible(text))
+    return _escape_short(text) if len(text) <= _SHORT else _escape_shown(visible(text))
 
 
 @lru_cache(maxsize=2_048)
-def _inert_short(text: str) -> str:
-    return _escape(visible(text))
+def _escape_short(text: str) -> str:
+    return _escape_shown(visible(text))
 
 
 def _escaped(shown: str) -> str:
-    """`inert`, of a text that is visible already: what was cut from one may show nothing, and is to stay short."""
-    return _escaped_short(shown) if len(shown) <= _SHORT else _escape(shown)
+    """`escape`, of a text that is visible already: what was cut from one may show nothing, and is to stay short."""
+    return _escaped_short(shown) if len(shown) <= _SHORT else _escape_shown(shown)
 
 
 @lru_cache(maxsize=2_048)
 def _escaped_short(shown: str) -> str:
-    return _escape(shown)
+    return _escape_shown(shown)
 
 
-def _escape(shown: str) -> str:
+def _escape_shown(shown: str) -> str:
     escaped = _MARKS.sub(r"\\\g<0>", shown)
     return _LINE_STARTS.sub(_escape_start, escaped)
 
@@ -81,13 +81,13 @@ def _escape_start(found: re.Match[str]) -> str:
 
 
 def whole(text: str) -> str:
-    """A text as `inert` markdown in full, without the blanks around it."""
-    return _whole_short(text) if len(text) <= _SHORT else _escape(visible(text).strip())
+    """A text as `escape` markdown in full, without the blanks around it."""
+    return _whole_short(text) if len(text) <= _SHORT else _escape_shown(visible(text).strip())
 
 
 @lru_cache(maxsize=2_048)
 def _whole_short(text: str) -> str:
-    return _escape(visible(text).strip())
+    return _escape_shown(visible(text).strip())
 
 
 def in_a_line(text: str, most: int) -> tuple[str, bool]:
@@ -101,7 +101,7 @@ def _in_a_line_short(text: str, most: int) -> tuple[str, bool]:
 
 
 def shorten(text: str, most: int) -> tuple[str, bool]:
-    """A text as `inert` markdown in at most ``most`` units, and whether something was left out."""
+    """A text as `escape` markdown in at most ``most`` units, and whether something was left out."""
     stripped = visible(text).strip()
     kept = texts.shorten(stripped, most)
     escaped = _escaped(kept)
@@ -122,19 +122,19 @@ def code_block(text: str, most: int) -> tuple[str, bool]:
 
 
 def pieces(text: str) -> list[str]:
-    """A text of any length as `inert` pieces that a page each holds; nothing but blanks at the cuts is lost."""
+    """A text of any length as `escape` pieces that a page each holds; nothing but blanks at the cuts is lost."""
     parts = texts.chunks(visible(text), _PIECE)
-    return [_escape(part.strip()) for part in parts if part.strip()]
+    return [_escape_shown(part.strip()) for part in parts if part.strip()]
 
 
 def paged(text: str, most: int) -> list[str]:
-    """A text of any length as `inert` pages of at most ``most`` units; nothing but blanks at the cuts is lost."""
+    """A text of any length as `escape` pages of at most ``most`` units; nothing but blanks at the cuts is lost."""
     found, rest = [], visible(text).strip()
     while rest:
         room = most
         while True:
             piece = texts.chunks(rest[: most + 1], room)[0]
-            page = inert(piece.strip())
+            page = escape(piece.strip())
             if (over := texts.units(page) - most) <= 0:
                 break
             room -= max(over // 2, 1)

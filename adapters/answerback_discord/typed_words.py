@@ -23,7 +23,7 @@ from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
 from answerback_discord.channels import Channels, Kind
 from answerback_discord.parse import SURFACE, Replied, Typed
-from answerback_discord.text import inert
+from answerback_discord.text import escape
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class Listener:
         except (PlatformError, StoreError) as error:
             extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
             logger.warning("A typed message could not be taken: %s", error, extra=extra)
-        return inert(self._labels.words_not_kept)
+        return escape(self._labels.words_not_kept)
 
     async def _taken(self, typed: Typed) -> str | None:
         if await self._asks.draft(_told_key(typed)) is not None:
@@ -71,7 +71,7 @@ class Listener:
         if not meant and typed.guild_id is not None and not typed.called:
             return ""  # somebody replied to a record, or to a note
         if len(meant) != 1:
-            return inert(self._labels.which_one_reply if meant else self._labels.nothing_open)
+            return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
         told = await self._asks.typed(
             meant[0].id, typed.text, typed.actor, at=typed.at, delivery=typed.delivery
         )

@@ -92,7 +92,7 @@ def inputs(
     placeholder: str,
     label_length: int = limits.OPTION_TEXT,
 ) -> list[Block]:
-    """Boxes or menus of all options, silent until something is pressed; ``chosen`` are ticked from the start."""
+    """Boxes or menus of all options, silent until something is pressed; ``chosen`` are selected from the start."""
     multi = question.answer_type is AnswerType.MULTI_SELECT
     made = _options(question, label_length)
     if len(made) <= limits.BOXES:

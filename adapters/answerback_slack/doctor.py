@@ -150,5 +150,5 @@ async def _group(group: str, calls: Calls) -> Finding:
 
 
 def _failed(what: str, error: PlatformError) -> Finding:
-    wrong, _, mend = str(error).partition(": ")
-    return Finding(what, wrong, mend[:1].upper() + mend[1:] if mend else "Try again in a minute.")
+    wrong, _, fix = str(error).partition(": ")
+    return Finding(what, wrong, fix[:1].upper() + fix[1:] if fix else "Try again in a minute.")

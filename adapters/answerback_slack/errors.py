@@ -93,22 +93,22 @@ TOKEN_REFUSED: Final = frozenset(
     {"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"}
 )
 """Those of them that hold for every call, until there is another token."""
-_MENDED: Final[Mapping[str, str]] = {**_GONE, **_UNAUTHORIZED}
+_ADVICE: Final[Mapping[str, str]] = {**_GONE, **_UNAUTHORIZED}
 DEFAULT_PAUSE: Final = 30.0
 """Seconds to wait where Slack limits us without saying how long."""
 
 
-def mending(code: str) -> str:
+def advice(code: str) -> str:
     """What to do about an error code, as words after "Slack says …:"; empty where nothing is known."""
     if code.startswith(_RESTRICTED):
         return "the settings keep the app from posting there: ask the administrators, or ask somewhere else"
-    return _MENDED.get(code, "")
+    return _ADVICE.get(code, "")
 
 
 def of_code(method: str, code: str, data: Mapping[str, object] | None = None) -> PlatformError:
     """An answer ``ok: false`` as our error."""
     said = f"Slack refused {method} ({code})"
-    hint = mending(code)
+    hint = advice(code)
     if code == "missing_scope" and data and data.get("needed"):
         hint = f"add the scope {data['needed']} under OAuth & Permissions and install the app again"
     words = f"{said}: {hint}" if hint else said

@@ -13,7 +13,7 @@ from typing import Final
 from answerback.core.errors import GoneError
 from answerback.ports.surface import Asks
 from answerback_chat import responders
-from answerback_slack.errors import mending
+from answerback_slack.errors import advice
 from answerback_slack.groups import Groups
 from answerback_slack.parse import Identity
 from answerback_slack.posting import Ref
@@ -105,7 +105,7 @@ class Events:
             case {"type": "tokens_revoked", "tokens": {"bot": []}}:
                 pass  # people's tokens, and not the app's
             case {"type": "tokens_revoked" | "app_uninstalled" as kind}:
-                self._recheck(f"Slack says {kind}: {mending('account_inactive')}.")
+                self._recheck(f"Slack says {kind}: {advice('account_inactive')}.")
             case _:
                 return False
         return True

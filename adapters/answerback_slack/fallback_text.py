@@ -14,7 +14,7 @@ _HOLE: Final = "\0"
 """Where a person's name goes, which is a mention where we do not know it. An edited message notifies nobody."""
 
 
-def spoken(view: View, labels: Labels) -> str:
+def fallback_text(view: View, labels: Labels) -> str:
     """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
     said = [messages.asks_line(view, labels)]
     prompt = view.prompt

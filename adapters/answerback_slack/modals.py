@@ -35,12 +35,12 @@ _BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
 
 
 def opened(
-    view: View, control: Control, labels: Labels, metadata: str, ticked: list[int] | None = None
+    view: View, control: Control, labels: Labels, metadata: str, selected: list[int] | None = None
 ) -> Block | None:
     """The modal that a control opens on this view; None where it opens none (any more).
 
     Args:
-        ticked: the options that are ticked in the message; None where it has nothing to tick.
+        selected: the options that are selected in the message; None where it has nothing to select.
     """
     prompt = view.prompt
     match control.verb:
@@ -57,7 +57,7 @@ def opened(
             inputs = forms.spelled_out(text_inputs(labels.other_label, start), labels)
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
         case Verb.OTHER if prompt.question.other:
-            inputs = _own_words(prompt, control, labels, ticked)
+            inputs = _own_words(prompt, control, labels, selected)
             return _ask(prompt, control, labels, metadata, labels.other, inputs)
         case Verb.CHOOSE if prompt.question.options:
             return _choose(prompt, control, labels, metadata)
@@ -115,8 +115,8 @@ def typed_text(values: Values) -> str:
 
 def everything_typed(submission: Submission) -> str:
     """All that was entered in a modal, for `notice`: a text as it is, a form's fields with their labels."""
-    ticks = chosen(submission.control, submission.values)
-    return (None if ticks else typed_text(submission.values)) or "\n".join(submission.lines)
+    selection = chosen(submission.control, submission.values)
+    return (None if selection else typed_text(submission.values)) or "\n".join(submission.lines)
 
 
 def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:
@@ -126,8 +126,8 @@ def submitted(submission: Submission, view: View, labels: Labels) -> Action | di
         case Verb.REPLY:
             return Reply(text=typed_text(values) or None)
         case Verb.OTHER:
-            ticks = taken(view.prompt.question, chosen(control, values)) if view.prompt else None
-            return Other(text=typed_text(values), value=ticks.value if ticks else None)
+            selected = taken(view.prompt.question, chosen(control, values)) if view.prompt else None
+            return Other(text=typed_text(values), value=selected.value if selected else None)
         case Verb.FILL if view.prompt is not None:
             return _filled(view.prompt, values)
         case Verb.CHOOSE if view.prompt is not None:
@@ -207,17 +207,19 @@ def _choose(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> 
     return _ask(prompt, control, labels, metadata, labels.choose, inputs)
 
 
-def _menus(prompt: Prompt, control: Control, labels: Labels, ticked: Sequence[int]) -> list[Block]:
+def _menus(
+    prompt: Prompt, control: Control, labels: Labels, selected: Sequence[int]
+) -> list[Block]:
     def carry(verb: Verb, part: int) -> str:
         return Control(control.ask_id, control.revision, verb, str(part)).encode()
 
-    return choices.modal_inputs(prompt.question, ticked, carry, labels.choose)
+    return choices.modal_inputs(prompt.question, selected, carry, labels.choose)
 
 
 def _own_words(
-    prompt: Prompt, control: Control, labels: Labels, ticked: list[int] | None
+    prompt: Prompt, control: Control, labels: Labels, selected: list[int] | None
 ) -> list[Block]:
-    """The inputs of "Something else…": below the options as they are ticked, where the words stand beside them."""
+    """The inputs of "Something else…": below the options as they are selected, where the words stand beside them."""
     question, start = prompt.question, _start(prompt, control)
     words = forms.spelled_out(text_inputs(labels.other_label, start, optional=False), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
@@ -225,7 +227,7 @@ def _own_words(
     if not question.other_beside:
         return [small(labels.other_replaces), *words]
     menus = _menus(
-        prompt, control, labels, choices.chosen_indexes(prompt) if ticked is None else ticked
+        prompt, control, labels, choices.chosen_indexes(prompt) if selected is None else selected
     )
     if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
         words = text_inputs(labels.other_label, "", optional=False)

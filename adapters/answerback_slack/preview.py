@@ -64,7 +64,7 @@ def _element(element: Json) -> Markup:
                 _BOXES[kind],
                 _text(option.get("text")),
                 _text(option.get("description")),
-                ticked=option in chosen,
+                checked=option in chosen,
             )
             for option in objects(element, "options")
         ]

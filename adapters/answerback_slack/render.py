@@ -52,7 +52,7 @@ def render(view: View, labels: Labels) -> Message:
         _review(sheet)
     else:
         _record(sheet)
-    return Message(fallback_text.spoken(view, labels), sheet.blocks)
+    return Message(fallback_text.fallback_text(view, labels), sheet.blocks)
 
 
 # --- an open question ----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from answerback.core.labels import Labels
-from answerback.ports import person_key
 from answerback.ports.person_key import Holders
 from answerback.ports.surface import Asks
 from answerback_chat.bodies import Bodies
@@ -18,7 +17,7 @@ from answerback_web import access, limits, pages, parse
 from answerback_web.access import Access
 from answerback_web.parse import Post
 
-NAME: Final = person_key.SURFACE
+NAME: Final = "web"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 

@@ -168,8 +168,8 @@ def _chosen(post: Post, question: Question, labels: Labels) -> Action | Wrong:
     chosen = post.many("choice")
     own_words = post.one("other")
     several = question.answer_type is AnswerType.MULTI_SELECT
-    ticked = tuple(text for text in chosen if text != OTHER)
-    indexes = _indexes(ticked, len(question.options))
+    selected = tuple(text for text in chosen if text != OTHER)
+    indexes = _indexes(selected, len(question.options))
     if indexes is None:
         return _unknown(labels)
     values: list[JsonValue] = [question.options[i].value for i in indexes]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from answerback.ports.person_key import SURFACE
 from answerback.ports.plugin import Built, Host, SurfacePlugin, SurfaceSettings
 
 
@@ -17,7 +16,7 @@ class WebSettings(SurfaceSettings):
 class WebPlugin(SurfacePlugin[WebSettings]):
     """See `SurfacePlugin`."""
 
-    name = SURFACE
+    name = "web"
     title = "Web page"
     order = 0
     home = True

@@ -14,7 +14,7 @@ from answerback.api.guard import guarded
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.walker import Action, Person
-from answerback.ports.person_key import OPERATOR, Holder
+from answerback.ports.person_key import Holder, operator
 from answerback.ports.surface import Acted, Actor
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
@@ -25,6 +25,7 @@ from answerback_web.adapter import WebSurface
 
 SECRET: Final = b"the secret of every site in tests"
 KEY: Final = "abk_the-key-of-every-site-in-tests"
+OPERATOR: Final = operator("web")
 COLLEAGUE: Final = Actor(Person(surface="web", user_id="U7", name="Kim"))
 MIGRATION: Final[tuple[dict[str, Any], ...]] = (
     {"id": "apply", "text": "Apply the proposed migration?", "answer_type": "boolean"},

@@ -22,7 +22,7 @@ def test_every_module_imports_in_a_fresh_interpreter_without_a_warning() -> None
     others_first = "import aiohttp.web, discord, mcp.server, slack_bolt.async_app, slack_sdk"
     script = [
         "import importlib, sys, warnings",
-        "warnings.simplefilter('ignore')",  # what others' packages warn of is not ours to mend
+        "warnings.simplefilter('ignore')",  # what others' packages warn of is not ours to fix
         others_first,
         "warnings.simplefilter('error')",
         "[importlib.import_module(name) for name in sys.argv[1:]]",

@@ -15,7 +15,6 @@ from answerback.api.wire import ACTIONS, ActionModel, ActorBody, action_of
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem, ProblemError
 from answerback.core.walker import Person
-from answerback.ports import person_key
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback.service.submission import oversized, problems_of
 
@@ -51,16 +50,17 @@ def _read_action(body: JsonValue) -> ActionModel:
 
 def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     if call.person is not None:
-        if ask.destination.surface != person_key.SURFACE:
+        surface = call.person.surface
+        if ask.destination.surface != surface:
             raise ProblemError(
                 403,
-                f"Not a {person_key.SURFACE} ask",
-                f"With a key only asks on the {person_key.SURFACE} surface can be acted on by this call; "
+                f"Not a {surface} ask",
+                f"With a key only asks on the {surface} surface can be acted on by this call; "
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
         if named is None:
             return Actor(call.person)
-        return Actor(Person(surface=call.person.surface, user_id=named.user_id, name=named.name))
+        return Actor(Person(surface=surface, user_id=named.user_id, name=named.name))
     if call.agent is None:
         raise AssertionError("the route lets nobody act without a key or a token")
     if named is None:

@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from answerback.api import acting, asks, deliveries, events, operations, wire
 from answerback.api.calls import AGENT, BOTH, SURFACE, Header, Operation, Reply
 from answerback.api.metrics import CONTENT_TYPE
-from answerback.ports import person_key
 from answerback.service.submission import Submission
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was followed, where one was asked for."}
@@ -44,7 +43,6 @@ _CALL: Final[JsonValue] = {
             },
         ]
     },
-    "to": person_key.SURFACE,
 }
 
 
@@ -128,9 +126,7 @@ OPERATIONS: Final = (
         body=wire.ActionBody,
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
-        "person's key (`answerback key` prints it), for asks on the "
-        + person_key.SURFACE
-        + " surface. Never for agents.",
+        "person's key (`answerback key` prints it), for asks that are answered with it. Never for agents.",
     ),
     Operation(
         "withdraw",

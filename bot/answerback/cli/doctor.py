@@ -55,8 +55,8 @@ async def _look(settings: Settings, *, fix: bool) -> bool:
             (say if finding.well else warn)(
                 f"{'!' if finding.well else '✗'} {finding.what}: {finding.wrong}"
             )
-            if finding.mend:
-                say(f"  {finding.mend}")
+            if finding.fix:
+                say(f"  {finding.fix}")
     return well
 
 
@@ -79,7 +79,9 @@ async def findings(
         table = table_of(settings, plugin)
         if not table.configured():
             continue
-        if (sentence := missing(plugin.name, f"The surface {plugin.name}")) is not None:
+        if (
+            sentence := missing(plugin.name, plugin.packages, f"The surface {plugin.name}")
+        ) is not None:
             yield Finding(f"surface {plugin.name}", sentence)
         else:
             await asyncio.to_thread(plugin.load)
@@ -87,8 +89,8 @@ async def findings(
             async for finding in plugin.findings(table, look):
                 yield finding
     for name, why in plugins.broken.items():
-        mend = "Update or uninstall the distribution that it comes with."
-        yield Finding(f"surface {name}", why, mend, warning=True)
+        advice = "Update or uninstall the distribution that it comes with."
+        yield Finding(f"surface {name}", why, advice, warning=True)
 
 
 def _ceilings(settings: Settings) -> Iterator[Finding]:
@@ -102,14 +104,14 @@ def _ceilings(settings: Settings) -> Iterator[Finding]:
         return
     if free:
         who = f"{', '.join(free)} may name any place"
-        mend = f"Say which routes they may use: {', '.join(f'{name}.routes' for name in free)}."
+        fix = f"Say which routes they may use: {', '.join(f'{name}.routes' for name in free)}."
     else:
         who = "any program on this machine may name any place, because no agent has a token"
-        mend = "Give each agent a token (`answerback token create NAME`) and say which routes it may use."
+        fix = "Give each agent a token (`answerback token create NAME`) and say which routes it may use."
     for name, route in settings.routes.items():
         if route.responders not in {None, ANYONE}:
             wrong = f"{who}, and so ask people outside this list"
-            yield Finding(f"routes.{name}.responders", wrong, mend, warning=True)
+            yield Finding(f"routes.{name}.responders", wrong, fix, warning=True)
 
 
 def _exposed_key(settings: Settings) -> Finding | None:
@@ -117,8 +119,8 @@ def _exposed_key(settings: Settings) -> Finding | None:
     path = KeyFile(settings.storage.sqlite_path).path
     if not path.exists() or not path.stat().st_mode & 0o077:
         return None
-    mend = f"Run `chmod 600 {path}`, then `answerback key rotate`."
-    return Finding(f"key file {path}", "other users of this machine can read it", mend)
+    fix = f"Run `chmod 600 {path}`, then `answerback key rotate`."
+    return Finding(f"key file {path}", "other users of this machine can read it", fix)
 
 
 async def _database(settings: Settings) -> Finding:

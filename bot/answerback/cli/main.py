@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from answerback.cli.output import fail
 from answerback.core.base_error import AnswerbackError
-from answerback.ports.extras import missing
+from answerback.ports.extras import MCP, missing
 from answerback.version import VERSION
 
 COMMANDS: Final = {
@@ -35,7 +35,7 @@ COMMANDS: Final = {
 """The commands in the order shown, each ``answerback.cli.<name>``, and the first sentence of its help."""
 
 
-_NEEDS: Final = {"mcp": "mcp"}
+_NEEDS: Final = {"mcp": MCP}
 """The extras that commands need."""
 
 
@@ -61,7 +61,8 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Command:
     """A command, from its module: a function ``command``, or an ``app`` of several."""
-    if (sentence := missing(_NEEDS.get(name, ""), f"`answerback {name}`")) is not None:
+    extra, packages = _NEEDS.get(name, ("", ()))
+    if (sentence := missing(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
     module = importlib.import_module(f"answerback.cli.{name}")
     several = getattr(module, "app", None)

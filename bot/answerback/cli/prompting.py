@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from answerback.cli import choices
 from answerback.cli.choices import ANSWER, Action, Choice, Json, Keys, Moves, dicts, key_of
 from answerback.cli.lines import Lines, Pressed, TerminalLines
-from answerback.cli.ticks import Ticks
+from answerback.cli.selection import Selection
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.schema_entries import text_value
@@ -102,7 +102,7 @@ class Prompting:
             case "select":
                 keys, default = choices.select_keys(prompt, self._labels)
             case "multi_select":
-                self.line(self._ticks(prompt, {}).plain())
+                self.line(self._selection(prompt, {}).plain())
             case _ if prompt["kind"] == "review":
                 keys = self._review_keys(ask, prompt)
             case _:
@@ -226,11 +226,11 @@ class Prompting:
 
     # --- several choices, and what is written ----------------------------------------------------
 
-    def _ticks(self, prompt: Json, refused: Json) -> Ticks:
+    def _selection(self, prompt: Json, refused: Json) -> Selection:
         options, start = dicts(prompt, "options"), refused.get("value", prompt["prefill"])
         words = refused.get("text", prompt["prefill_other"])
         chosen = start if isinstance(start, list) else []
-        return Ticks(
+        return Selection(
             [(str(o["label"]), str(o.get("description") or "")) for o in options],
             {place for place, option in enumerate(options) if option["value"] in chosen},
             self._labels.other if prompt["other"] else None,
@@ -238,30 +238,37 @@ class Prompting:
         )
 
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
-        ticks, controls = self._ticks(prompt, refused), choices.controls(prompt, self._labels)
+        selection, controls = (
+            self._selection(prompt, refused),
+            choices.controls(prompt, self._labels),
+        )
         while True:
             self.line("Space or numbers tick, Enter answers, Esc for more", _DIM)
-            entered = await self._lines.entered(moves, ticks)
-            if entered is Pressed.WORDS or (entered == "" and ticks.on_other and not ticks.words):
-                await self._own_words(ticks)
+            entered = await self._lines.entered(moves, selection)
+            if entered is Pressed.WORDS or (
+                entered == "" and selection.on_other and not selection.words
+            ):
+                await self._own_words(selection)
                 continue
             done: Action | None
             if entered == "":
-                done = await self._ticked(prompt, ticks)
+                done = await self._selected(prompt, selection)
             elif isinstance(entered, Pressed):
                 chosen = moves.get(entered, _MENU)
                 back: Keys = {"a": Choice("Back to the list", _AGAIN)}
                 done = chosen if isinstance(chosen, dict) else await self._menu(prompt, back)
             else:
-                done = await self._named(prompt, ticks, entered.strip(), controls)
+                done = await self._named(prompt, selection, entered.strip(), controls)
             if done is not _AGAIN:
                 return done
 
-    async def _named(self, prompt: Json, ticks: Ticks, line: str, controls: Keys) -> Action | None:
-        """Ticks what a line names, by number or label, or does what else it says."""
+    async def _named(
+        self, prompt: Json, selection: Selection, line: str, controls: Keys
+    ) -> Action | None:
+        """Selects what a line names, by number or label, or does what else it says."""
         numbers = line.replace(",", " ").split()
         rows: Keys = {
-            str(place): Choice(label, str(place)) for place, label in enumerate(ticks.labels, 1)
+            str(place): Choice(label, str(place)) for place, label in enumerate(selection.labels, 1)
         }
         if all(number in rows for number in numbers):
             named = numbers
@@ -274,27 +281,27 @@ class Prompting:
                 return _AGAIN
             named = [key]
         for place in [int(number) - 1 for number in dict.fromkeys(named)]:
-            if ticks.is_other(place):
-                await self._own_words(ticks)
+            if selection.is_other(place):
+                await self._own_words(selection)
             else:
-                ticks.toggle(place)
+                selection.toggle(place)
         return _AGAIN
 
-    async def _own_words(self, ticks: Ticks) -> None:
-        text = await self._lines.written(self._labels.other_label, ticks.words or "")
+    async def _own_words(self, selection: Selection) -> None:
+        text = await self._lines.written(self._labels.other_label, selection.words or "")
         if text is not None:
-            ticks.words = text if text.strip() else None
+            selection.words = text if text.strip() else None
 
-    async def _ticked(self, prompt: Json, ticks: Ticks) -> Action:
+    async def _selected(self, prompt: Json, selection: Selection) -> Action:
         options = dicts(prompt, "options")
-        value: JsonValue = [options[place]["value"] for place in sorted(ticks.ticked)]
-        if ticks.words is None:
+        value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
+        if selection.words is None:
             return {"action": ANSWER, "value": value}
         if prompt["other_beside"]:
-            return {"action": "other", "text": ticks.words, "value": value}
+            return {"action": "other", "text": selection.words, "value": value}
         question = f"{self._labels.other_replaces} Send them?"
         sure = not value or await self._confirmed(question)
-        return {"action": "other", "text": ticks.words} if sure else _AGAIN
+        return {"action": "other", "text": selection.words} if sure else _AGAIN
 
     async def _written(
         self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool

@@ -82,10 +82,10 @@ def _without_nulls(schema: JsonValue, value: JsonValue) -> JsonValue:
     return {key: each for key, each in value.items() if each is not None or key in needed}
 
 
-def check_own_words(question: Question, text: str, ticked: JsonValue) -> Accepted | Unfit:
-    """Decides whether ``text`` can answer as "Something else…", with what is ``ticked`` beside it (None: nothing).
+def check_own_words(question: Question, text: str, selected: JsonValue) -> Accepted | Unfit:
+    """Decides whether ``text`` can answer as "Something else…", with what is ``selected`` beside it (None: nothing).
 
-    Where the result can hold both, the words become one more row behind the ticked options; else they replace them.
+    Where the result can hold both, the words become one more row behind the selected options; else they replace them.
     The pointers are into the action: ``/text`` and ``/value``.
     """
     if not question.other:
@@ -95,11 +95,11 @@ def check_own_words(question: Question, text: str, ticked: JsonValue) -> Accepte
     if isinstance(words, Unfit):
         return words
     if question.answer_type is not AnswerType.MULTI_SELECT:
-        if ticked is None:
+        if selected is None:
             return words
         message = "A single choice takes one option or words of one's own, not both."
         return _unfit("unknown_value", message).at("/value")
-    chosen = _check_multi_select(question, [] if ticked is None else ticked).at("/value")
+    chosen = _check_multi_select(question, [] if selected is None else selected).at("/value")
     if isinstance(chosen, Unfit) or not question.other_beside:
         return chosen if isinstance(chosen, Unfit) else words
     rows = chosen.value if isinstance(chosen.value, list) else []

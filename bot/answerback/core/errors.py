@@ -1,4 +1,4 @@
-"""Every error that crosses a room's border, and what a person or caller did wrong as plain values.
+"""Every error that crosses a module's border, and what a person or caller did wrong as plain values.
 
 The tree::
 

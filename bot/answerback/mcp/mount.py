@@ -10,7 +10,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.core.errors import ProblemError
 from answerback.mcp.backend import PATH
-from answerback.ports.extras import missing
+from answerback.ports.extras import MCP, missing
 from answerback.service.callers import Callers
 from answerback.service.service import Service
 
@@ -24,7 +24,7 @@ async def routes(
     Args:
         tokens: whether callers bear tokens.
     """
-    sentence = missing("mcp", PATH)
+    sentence = missing(*MCP, PATH)
     if sentence is not None:
 
         async def refuse(_request: web.Request) -> web.StreamResponse:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Final
 
-EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "slack": ("slack_bolt", "slack_sdk"),
-    "discord": ("discord", "nacl"),
-    "mcp": ("mcp", "aiohttp_asgi"),
-}
-"""The extras of the distribution ``answerback``, and the packages that each installs."""
+MCP: Final = ("mcp", ("mcp", "aiohttp_asgi"))
+"""The extra of the Model Context Protocol, and the packages that it installs. A surface's plug-in names its own."""
 
 
-def missing(extra: str, wanted_by: str) -> str | None:
-    """Which extra to install, in one sentence; None where there is nothing to install.
+def missing(extra: str, packages: Iterable[str], wanted_by: str) -> str | None:
+    """Which extra to install, in one sentence; None where all its packages are there.
 
     Args:
-        extra: its name: a surface's is the surface's own. A name that is not an extra's needs nothing.
         wanted_by: what needs it, as the sentence begins.
     """
-    if all(find_spec(package) is not None for package in EXTRAS.get(extra, ())):
+    if all(find_spec(package) is not None for package in packages):
         return None
     return (
         f"{wanted_by} needs the extra {extra!r}, which is not installed: "

@@ -13,10 +13,6 @@ from typing import Final, NamedTuple
 
 from answerback.core.walker import Person
 
-SURFACE: Final = "web"
-"""The surface whose asks are answered with a key."""
-OPERATOR: Final = Person(surface=SURFACE, user_id="operator", name="the operator")
-"""Who bears the service's own key."""
 _PREFIX: Final = "abk_"
 
 
@@ -29,6 +25,11 @@ class Holder(NamedTuple):
 
 Holders = Callable[[], Awaitable[tuple[Holder, ...]]]
 """All valid keys as they are now: a replaced key is refused at once."""
+
+
+def operator(surface: str) -> Person:
+    """Who bears the service's own key, on the surface whose asks are answered with it."""
+    return Person(surface=surface, user_id="operator", name="the operator")
 
 
 def new_key() -> str:

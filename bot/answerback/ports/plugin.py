@@ -88,11 +88,11 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that `answerback doctor` looked at. ``wrong`` is None when it is well; ``mend`` says what to do."""
+    """One thing that `answerback doctor` looked at. ``wrong`` is None when it is well; ``fix`` says what to do."""
 
     what: str
     wrong: str | None = None
-    mend: str = ""
+    fix: str = ""
     warning: bool = False
     """Whether ``wrong`` is a risk to know of, and nothing is broken."""
 
@@ -160,6 +160,9 @@ class SurfacePlugin(ABC, Generic[S]):
     settings: type[S]
     variables: ClassVar[Mapping[str, str]] = {}
     """The environment variables that people have set for this platform already, and the keys they stand for."""
+    packages: ClassVar[Sequence[str]] = ()
+    """What the extra of its name installs, for a plug-in of the distribution ``answerback``: who configures the surface
+    without them is told to install the extra. A distribution of its own depends on what it needs."""
     loggers: ClassVar[Sequence[str]] = ()
     """Loggers of libraries that say a lot at the level "info"."""
 

@@ -20,7 +20,7 @@ from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp import mount
-from answerback.ports.person_key import OPERATOR, Holder, Holders
+from answerback.ports.person_key import Holder, Holders, operator
 from answerback.ports.plugin import Built, Entrances, Host
 from answerback.ports.store import Store
 from answerback.runtime.clock import SystemClock
@@ -147,10 +147,11 @@ async def _holders(settings: Settings) -> Holders:
     """Whose keys are valid, read anew each time: `answerback key rotate` counts at once."""
     file = KeyFile(settings.storage.sqlite_path)
     await asyncio.to_thread(file.ensure)
+    person = operator(installed().home)
 
     async def holders() -> tuple[Holder, ...]:
         key = await file.current()
-        return () if key is None else (Holder(key, OPERATOR),)
+        return () if key is None else (Holder(key, person),)
 
     return holders
 

@@ -31,8 +31,8 @@ def check_extras(settings: Settings) -> None:
     Raises:
         ConfigError: an extra is missing; in words.
     """
-    names = [plugin.name for plugin in installed() if table_of(settings, plugin).configured()]
-    sentences = [missing(name, f"The surface {name}") for name in names]
+    used = [plugin for plugin in installed() if table_of(settings, plugin).configured()]
+    sentences = [missing(each.name, each.packages, f"The surface {each.name}") for each in used]
     if any(sentences):
         raise ConfigError("\n".join(filter(None, sentences)))
 

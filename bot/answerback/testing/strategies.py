@@ -1,4 +1,4 @@
-"""Hypothesis strategies for forms and their answers, shared by the tests of every room."""
+"""Hypothesis strategies for forms and their answers, shared by the tests of every module."""
 
 from __future__ import annotations
 

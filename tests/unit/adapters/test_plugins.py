@@ -123,4 +123,4 @@ async def test_the_doctors_look_at_all_groups_among_the_responders(
     told += [each.what async for each in DiscordPlugin().findings(discord(), checkup)]
     assert "channels=['C1'], groups=['S1', 'S2']" in told[0]
     assert "public_url='https://a.example'" in told[0]
-    assert "channels=['C1'], roles=['S2'], mend=True" in told[1]
+    assert "channels=['C1'], roles=['S2'], fix=True" in told[1]

@@ -18,6 +18,7 @@ from answerback.core.errors import ConfigError
 from answerback.ports import extras
 from answerback.runtime.config_file import load
 from answerback.runtime.configured import check_extras
+from answerback.runtime.plugins import installed
 from tests.meta.installing import project
 from tests.unit.bot.agent_parts import served
 
@@ -41,9 +42,11 @@ def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
 def test_the_table_is_the_distributions() -> None:
     declared = project()["optional-dependencies"]
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
-    assert set(all_of_them) == set(extras.EXTRAS)
+    needed = dict([(plugin.name, plugin.packages) for plugin in installed()] + [extras.MCP])
+    named = {extra: packages for extra, packages in needed.items() if packages}
+    assert set(all_of_them) == set(named)
     held = packages_distributions()
-    for extra, packages in extras.EXTRAS.items():
+    for extra, packages in named.items():
         asked = {re.split(r"[>=]", line)[0].lower() for line in declared[extra]}
         brought = {held[package][0].lower().replace("_", "-") for package in packages}
         assert brought == asked

@@ -105,7 +105,7 @@ async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are
         assert acted.ask.open
         await shower.sweep(10)
         await shower.idle()
-        assert parts.chat.shows == 2, "nobody mends them in a moment"
+        assert parts.chat.shows == 2, "nobody fixes them in a moment"
         await parts.clock.advance(601)
         await parts.chat.until(shows(parts, ask, 2))
         await shower.idle()

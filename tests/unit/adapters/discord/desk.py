@@ -103,8 +103,8 @@ class DiscordDesk:
             case AnswerType.TEXT | AnswerType.SCHEMA:
                 return await self._entry_start(question)
             case AnswerType.MULTI_SELECT:
-                ticks = [o.value for o in sight.selects[0].options if o.default]
-                return [question.options[int(i)].value for i in ticks] or None
+                selected = [o.value for o in sight.selects[0].options if o.default]
+                return [question.options[int(i)].value for i in selected] or None
             case _:
                 chosen = [c for c in sight.controls if c.component.get("style") == 1]
                 return _value_behind(question, chosen[0]) if chosen else None
@@ -129,7 +129,7 @@ class DiscordDesk:
             case AnswerType.SELECT:
                 await self._chooses(question, value)
             case AnswerType.MULTI_SELECT:
-                await self._ticks(question, value)
+                await self._select_several(question, value)
             case AnswerType.TEXT:
                 await self._writes(LABELS.answer, LABELS.other_label, str(value))
             case AnswerType.SCHEMA:
@@ -154,7 +154,7 @@ class DiscordDesk:
         done = await self._rig.ann.choose(menu.custom_id, [menu.options[index].label])
         assert done.answered
 
-    async def _ticks(self, question: Question, value: JsonValue) -> None:
+    async def _select_several(self, question: Question, value: JsonValue) -> None:
         assert isinstance(value, list)
         menu = self._sight().selects[0]
         wanted = [o.label for o in menu.options if question.options[int(o.value)].value in value]

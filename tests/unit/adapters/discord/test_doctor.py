@@ -1,4 +1,4 @@
-"""`answerback doctor` on Discord: what can be wrong is named, with what mends it; --fix sets what can be set."""
+"""`answerback doctor` on Discord: what can be wrong is named, with how to fix it; --fix sets what can be set."""
 
 from __future__ import annotations
 
@@ -82,20 +82,20 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
         "responders' roles",
     ]
     assert "Create Public Threads" in (wrong[2].wrong or "")
-    assert all(finding.mend for finding in wrong)
+    assert all(finding.fix for finding in wrong)
 
 
 async def test_an_endpoint_in_the_portal_without_a_key_here_is_found(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
     wrong = [finding for finding in await found(setup_of(discord)) if not finding.well]
     assert "none comes by the gateway" in (wrong[0].wrong or "")
-    assert "oauth2/authorize" in wrong[1].mend
+    assert "oauth2/authorize" in wrong[1].fix
 
 
 async def test_a_wrong_token_is_all_that_is_said(discord: FakeDiscord) -> None:
     told = await found(replace(setup_of(discord), bot_token="1.not.it"))
     assert len(told) == 1
-    assert "discord.bot_token" in (told[0].wrong or "") + told[0].mend
+    assert "discord.bot_token" in (told[0].wrong or "") + told[0].fix
 
 
 async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         application.interactions_endpoint_url = None
         application.message_content = False
         setup = replace(
-            setup_of(up.discord), public_key=application.public_key, public_url=url, mend=True
+            setup_of(up.discord), public_key=application.public_key, public_url=url, fix=True
         )
         assert all(finding.well for finding in await found(setup))
         assert saved_in(application) == (manifest.endpoint(url), 1 << 19)
@@ -118,7 +118,7 @@ def saved_in(application: Application) -> tuple[str | None, int]:
 async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscord) -> None:
     discord.add_guild()
     key = discord.application.public_key
-    setup = replace(setup_of(discord), public_key=key, public_url="http://127.0.0.1:9", mend=True)
+    setup = replace(setup_of(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True)
     wrong = [finding for finding in await found(setup) if not finding.well]
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
 

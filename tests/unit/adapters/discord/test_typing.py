@@ -13,7 +13,7 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.service.service import Service
 from answerback_chat import retry
-from answerback_discord.text import inert
+from answerback_discord.text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -57,7 +57,7 @@ async def marked(up: Rig, message: Message, emoji: str) -> None:
 
 async def told(up: Rig, sentence: str) -> Message:
     """The message to Ann that says this."""
-    return (await up.ann.finds(inert(sentence), up.discord.direct(up.ann.user))).message
+    return (await up.ann.finds(escape(sentence), up.discord.direct(up.ann.user))).message
 
 
 async def answers(up: Rig, *asks: Ask) -> list[list[Any]]:

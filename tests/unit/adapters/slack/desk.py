@@ -87,8 +87,8 @@ class SlackDesk:
         menus = [c for c in sight.controls if c.action_id == Verb.CHOOSE]
         if menus:
             [menu] = menus
-            ticked = initial(menu)
-            chosen = ticked.get("selected_options", [ticked.get("selected_option")])
+            selected = initial(menu)
+            chosen = selected.get("selected_options", [selected.get("selected_option")])
             values: list[JsonValue] = [question.options[int(o["value"])].value for o in chosen if o]
             if question.answer_type is AnswerType.MULTI_SELECT:
                 return values or None

@@ -1,4 +1,4 @@
-"""`answerback doctor` on Slack: everything that can be wrong is named, with what mends it."""
+"""`answerback doctor` on Slack: everything that can be wrong is named, with how to fix it."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlac
         "user group S0NONE",
     ]
     assert wrong[0].wrong == "missing: im:write, reactions:write"
-    assert "invite" in wrong[2].mend.lower()
-    assert all(finding.mend for finding in wrong)
+    assert "invite" in wrong[2].fix.lower()
+    assert all(finding.fix for finding in wrong)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_wrong_credentials_are_named(
     wrong = [finding for finding in await found(setup) if not finding.well]
     assert len(wrong) == 1
     assert word in f"{wrong[0].wrong}"
-    assert wrong[0].mend
+    assert wrong[0].fix
 
 
 @pytest.mark.acceptance

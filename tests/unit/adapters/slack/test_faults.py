@@ -210,7 +210,7 @@ async def test_a_place_that_cannot_be_reached_ends_the_ask_in_words(up: Rig, cod
 
 
 @pytest.mark.parametrize(
-    ("code", "mending"),
+    ("code", "advice"),
     [
         ("access_denied", "ask the workspace's administrators"),
         ("enterprise_is_restricted", "install the app in the workspace itself"),
@@ -221,14 +221,14 @@ async def test_a_place_that_cannot_be_reached_ends_the_ask_in_words(up: Rig, cod
     ],
 )
 async def test_a_person_who_cannot_be_written_to_ends_the_ask_in_words(
-    up: Rig, code: str, mending: str
+    up: Rig, code: str, advice: str
 ) -> None:
     fault = up.slack.faults.add("conversations.open", times=None, error=code)
     ask = await up.submit(NOTE, to="slack:@U0ADA", responders=None)
     assert ask.status is Status.FAILED
     assert ask.outcome is not None
     assert f"conversations.open ({code}): " in (ask.outcome.message or "")
-    assert mending in (ask.outcome.message or "")
+    assert advice in (ask.outcome.message or "")
     assert fault.hits == 1
 
 

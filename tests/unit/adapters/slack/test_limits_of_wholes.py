@@ -49,14 +49,13 @@ pytestmark = pytest.mark.rule("SLACK-5")
 @edge("MESSAGE_TEXT")
 def test_the_text_beside_the_blocks() -> None:
     question = Question(id="q", text="", answer_type=TEXT)
-    around = len(fallback_text.spoken(view_of(asked(question)), LABELS)) + len("\n")
+    around = len(fallback_text.fallback_text(view_of(asked(question)), LABELS)) + len("\n")
     for length, full in ((4_000, True), (4_001, False)):
         text = "x" * (length - around)
-        spoken = fallback_text.spoken(
-            view_of(asked(question.model_copy(update={"text": text}))), LABELS
-        )
-        assert spoken.endswith(text) == full
-        assert check_message({"text": spoken}, update=True) == []
+        asked_so = asked(question.model_copy(update={"text": text}))
+        shown = fallback_text.fallback_text(view_of(asked_so), LABELS)
+        assert shown.endswith(text) == full
+        assert check_message({"text": shown}, update=True) == []
 
 
 def asked(question: Question) -> Ask:

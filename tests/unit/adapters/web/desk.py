@@ -61,7 +61,7 @@ class WebDesk:
         return offered | ({"other"} if own else set())
 
     async def starts_from(self, question: Question) -> JsonValue:
-        """What is ticked, highlighted or filled in."""
+        """What is selected, highlighted or filled in."""
         page = self._page
         match question.answer_type:
             case AnswerType.TEXT:
@@ -81,7 +81,7 @@ class WebDesk:
                 return values[0] if values else None
 
     async def answers(self, question: Question, value: JsonValue) -> None:
-        """By a button, ticks or an input."""
+        """By a button, boxes or an input."""
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._press("yes" if value else "no")
@@ -107,8 +107,8 @@ class WebDesk:
     async def writes_other(self, text: str) -> None:
         """By the last choice and the words beside it."""
         boxes = any(attrs.get("type") == "checkbox" for _, attrs in self._page.tags)
-        ticked = self._page.values("choice") if boxes else []
-        await self._choose([*ticked, "other"], text)
+        selected = self._page.values("choice") if boxes else []
+        await self._choose([*selected, "other"], text)
 
     async def goes_back(self) -> None:
         """By its button."""

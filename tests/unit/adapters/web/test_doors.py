@@ -14,9 +14,9 @@ from aiohttp import hdrs
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer, EndTurn, Person
-from answerback.ports.person_key import OPERATOR, Holder
+from answerback.ports.person_key import Holder
 from answerback.ports.surface import Groups, Moves, Reminds
-from tests.browser.site import INBOX, KEY, Site, site
+from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import (
     MANY,
     TEXT,

@@ -21,7 +21,7 @@ from answerback.core.schema_entries import entries_of
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import as_json, view_of
 from answerback.core.walker import Answer, Other, Person, start
-from answerback.ports.person_key import OPERATOR, Holder
+from answerback.ports.person_key import Holder, operator
 from answerback.testing import strategies
 from answerback_chat.sanitize import visible
 from answerback_web import limits, pages, parse, render
@@ -30,6 +30,7 @@ from answerback_web.parse import Confirm, Post, Stay, Wrong
 from tests.unit.adapters.web.reader import Document
 
 LABELS = Labels()
+OPERATOR = operator("web")
 
 
 def ask_of(form: Form) -> Ask:

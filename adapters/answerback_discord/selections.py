@@ -1,4 +1,4 @@
-"""What is ticked in a multi-select before it is handed in: kept beside the ask, changed by one click at a time."""
+"""What is selected in a multi-select before it is handed in: kept beside the ask, changed by one click at a time."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
 
 
-class Ticks:
-    """The ticks of every ask, at the revision that it stands at."""
+class Selections:
+    """The selection of every ask, at the revision that it stands at."""
 
     def __init__(self, asks: Asks) -> None:
         self._asks = asks
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def turn(self, ask_id: str) -> AbstractAsyncContextManager[None]:
-        """A click's turn at the ticks of an ask: clicks have theirs in the order in which they came."""
+        """A click's turn at the selection of an ask: clicks have theirs in the order in which they came."""
         return self._turns.setdefault(ask_id, asyncio.Lock())
 
     async def of(self, ask: Ask) -> tuple[int, ...] | None:
-        """What is ticked, where anybody has changed it; None: what the prefill has ticked."""
+        """What is selected, where anybody has changed it; None: what the prefill has selected."""
         kept = await self._asks.draft(_key(ask))
         chosen = kept.get("chosen") if isinstance(kept, dict) else None
         return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
     async def keep(self, ask: Ask, chosen: tuple[int, ...]) -> None:
-        """Keeps what is ticked now."""
+        """Keeps what is selected now."""
         await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
 
 

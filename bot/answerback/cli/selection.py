@@ -1,4 +1,4 @@
-"""The boxes of a multiple choice in the terminal: which are ticked, and how they look. No input or output."""
+"""The boxes of a multiple choice in the terminal: which are selected, and how they look. No input or output."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MARGIN: Final = 12
 """Columns beside a label: the pointer, the box and the number."""
 
 
-class Ticks:
+class Selection:
     """The boxes as they stand. They outlive the menu that Esc opens.
 
     Args:
         labels: the options, each with its description or none.
-        ticked: the places of those that are ticked from the start.
+        selected: the places of those that are selected from the start.
         other: the words of the last row, "Something else…"; None where it is not offered.
         words: what was entered there before.
     """
@@ -34,11 +34,11 @@ class Ticks:
     def __init__(
         self,
         labels: Sequence[tuple[str, str | None]],
-        ticked: set[int],
+        selected: set[int],
         other: str | None,
         words: str | None,
     ) -> None:
-        self.ticked = ticked
+        self.selected = selected
         self.words = words
         self._labels = labels
         self._other = other
@@ -64,8 +64,8 @@ class Ticks:
         return place == len(self._labels) and self._other is not None
 
     def toggle(self, place: int) -> None:
-        """Ticks an option, or takes its tick off."""
-        self.ticked ^= {place}
+        """Selects an option, or deselects it."""
+        self.selected ^= {place}
 
     def plain(self) -> str:
         """All rows, without the pointer."""
@@ -121,7 +121,7 @@ class Ticks:
 
     def _row(self, place: int, width: int | None) -> str:
         if place < len(self._labels):
-            box, label = "x" if place in self.ticked else " ", one_line(self._labels[place][0])
+            box, label = "x" if place in self.selected else " ", one_line(self._labels[place][0])
         else:
             box, label = "x" if self.words else " ", self._other or ""
             label += f" {one_line(self.words)}" if self.words else ""
