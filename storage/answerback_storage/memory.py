@@ -30,6 +30,7 @@ from answerback.ports.shown import noted
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
+from answerback_storage.memory_telling import MemoryTelling, Tellings
 
 T = TypeVar("T")
 
@@ -50,10 +51,11 @@ class Tables:
     drafts: dict[str, tuple[str, float]] = field(default_factory=dict)
     deliveries: dict[str, StoredDelivery] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)
+    tellings: Tellings = field(default_factory=Tellings)
 
 
-class MemoryStore:
-    """Asks in memory; see `answerback.ports.store.Store`."""
+class MemoryStore(MemoryTelling):
+    """See `answerback.ports.store.Store`."""
 
     def __init__(self, tables: Tables | None = None) -> None:
         self._kept = Tables() if tables is None else tables
@@ -291,6 +293,7 @@ class MemoryStore:
         for result in results:
             if result.delivery.id in tables.deliveries:
                 tables.deliveries[result.delivery.id] = result
+                tables.tellings.tried(result)
         self._add(tables, entries)
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
@@ -330,6 +333,7 @@ class MemoryStore:
                 if at < before
             ),
             *((tables.drafts, key) for key, (_, at) in tables.drafts.items() if at < before),
+            *((tables.tellings.rows, key) for key in tables.tellings.forgettable(before)),
         ]
         for table, key in old:
             del table[key]  # type: ignore[attr-defined]  # each key is of its own table
@@ -360,6 +364,8 @@ class MemoryStore:
         self._add(tables, [(write.ask.id, entry) for entry in write.entries])
         for told in write.deliveries:
             tables.deliveries[told.id] = rows.new_delivery(told)
+        if write.owed:
+            tables.tellings.owe(write.ask)
         if (memory := write.memory) is not None:
             key = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id)
             tables.remembered[key] = (rows.dump(memory.value), write.ask.updated_at)

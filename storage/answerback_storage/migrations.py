@@ -187,3 +187,26 @@ def behind_by_place(db: Database) -> None:
         """CREATE INDEX asks_behind ON asks (surface, channel, message IS NULL, updated_at)
             WHERE shown_revision < revision"""
     )
+
+
+@migrations()
+def owed(db: Database) -> None:
+    """Agents are told late how asks ended; those that ended before this version count as told."""
+    db.execute(
+        """CREATE TABLE owed (
+            seq INTEGER PRIMARY KEY,
+            ask_id TEXT NOT NULL UNIQUE,
+            agent TEXT NOT NULL,
+            conversation TEXT NOT NULL,
+            told INTEGER NOT NULL,
+            number INTEGER,
+            at REAL NOT NULL
+        ) STRICT"""
+    )
+    db.execute("CREATE INDEX owed_to_agent ON owed (agent, conversation) WHERE told < 2")
+    db.execute("CREATE INDEX owed_by_time ON owed (at) WHERE told > 0")
+    # The number given last: it grows although rows are forgotten.
+    db.execute(
+        "CREATE TABLE listed (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT"
+    )
+    db.execute("INSERT INTO listed VALUES (1, 0)")

@@ -21,6 +21,7 @@ from answerback.ports.records import (
     StoredEntry,
 )
 from answerback.ports.surface import Shown
+from answerback.ports.telling import Telling
 
 T = TypeVar("T")
 
@@ -32,6 +33,8 @@ class Write(NamedTuple):
     entries: tuple[Entry, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     memory: Memory | None = None
+    owed: bool = False
+    """Whether the ask has ended with this, and its agent is to be told."""
 
 
 class Decision(NamedTuple, Generic[T]):
@@ -41,7 +44,7 @@ class Decision(NamedTuple, Generic[T]):
     result: T
 
 
-class Store(Found, Protocol):
+class Store(Found, Telling, Protocol):
     """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
 
     async def open(self) -> None:
@@ -139,7 +142,10 @@ class Store(Found, Protocol):
     async def tried(
         self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
     ) -> None:
-        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+        """Stores what became of deliveries and the record's lines about the tries (with their ask ids).
+
+        Whoever got a delivery has been told of its ask, for good.
+        """
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
         """One delivery, or None."""
@@ -155,7 +161,8 @@ class Store(Found, Protocol):
     async def prune(self, before: float) -> int:
         """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many.
 
-        The key of an open ask is kept: a late repeat must not ask people a second time.
+        So are notes that an agent was told of an ask; what it was not told is kept. The key of an open ask is kept: a
+        late repeat must not ask people a second time.
         """
 
     async def counts(self) -> Mapping[str, int]:

@@ -13,10 +13,11 @@ import pytest
 from answerback.ports.store import Store
 from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_lists import ListsContract
+from answerback.testing.store_telling import TellingContract
 from answerback.testing.store_upkeep import UpkeepContract
 
 
-class StoreContract(AsksContract, ListsContract, UpkeepContract):
+class StoreContract(AsksContract, ListsContract, TellingContract, UpkeepContract):
     """The behaviour of every store."""
 
     @pytest.fixture

@@ -19,7 +19,7 @@ from pydantic_core import from_json, to_json
 from answerback.core.ask import Ask
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, outbox
+from answerback_storage.sqlite import asks, outbox, telling
 
 T = TypeVar("T")
 
@@ -183,6 +183,8 @@ def insert_beside(db: sqlite3.Connection, write: Write) -> None:
         asks.add_entries(db, [(write.ask.id, entry) for entry in write.entries])
     if write.deliveries:
         outbox.insert(db, write.deliveries)
+    if write.owed:
+        telling.owe(db, write.ask)
     if (memory := write.memory) is not None:
         db.execute(
             "INSERT OR REPLACE INTO remembered"

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from answerback.ports.records import Delivery, Page, StoredDelivery
+from answerback.ports.records import Delivery, DeliveryState, Page, StoredDelivery
 from answerback_storage import rows
-from answerback_storage.sqlite import asks
+from answerback_storage.sqlite import asks, telling
 
 # A delivery waits for every earlier one of its ask that is still pending. The index holds the
 # pending ones in the order of their times: without the hint SQLite sorts them all.
@@ -55,8 +55,10 @@ def next_due(db: sqlite3.Connection, after: float) -> float | None:
 
 
 def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery]) -> None:
-    """Stores what became of deliveries."""
+    """Stores what became of deliveries; whoever got one has been told."""
     for result in results:
+        if result.state is DeliveryState.DELIVERED:
+            telling.told_by(db, result.delivery, result.updated_at)
         db.execute(
             """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
                 last_error = ?, updated_at = ? WHERE id = ?""",

@@ -36,6 +36,7 @@ from answerback_storage import rows
 from answerback_storage.sqlite import asks, outbox
 from answerback_storage.sqlite.changes import Batch, ChangeJob, insert_beside
 from answerback_storage.sqlite.connections import Connections
+from answerback_storage.sqlite.telling import SqliteTelling
 from answerback_storage.sqlite.worker import Worker
 
 T = TypeVar("T")
@@ -50,7 +51,7 @@ _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 
 
-class SqliteStore:
+class SqliteStore(SqliteTelling):
     """The protocol `answerback.ports.store.Store` on an SQLite file.
 
     Args:
@@ -362,6 +363,8 @@ _PRUNED: Final = (
     ),
     ("remembered", "agent, conversation, turn, tool, question_id", ""),
     ("drafts", "key", ""),
+    # What an agent was not told is kept.
+    ("owed", "seq", "AND told > 0"),
 )
 """What is forgotten: the table, its key, and what is kept all the same."""
 
