@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest
+PYTEST := pytest --numprocesses=auto --dist=worksteal
 ARGS ?=
 
 .PHONY: help
@@ -29,7 +29,7 @@ PINS := pyproject.toml bot/answerback_client/pyproject.toml constraints.txt .ci/
 .PHONY: test
 test: venv ## Run every test (ARGS="-k word" runs some)
 	@.ci/system-packages
-	@$(PYTEST) $(ARGS)
+	@$(BIN)/python -m $(PYTEST) $(ARGS)
 
 .PHONY: check
 check: style types imports docs coverage ## Everything that has to hold: style, types, import rules, docs, tests
@@ -56,7 +56,7 @@ imports: venv ## Who may import whom
 coverage: venv ## Every test, with branch coverage; bot/ and storage/ leave nothing out without a reason
 	@.ci/system-packages
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage run -m $(PYTEST) $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100

@@ -23,14 +23,20 @@ def seconds(work: Callable[[], object]) -> float:
     least = float("inf")
     gc.disable()  # what other tests left behind is not this work's to sweep up
     for _ in range(_TRIES):
-        slower = max(1.0, _reference() / _REFERENCE)
+        before = slowdown()
         began = time.thread_time()
         work()
-        least = min(least, (time.thread_time() - began) / slower)
+        taken = time.thread_time() - began
+        least = min(least, taken / max(before, slowdown()))
         if least < BLOCKED / 2:
             break
     gc.enable()
     return least
+
+
+def slowdown() -> float:
+    """How many times slower than undisturbed this processor is now: at least 1."""
+    return max(1.0, _reference() / _REFERENCE)
 
 
 def _reference() -> float:
