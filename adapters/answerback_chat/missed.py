@@ -16,6 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from answerback.core.form import AnswerType
 from answerback.ports.surface import Asks
+from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +27,10 @@ _OVERLAP: Final = 600.0
 _SAVED_EVERY: Final = 30.0
 """Seconds, by the platform's clock, after which it is stored again how far it has heard."""
 _MOST_PLACES: Final = 300
-_PAUSES: Final = (1.0, 5.0, 30.0, 120.0)
-"""Seconds before each further try at a place that cannot be read."""
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 120.0
+_MOST_FAILED: Final = 4
+"""How often a place that cannot be read is tried again."""
 _MOST_LIMITED: Final = 20
 """How often a limit is waited for at one place."""
 
@@ -95,7 +98,7 @@ class Missed(Generic[Place]):
             except StoreError as error:
                 extra = {"action": "missed_later"}
                 logger.warning("Missed words are read later: %s", error, extra=extra)
-                await asyncio.sleep(_PAUSES[0])
+                await asyncio.sleep(_FIRST_PAUSE)
                 self._again.set()
                 continue
             if self._again.is_set():
@@ -112,7 +115,7 @@ class Missed(Generic[Place]):
         complete = True
         for place, after in (await self._wanted(since)).items():
             try:
-                last = await self._insisting(place, after)
+                last = await self._read_place(place, after)
             except (PlatformError, StoreError) as error:
                 complete = False
                 extra = {"action": "missed_unread", "code": getattr(error, "code", None)}
@@ -141,8 +144,8 @@ class Missed(Generic[Place]):
                 break
         return wanted
 
-    async def _insisting(self, place: Place, after: float) -> float | None:
-        pauses, limited = list(_PAUSES), 0
+    async def _read_place(self, place: Place, after: float) -> float | None:
+        backoff, failed, limited = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, factor=5.0), 0, 0
         while True:
             try:
                 return await self._read(place, after)
@@ -152,9 +155,10 @@ class Missed(Generic[Place]):
                     raise
                 pause = error.retry_after
             except (UnavailableError, StoreError):
-                if not pauses:
+                failed += 1
+                if failed > _MOST_FAILED:
                     raise
-                pause = pauses.pop(0)
+                pause = backoff.next()
             await asyncio.sleep(pause)
 
     async def _save(self) -> None:

@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from answerback.core.errors import RateLimitedError, StoreError, UnavailableError
+from answerback.core.errors import (
+    PlatformError,
+    RateLimitedError,
+    StoreError,
+    UnavailableError,
+)
+from answerback_client.backoff import Backoff
 
 T = TypeVar("T")
 
-_PAUSES: Final = (0.25, 1.0, 3.0)
-"""Seconds before each further try."""
-_LONGEST_PAUSE: Final = 10.0
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 3.0
+_LONGEST_LIMIT: Final = 10.0
+"""Seconds for which a platform's limit is waited for, however long it lasts."""
+_TRIES: Final = 4
 
 
-async def insisting(work: Callable[[], Awaitable[T]]) -> T:
+def _passing(error: Exception) -> float | None:
+    """How long to wait before a failure may have passed, at the least; None where it will not pass."""
+    if isinstance(error, RateLimitedError):
+        return min(error.retry_after, _LONGEST_LIMIT)
+    return 0.0 if isinstance(error, (UnavailableError, StoreError)) else None
+
+
+async def retry(
+    work: Callable[[], Awaitable[T]],
+    *,
+    passing: Callable[[Exception], float | None] = _passing,
+    backoff: Backoff | None = None,
+    tries: int = _TRIES,
+) -> T:
     """What ``work`` gives, tried again while the platform or the database cannot be had; a limit's pause is kept.
+
+    Args:
+        passing: says of a failure how long to wait before the next try, at the least; None: it is not tried again.
 
     Raises:
         PlatformError: it failed for good, or once too often.
         StoreError: so did the database.
     """
-    for pause in _PAUSES:
+    backoff = backoff or Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, factor=4.0)
+    for _ in range(tries - 1):
         try:
             return await work()
-        except RateLimitedError as error:
-            await asyncio.sleep(min(max(error.retry_after, _PAUSES[0]), _LONGEST_PAUSE))
-        except (UnavailableError, StoreError):
-            await asyncio.sleep(pause)
+        except (PlatformError, StoreError) as error:
+            if (least := passing(error)) is None:
+                raise
+        await backoff.wait(least)
     return await work()

@@ -6,9 +6,8 @@ Owns the wiring and the tasks under way. What a click does is decided in `inboun
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -21,6 +20,8 @@ from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.surface import Asks, Later, Shown
+from answerback_chat.background import Background
+from answerback_chat.identity import Identifying
 from answerback_chat.missed import Missed
 from answerback_chat.outages import Outage
 from answerback_discord import notes
@@ -44,8 +45,6 @@ from answerback_discord.typed_words import Listener
 logger = logging.getLogger(__name__)
 
 _STOP_WITHIN: Final = 5.0
-_FIRST_PAUSE: Final = 2.0
-_LONGEST_PAUSE: Final = 60.0
 
 
 class DiscordSurface:
@@ -105,8 +104,12 @@ class DiscordSurface:
                 shards=shards,
                 outage=self._outage,
                 handlers={
-                    "INTERACTION_CREATE": lambda body: self._spawn(self._answer_gateway(body)),
-                    "MESSAGE_CREATE": lambda body: self._spawn(self._heard(body)),
+                    "INTERACTION_CREATE": lambda body: self._background.do(
+                        "click", self._answer_gateway(body)
+                    ),
+                    "MESSAGE_CREATE": lambda body: self._background.do(
+                        "message", self._heard(body)
+                    ),
                     **{name: partial(self._told, name) for name in EVENTS},
                 },
                 lost=lambda: self._missed.lost() if self._missed else None,
@@ -118,8 +121,8 @@ class DiscordSurface:
         self._missed: Missed[Place] | None = None
         self._connected = False
         self._events: Events | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._introducing: asyncio.Task[None] | None = None
+        self._background = Background()
+        self._identifying = Identifying("discord", self._identify, self._unknown)
         self._refused: str | None = None
 
     async def start(self, asks: Asks) -> None:
@@ -129,25 +132,18 @@ class DiscordSurface:
         self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
         self._listener = Listener(asks, self.calls, self._channels, self._labels)
         self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
-        first = asyncio.Event()
-        self._introducing = asyncio.create_task(self._introduce(first), name="discord identity")
-        await first.wait()
+        await self._identifying.begin().wait()
         if self._gateway is not None and self._refused is None:
             await self._gateway.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
-        if self._introducing is not None:
-            self._introducing.cancel()
-            await asyncio.gather(self._introducing, return_exceptions=True)
+        await self._identifying.stop()
         if self._gateway is not None:
             await self._gateway.stop()
         if self._missed is not None:
             await self._missed.stop()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_STOP_WITHIN)
-        for task in self._tasks:
-            task.cancel()
+        await self._background.stop(_STOP_WITHIN)
         await self._groups.stop()
 
     def ready(self) -> str | None:
@@ -215,7 +211,7 @@ class DiscordSurface:
         if reply.shown is not None:
             self._answers.answered(reply.shown)
         if reply.note is not None or reply.again is not None:
-            self._spawn(self._follow_up(body, reply))
+            self._background.do("note", self._follow_up(body, reply))
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
@@ -281,30 +277,25 @@ class DiscordSurface:
 
     def _told(self, name: str, data: Json) -> None:
         if self._events is not None:
-            self._spawn(self._events.heard(name, data))
+            self._background.do("event", self._events.heard(name, data))
 
     async def _look(self, ask: Ask) -> Look | None:
         return await self._inbound.look(ask) if self._inbound else None
 
-    async def _introduce(self, first: asyncio.Event) -> None:
-        """Learns who we are, by which the token is tried as well; ``first`` is set after the first attempt."""
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                me = await self.calls.get("/users/@me")
-            except PlatformError as error:
-                if error.code == TOKEN_REFUSED:
-                    break
-                self._outage.failed("api", error)
-                first.set()
-                await asyncio.sleep(max(pause, getattr(error, "retry_after", 0.0)))
-                pause = min(pause * 2, _LONGEST_PAUSE)
-            else:
-                self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
-                self._catch_up()
-                break
+    async def _identify(self) -> None:
+        me = await self.calls.get("/users/@me")
+        self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+        self._refused = None
         self._outage.reached("api")
-        first.set()
+        self._catch_up()
+
+    def _unknown(self, error: PlatformError) -> bool:
+        """Whether to ask again: a token that was never good will not become so."""
+        if error.code != TOKEN_REFUSED:
+            self._outage.failed("api", error)
+            return True
+        self._outage.reached("api")
+        return self._posting.bot_id is not None
 
     def _token_refused(self, error: PlatformError) -> None:
         """Nobody can be reached; a token that was good before is tried until it is good again."""
@@ -312,19 +303,5 @@ class DiscordSurface:
             extra = {"action": "token_refused"}
             logger.warning("Discord refuses the token: %s", error, extra=extra)
             if self._posting.bot_id is not None:
-                self._introducing = asyncio.create_task(self._prove(), name="discord token")
+                self._identifying.begin()
         self._refused = str(error)
-
-    async def _prove(self) -> None:
-        pause = _FIRST_PAUSE
-        while self._refused is not None:
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
-            with contextlib.suppress(PlatformError):
-                await self.calls.get("/users/@me")
-                self._refused = None
-
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

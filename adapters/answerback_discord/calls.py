@@ -21,6 +21,8 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback_chat.retry import retry
+from answerback_client.backoff import Backoff
 from answerback_discord import limits
 from answerback_discord.blocks import Json
 from answerback_discord.errors import TOKEN_REFUSED, Code, has_code, translate
@@ -31,8 +33,6 @@ API_URL: Final = "https://discord.com/api/v10"
 TIMEOUT: Final = 15.0
 ANSWER_TIMEOUT: Final = limits.ANSWER_SECONDS - 0.5
 """Seconds for the answer to an interaction, tries together: what is late on its way is late for Discord."""
-_FOLLOW_UP_PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
-"""Seconds between tries of a follow-up that comes before its answer, which may be taken for 3 s."""
 PER_SECOND: Final = limits.REQUESTS_PER_SECOND - 5
 """Requests a second: a few are left to whoever else uses the token."""
 # Discord wants this shape: https://docs.discord.com/developers/reference#user-agent
@@ -175,17 +175,15 @@ class Calls:
         number = interaction.get("id")
         what = f"the note after interaction {number}"
         path = f"/webhooks/{interaction.get('application_id')}/{interaction.get('token')}"
-        for pause in (*_FOLLOW_UP_PAUSES, None):
-            try:
-                async with asyncio.timeout(TIMEOUT):
-                    await self._answer(self._url + path, message, what)
-                return
-            except (PlatformError, aiohttp.ClientError, TimeoutError) as error:
-                early = isinstance(error, PlatformError) and has_code(error, Code.UNKNOWN_WEBHOOK)
-                if not early or pause is None:
-                    self._log_unanswered(what, error)
-                    return
-                await asyncio.sleep(pause)
+
+        async def send() -> None:
+            async with asyncio.timeout(TIMEOUT):
+                await self._answer(self._url + path, message, what)
+
+        try:
+            await retry(send, passing=_too_early, backoff=Backoff(0.1, 2.0, factor=3.0), tries=5)
+        except (PlatformError, aiohttp.ClientError, TimeoutError) as error:
+            self._log_unanswered(what, error)
 
     @staticmethod
     def _log_unanswered(what: str, error: Exception) -> None:
@@ -252,6 +250,12 @@ class Calls:
     def _make_room(self, now: float) -> None:
         if len(self._buckets) >= _MOST_BUCKETS:
             self._buckets = {k: b for k, b in self._buckets.items() if b.until > now}
+
+
+def _too_early(error: Exception) -> float | None:
+    """A follow-up may come before the answer that it follows, which may be taken for 3 s."""
+    early = isinstance(error, PlatformError) and has_code(error, Code.UNKNOWN_WEBHOOK)
+    return 0.0 if early else None
 
 
 def page_behind(message_id: str) -> dict[str, str]:

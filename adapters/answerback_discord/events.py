@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.errors import GoneError, PlatformError, StoreError
 from answerback.ports.places import Places
-from answerback_chat.retry import insisting
+from answerback_chat.retry import retry
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
 from answerback_discord.channels import THREADS
@@ -41,7 +41,7 @@ class Events:
     async def heard(self, name: str, data: Json) -> None:
         """One event."""
         try:
-            await insisting(lambda: _TAKES[name](self, data))
+            await retry(lambda: _TAKES[name](self, data))
         except (PlatformError, StoreError) as error:
             extra = {"action": "event_missed", "event": name, "code": getattr(error, "code", None)}
             words = "What Discord told was not taken in, and is found out when somebody acts: %s"

@@ -22,6 +22,7 @@ from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError
 from answerback_chat.outages import Outage
+from answerback_client.backoff import Backoff
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
 
@@ -128,16 +129,16 @@ class Gateway:
     # --- connecting ------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             since = time.monotonic()
             wait = await self._connect_once()
             for shard in range(self._of):
                 self.lost(shard)
             if time.monotonic() - since > _LONGEST_PAUSE:
-                pause = _FIRST_PAUSE
+                backoff.reset()
+            pause = backoff.next()
             await asyncio.sleep(pause if wait is None else wait)
-            pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _connect_once(self) -> float | None:
         """Connects until that ends; how long to wait before the next try, where the reason tells."""

@@ -17,7 +17,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from answerback.core.labels import Labels
 from answerback.ports.surface import Acted, Asks, Why
-from answerback_chat.retry import insisting
+from answerback_chat.retry import retry
 from answerback_discord import notes, parse
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
@@ -58,7 +58,7 @@ class Listener:
     async def _refusal(self, typed: Typed) -> str | None:
         """Why the words were not taken, as markdown; None where they were, empty where nothing is to be told."""
         try:
-            return await insisting(lambda: self._taken(typed))
+            return await retry(lambda: self._taken(typed))
         except (PlatformError, StoreError) as error:
             extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
             logger.warning("A typed message could not be taken: %s", error, extra=extra)
@@ -110,7 +110,7 @@ class Listener:
         Discord shows something to one person alone only where they clicked, and a message is no click.
         """
         try:
-            await insisting(lambda: self._tell(typed, sentence))
+            await retry(lambda: self._tell(typed, sentence))
         except PlatformError as error:
             extra = {"action": "note_missing", "code": error.code}
             logger.warning("Somebody could not be told about their words: %s", error, extra=extra)
@@ -146,7 +146,7 @@ class Listener:
     async def _mark(self, typed: Typed, emoji: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
         try:
-            await insisting(lambda: self._calls.request("PUT", path))
+            await retry(lambda: self._calls.request("PUT", path))
         except PlatformError as error:
             extra = {"action": "mark_missing", "code": error.code}
             logger.info("A message could not be marked: %s", error, extra=extra)

@@ -13,11 +13,13 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination
-from answerback.core.errors import PlatformError, RateLimitedError, UnauthorizedError
+from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.surface import Asks, Shown
 from answerback_chat import responders
+from answerback_chat.background import Background
+from answerback_chat.identity import Identifying
 from answerback_chat.missed import Missed
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.events import Events
@@ -26,7 +28,7 @@ from answerback_slack.groups import Groups
 from answerback_slack.inbound import Inbound
 from answerback_slack.listeners import Listeners
 from answerback_slack.missed import Place, missed
-from answerback_slack.notes import Later, Notes
+from answerback_slack.notes import Notes
 from answerback_slack.parse import Identity
 from answerback_slack.posting import Posting
 from answerback_slack.sockets import Sockets
@@ -36,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 PATH: Final = "/slack/events"
 _FINISH_SECONDS: Final = 5.0
-_LONGEST_PAUSE: Final = 60.0
+_MOST_TASKS: Final = 2_000
 _CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")
 _THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
@@ -76,14 +78,14 @@ class SlackSurface:
         self._posting = Posting(self._calls, labels)
         self._groups = Groups(self._calls)
         self._notes = Notes(self._calls, http)
-        self._later = Later()
+        self._later = Background(_MOST_TASKS)
         self._identity = Identity()
         self._inbound: Inbound | None = None
         self._events: Events | None = None
         self._sockets: Sockets | None = None
         self._missed: Missed[Place] | None = None
         self._hearing = app_token is None
-        self._identifying: asyncio.Task[None] | None = None
+        self._identifying = Identifying("slack", self._identify, self._unknown)
         self._trouble: str | None = "Slack is not connected yet."
         self._listeners = Listeners(bot_token, self._identity, self._receive)
         self._front = (
@@ -111,9 +113,7 @@ class SlackSurface:
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
-        if self._identifying is not None:
-            self._identifying.cancel()
-            await asyncio.gather(self._identifying, return_exceptions=True)
+        await self._identifying.stop()
         if self._missed is not None:
             await self._missed.stop()
         await self._later.stop(_FINISH_SECONDS)
@@ -200,10 +200,7 @@ class SlackSurface:
     def _recheck(self, trouble: str | None) -> asyncio.Event:
         """Nobody can be reached, for this reason, until Slack says who we are; set after the first attempt."""
         self._trouble = trouble
-        tried = asyncio.Event()
-        if self._identifying is None or self._identifying.done():
-            self._identifying = asyncio.create_task(self._identify(tried), name="slack identity")
-        return tried
+        return self._identifying.begin()
 
     def _lost(self) -> None:
         self._hearing = False
@@ -219,25 +216,16 @@ class SlackSurface:
         if self._missed is not None and self._hearing and self._identity.bot_user is not None:
             self._missed.back()
 
-    async def _identify(self, first: asyncio.Event) -> None:
-        """Asks Slack who we are until it says so; ``first`` is set after the first attempt."""
-        pause = 1.0
-        while True:
-            try:
-                told = await self._calls.do("auth.test", self._calls.client.auth_test)
-            except PlatformError as error:
-                self._trouble = str(error)
-                wait = error.retry_after if isinstance(error, RateLimitedError) else pause
-                extra = {"action": "not_identified", "code": error.code}
-                logger.warning("Slack does not know us: %s", error, extra=extra)
-                first.set()
-                await asyncio.sleep(wait)
-                pause = min(pause * 2, _LONGEST_PAUSE)
-                continue
-            self._identity.team = str(told.get("team_id") or "") or None
-            self._identity.bot_user = str(told.get("user_id") or "") or None
-            self._identity.bot = str(told.get("bot_id") or "") or None
-            self._trouble = None
-            first.set()
-            self._catch_up()
-            return
+    async def _identify(self) -> None:
+        told = await self._calls.do("auth.test", self._calls.client.auth_test)
+        self._identity.team = str(told.get("team_id") or "") or None
+        self._identity.bot_user = str(told.get("user_id") or "") or None
+        self._identity.bot = str(told.get("bot_id") or "") or None
+        self._trouble = None
+        self._catch_up()
+
+    def _unknown(self, error: PlatformError) -> bool:
+        self._trouble = str(error)
+        extra = {"action": "not_identified", "code": error.code}
+        logger.warning("Slack does not know us: %s", error, extra=extra)
+        return True

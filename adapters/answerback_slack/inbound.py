@@ -19,14 +19,15 @@ from answerback.core.view import View, view_of
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Submit
 from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
 from answerback_chat import messages, responders
+from answerback_chat.background import Background
 from answerback_chat.controls import Control, Verb
 from answerback_chat.missed import Missed
-from answerback_chat.retry import insisting
+from answerback_chat.retry import retry
 from answerback_slack import modals, notes, reading
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
 from answerback_slack.missed import Place
-from answerback_slack.notes import Later, Notes
+from answerback_slack.notes import Notes
 from answerback_slack.parse import Click, Identity, Submission, Words, chosen, parse
 from answerback_slack.typed_words import Listener
 
@@ -51,7 +52,7 @@ class Inbound:
         asks: Asks,
         calls: Calls,
         told: Notes,
-        later: Later,
+        later: Background,
         labels: Labels,
         identity: Identity,
         surface: Groups,
@@ -260,7 +261,7 @@ class Inbound:
         """Has a message shown again that somebody saw as it no longer is."""
         ask = rejected.ask
         if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
-            self._later.do("refresh", insisting(lambda: self._asks.show_again(ask.id)))
+            self._later.do("refresh", retry(lambda: self._asks.show_again(ask.id)))
 
     def _note(self, text: str, click: Click) -> None:
         user = click.person.user_id

@@ -1,15 +1,12 @@
-"""What one person is told privately, and tasks that outlive an acknowledgement: few, bounded, and never silent."""
+"""What one person is told privately."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import aiohttp
 
-from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
@@ -21,47 +18,9 @@ from answerback_slack.calls import CALL_SECONDS, Calls
 from answerback_slack.parse import Where
 from answerback_slack.posting import mentions
 
-logger = logging.getLogger(__name__)
-
-_MOST_TASKS: Final = 2_000
 _MOST_NAMED: Final = 10
 _NOTE_ROOM: Final = 2_000
 """Units of a note but for the names in it: a section holds both."""
-
-
-class Later:
-    """What is done after an acknowledgement."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def do(self, what: str, work: Awaitable[object]) -> None:
-        """Starts ``work``; its failure is logged under ``what``."""
-        task = asyncio.ensure_future(self._run(what, work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        if len(self._tasks) > _MOST_TASKS:
-            task.cancel()
-            logger.error(
-                "Too much is under way: a %s is dropped", what, extra={"action": "dropped"}
-            )
-
-    async def stop(self, seconds: float) -> None:
-        """Lets what was begun be finished, for so long."""
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=seconds)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _run(self, what: str, work: Awaitable[object]) -> None:
-        try:
-            await work
-        except PlatformError as error:
-            extra = {"action": what, "code": error.code}
-            logger.warning("A %s failed: %s", what, error, extra=extra)
-        except Exception:
-            logger.exception("A %s failed", what, extra={"action": what})
 
 
 class Notes:

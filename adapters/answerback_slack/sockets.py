@@ -25,6 +25,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from answerback_client.backoff import Backoff
 from answerback_slack import errors
 
 logger = logging.getLogger(__name__)
@@ -135,7 +136,7 @@ class Sockets:
 
     async def _keep(self) -> None:
         """Holds one connection; the next is made before the last is closed."""
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             try:
                 client = await self._connected()
@@ -143,8 +144,7 @@ class Sockets:
                 if not isinstance(error, _FORESEEN):
                     logger.exception("Socket Mode failed", extra={"action": "socket_failed"})
                 self._failed(error)
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                await backoff.wait()
                 continue
             self._settled.set()
             since = time.monotonic()
@@ -159,10 +159,9 @@ class Sockets:
             self._trouble = "the connection is lost and being made again"
             self._begin(self._retire(client), "slack socket retiring")
             if time.monotonic() - since > _SHORT_SECONDS:
-                pause = _FIRST_PAUSE
+                backoff.reset()
             else:
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                await backoff.wait()
 
     async def _connected(self) -> _Client:
         client = _Client(self._token, self._web)

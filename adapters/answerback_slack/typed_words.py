@@ -18,12 +18,13 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
 from answerback_chat import responders, texts
+from answerback_chat.background import Background
 from answerback_chat.controls import Control, Verb
-from answerback_chat.retry import insisting
+from answerback_chat.retry import retry
 from answerback_slack import notes
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
-from answerback_slack.notes import Later, Notes
+from answerback_slack.notes import Notes
 from answerback_slack.parse import Click, Identity, Where, Words, as_words, seconds, words_of
 from answerback_slack.posting import Ref, may_be
 
@@ -46,7 +47,7 @@ class Listener:
         asks: Asks,
         calls: Calls,
         told: Notes,
-        later: Later,
+        later: Background,
         labels: Labels,
         identity: Identity,
         surface: Groups,
@@ -159,7 +160,7 @@ class Listener:
         where, client = self._written(click), self._calls.client
         ask = await self._asks.get(click.control.ask_id)
         thread = where.thread or ((ref := Ref.read(ask.message if ask else None)) and ref.ts) or ""
-        answer = await insisting(
+        answer = await retry(
             lambda: self._calls.do(
                 "conversations.replies",
                 lambda: client.conversations_replies(
@@ -193,7 +194,7 @@ class Listener:
         add = lambda: client.reactions_add(  # noqa: E731
             channel=where.channel, timestamp=where.ts, name=_TAKEN
         )
-        self._later.do("reaction", insisting(lambda: self._calls.do("reactions.add", add)))
+        self._later.do("reaction", retry(lambda: self._calls.do("reactions.add", add)))
 
     def _refusal(self, rejected: Rejected, reader: Person) -> str:
         """Why words were not taken, as mrkdwn, and where the question stands."""
@@ -203,7 +204,7 @@ class Listener:
 
     def _tell(self, text: str, said: Words) -> None:
         async def tell() -> None:
-            await insisting(lambda: self._say(text, said))
+            await retry(lambda: self._say(text, said))
             await self._asks.save_draft(_told(said), value=True)
 
         self._later.do("note", tell())

@@ -27,6 +27,7 @@ from urllib.parse import quote
 import aiohttp
 from pydantic import JsonValue, ValidationError
 
+from answerback_client.backoff import Backoff
 from answerback_client.shapes import (
     OBJECT,
     Ask,
@@ -238,15 +239,15 @@ class AsyncClient:
             UnreachableError: nothing has answered for longer than the client's patience.
         """
         until = time.monotonic() + self._patience
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             try:
                 return await self._once(method, path, json, headers or {})
             except UnreachableError:
+                pause = backoff.next()
                 if not repeat or time.monotonic() + pause > until:
                     raise
             await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _once(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> Json:
         if self._http is None:

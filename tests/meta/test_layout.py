@@ -32,7 +32,7 @@ LOOP_TOPS = (
     "adapters/answerback_discord/adapter.py",
     "adapters/answerback_discord/inbound.py",
     "adapters/answerback_slack/listeners.py",
-    "adapters/answerback_slack/notes.py",
+    "adapters/answerback_chat/background.py",
     # what goes on in the background
     "adapters/answerback_discord/sockets.py",
     "adapters/answerback_chat/missed.py",

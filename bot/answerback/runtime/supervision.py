@@ -7,6 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from answerback_client.backoff import Backoff
+
 logger = logging.getLogger(__name__)
 
 _FIRST_PAUSE: Final = 0.5
@@ -20,7 +22,7 @@ async def supervised(
 ) -> None:
     """Runs a loop until cancelled, over and over if it crashes or returns."""
     loop = asyncio.get_running_loop()
-    pause = first_pause
+    backoff = Backoff(first_pause, _LONGEST_PAUSE)
     while True:
         began = loop.time()
         try:
@@ -29,6 +31,5 @@ async def supervised(
         except Exception:  # a loop top: what crashed is logged and started again
             logger.exception("A background loop crashed", extra={"loop": name})
         if loop.time() - began > _SOUND:
-            pause = first_pause
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+            backoff.reset()
+        await backoff.wait()

@@ -22,6 +22,7 @@ from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.ports.store import Store
 from answerback.webhooks.sender import FAILED, Sender, Sent
+from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
@@ -263,7 +264,7 @@ class Deliverer:
         """Stores what became of a try, however long the database takes: forgetting it would send it again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
-        pause = _DATABASE_PAUSE
+        backoff = Backoff(_DATABASE_PAUSE, _LONGEST_DATABASE_PAUSE)
         while True:
             try:
                 await self._store.tried([result], lines)
@@ -272,8 +273,7 @@ class Deliverer:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)
             except Exception:
                 logger.exception("Storing a webhook's result crashed", extra=extra)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_DATABASE_PAUSE)
+            await backoff.wait()
 
 
 def _entry(result: StoredDelivery, sent: Sent, at: float) -> Entry:

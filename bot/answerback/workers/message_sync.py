@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from typing import Final
 
 from answerback.core.ask import Ask, Destination, Left, Thread
@@ -26,6 +25,7 @@ from answerback.core.errors import (
 from answerback.ports.surface import Later, Moves, Shown, Surface
 from answerback.service.service import Service
 from answerback.workers.lanes import MOST, Again, Lanes
+from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +93,7 @@ class Shower:
             self._rest(ask_id)
             return None
         except (PlatformError, StoreError, TimeoutError) as error:
-            longest = min(self._first_pause * 2**failures, _LONGEST_PAUSE)
-            wait = longest * random.uniform(0.8, 1.2)
+            wait = Backoff(self._first_pause, _LONGEST_PAUSE).after(failures)
             self._warn(ask_id, error, wait)
             return Again(wait, failed=True)
         except Exception:

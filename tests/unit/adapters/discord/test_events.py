@@ -54,7 +54,7 @@ async def quiet(up: Rig) -> None:
     """Returns once everything that the gateway has brought so far is dealt with."""
     marker = await asked(up)
     assert (await up.ann.click("Yes", on=live(up, marker))).answered
-    await asyncio.gather(*up.surface._tasks)
+    await asyncio.gather(*up.surface._background._tasks)
     await up.shower.idle()
 
 
@@ -271,7 +271,7 @@ async def test_an_event_that_cannot_be_taken_in_is_logged_and_the_next_is_taken(
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as for_now:
-        for_now.setattr(retry, "_PAUSES", (0.01,))
+        for_now.setattr(retry, "_LONGEST_PAUSE", 0.01)
         for_now.setattr(up.store, "shown_at", broken)
         up.discord.delete(up.ann.types(up.channel, "oops"))
         await quiet(up)

@@ -207,6 +207,6 @@ async def test_a_note_that_discord_refuses_leaves_the_message_right_and_is_logge
         refused = up.discord.faults.code("POST /webhooks/*/*", 50035)
         assert (await up.ann.click_on(seen, "Submit")).answered
         await up.ann.until(lambda: refused.hits == 1)
-        await asyncio.gather(*up.surface._tasks)
+        await asyncio.gather(*up.surface._background._tasks)
         assert up.ann.latest(up.channel).selects[0].chosen == ["orders"]
         assert "the note after interaction" in caplog.text

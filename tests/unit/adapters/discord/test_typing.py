@@ -29,7 +29,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_PAUSES", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(retry, "_LONGEST_PAUSE", 0.01)
 
 
 async def asked(up: Rig, *, directly: bool = False) -> Ask:

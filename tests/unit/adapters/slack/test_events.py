@@ -244,7 +244,7 @@ async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
     await up.slack.until(lambda: up.slack.calls[-1].method == "auth.test")
     assert "Slack" in (up.app.surface.ready() or "")
     up.slack.revoked = False
-    identifying = up.app.surface._identifying
+    identifying = up.app.surface._identifying._task
     assert identifying is not None
     await identifying
     assert up.app.surface.ready() is None

@@ -69,7 +69,8 @@ async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed, "_PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(missed, "_LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(missed, "_MOST_FAILED", 2)
 
 
 async def mention(town: Town, ask: Ask, text: str) -> Message:
