@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from answerback.core.labels import Labels
-from answerback.core.view import View
 from answerback.ports.plugin import (
     Built,
     Checkup,
@@ -19,6 +17,10 @@ from answerback.ports.plugin import (
     SurfaceSettings,
 )
 from answerback.ports.tables import HttpUrl, Names
+
+if TYPE_CHECKING:
+    from answerback.core.labels import Labels
+    from answerback.core.view import View
 
 
 class DiscordSettings(SurfaceSettings):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from pydantic import JsonValue, SecretStr, model_validator
 
-from answerback.core.labels import Labels
-from answerback.core.view import View
 from answerback.ports.plugin import (
     Built,
     Checkup,
@@ -20,6 +18,10 @@ from answerback.ports.plugin import (
     SurfaceSettings,
 )
 from answerback.ports.tables import HttpUrl, Names
+
+if TYPE_CHECKING:
+    from answerback.core.labels import Labels
+    from answerback.core.view import View
 
 _MANIFEST_HELP = """Print the manifest of the Slack app, as YAML.
 

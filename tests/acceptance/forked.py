@@ -94,4 +94,4 @@ def _serve(folder: Path, pipe: Connection) -> None:
     os.chdir(folder)
     os.environ["ANSWERBACK_SERVER__PORT"] = "0"
     os.environ["ANSWERBACK_LOG__LEVEL"] = "error"
-    serve.command(config=None, check=False)
+    serve.run(config=None, check=False)

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from answerback.runtime.config_file import load
-
-Url = Annotated[
-    str | None, typer.Option(envvar="ANSWERBACK_URL", help="Where the service listens.")
-]
 
 
 def url_or_configured(url: str | None) -> str:

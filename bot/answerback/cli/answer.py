@@ -7,13 +7,12 @@ import getpass
 import os
 import stat
 import sys
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-import typer
 from pydantic import JsonValue
 
-from answerback.cli.address import Url, url_or_configured
+from answerback.cli.address import url_or_configured
 from answerback.cli.choices import Action
 from answerback.cli.lines import PipedLines, TerminalLines
 from answerback.cli.output import fail, say
@@ -39,34 +38,8 @@ _EXIT_STILL_OPEN: Final = 8
 """As `answerback ask` exits while nobody has answered."""
 
 
-def command(
-    ask: Annotated[
-        str | None, typer.Argument(help="The ask's id; without it, one of the open ones is picked.")
-    ] = None,
-    url: Url = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="ANSWERBACK_TOKEN",
-            help="The person's key, or a token with the role surface; by default the key of the service here.",
-        ),
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option(help="Who answers; by default your name on this machine.")
-    ] = None,
-) -> None:
-    """Answer an ask in this terminal.
-
-    Example: `answerback answer`
-
-    Lines count, with Enter at the end: y n for yes and no, numbers for choices, b for Back, r for Reply, s for
-    End Turn, q leaves the ask open; Esc opens the menu of these. Lines may come from a pipe too; when they end, the
-    ask stays open, and the command exits with 8.
-
-    Asks on the page are answered with the person's key, which is read from where the service keeps it
-    (`answerback key` prints it). A front end's token answers any ask that this person may answer
-    (`answerback token create terminal --role surface`).
-    """
+def run(ask: str | None, url: str | None, token: str | None, user: str | None) -> None:
+    """Walks a person through an ask at the terminal."""
     if not sys.stdin.isatty() and not _has_lines(sys.stdin.fileno()):
         fail("This needs a terminal, or lines on standard input.", 2)
     settings = load()

@@ -6,14 +6,13 @@ import asyncio
 import secrets
 import sys
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Final
 
 import aiohttp
-import typer
 from pydantic import JsonValue
 
-from answerback.cli.address import Url, url_or_configured
-from answerback.cli.forms import EXIT_INVALID, FORM_HELP, read_call
+from answerback.cli.address import url_or_configured
+from answerback.cli.forms import EXIT_INVALID, read_call
 from answerback.cli.output import EXIT_FAILED, console, fail, result, say, warn
 from answerback.core.ask import Status
 from answerback_chat.sanitize import as_json, one_line
@@ -33,29 +32,16 @@ _GRACE: Final = 15.0
 _PAUSE: Final = 0.5
 
 
-def command(
-    form: Annotated[str, typer.Argument(help=FORM_HELP)],
-    to: Annotated[
-        str | None,
-        typer.Option(help="A route, or a place such as `surface:channel` or `surface:@user`."),
-    ] = None,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
-    url: Url = None,
-    token: Annotated[
-        str | None,
-        typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
-    ] = None,
-    content: Annotated[
-        bool, typer.Option("--content", help="Print only the text for the model.")
-    ] = False,
+def run(
+    form: str,
+    to: str | None,
+    wait: float,
+    url: str | None,
+    token: str | None,
+    *,
+    content: bool,
 ) -> None:
-    """Ask a form's questions, wait for the answers, and print the tool result.
-
-    Example: `answerback ask migration.json --to deploys --wait 900`
-
-    Exits with 0 when answered, 2 when the form is invalid, 3 cancelled, 4 turn ended, 5 expired,
-    6 withdrawn, 7 failed, and 8 when nobody has answered yet: the ask stays open.
-    """
+    """Submits, waits and prints; ends with the exit status that says how the ask ended."""
     call = read_call(form)
     if to is not None:
         call["to"] = to

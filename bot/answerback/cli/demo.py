@@ -11,9 +11,7 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from answerback.cli.output import console, result, say
 from answerback.core.ask import Ask
@@ -55,21 +53,8 @@ FORM: Final[dict[str, object]] = {
 }
 
 
-def command(
-    browser: Annotated[
-        bool,
-        typer.Option("--browser/--no-browser", help="Open the page in a browser, if there is one."),
-    ] = True,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="By default 8420, or a free one.")
-    ] = None,
-) -> None:
-    """Walk the migration form on a page of this machine, and see the tool result an agent would get.
-
-    Example: `answerback demo --no-browser`
-
-    Needs no token and no configuration. Everything is in a temporary folder, gone afterwards.
-    """
+def run(port: int | None, *, browser: bool) -> None:
+    """Runs the demo on a temporary database."""
     logs.configure("warning", None)
     with tempfile.TemporaryDirectory(prefix="answerback-demo-") as folder:
         if not asyncio.run(_demo(Path(folder), _port(port), browser)):

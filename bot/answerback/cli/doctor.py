@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Annotated
 
 import aiohttp
 import typer
@@ -25,20 +24,8 @@ from answerback_storage.key_file import KeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
 
-def command(
-    config: Annotated[
-        Path | None, typer.Option(help="The configuration file; else ./answerback.toml.")
-    ] = None,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Set at the platforms what their APIs let an app set.")
-    ] = False,
-) -> None:
-    """Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.
-
-    Nothing is posted, and without `--fix` nothing is changed. Exit status 0 when all is well, else 1.
-
-    Example: `answerback doctor --config answerback.toml`
-    """
+def run(config: Path | None, *, fix: bool) -> None:
+    """Prints what was found; exits with 1 unless all is well."""
     settings = load(config)
     if not asyncio.run(_look(settings, fix=fix)):
         raise typer.Exit(EXIT_FAILED)

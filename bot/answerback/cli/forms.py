@@ -15,10 +15,6 @@ from answerback.service.callers import MAX_BODY
 from answerback_chat.sanitize import one_line
 
 EXIT_INVALID: Final = 2
-FORM_HELP: Final = (
-    "A JSON file, or - for standard input: the tool call `{name, arguments}`, or the arguments "
-    "of ask_user alone."
-)
 
 
 def read_call(path: str) -> dict[str, JsonValue]:

@@ -1,8 +1,8 @@
 """The command line: finds the commands, one module each, and turns what goes wrong into a sentence.
 
-A command's module is imported when the command is called, not before: the service alone takes
-seconds to import, which nobody should wait for who only checks a form. What this module itself imports, every
-command waits for.
+A command's module, in `answerback.cli.commands`, is imported when the command is called, and what does its
+work when it runs: importing the service takes longer than showing a command's help may. What this module itself
+imports, every command waits for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "token": "Tokens for agents and custom front ends.",
     "mcp": "Offer the tools to an MCP client over standard input and output.",
 }
-"""The commands in the order shown, each ``answerback.cli.<name>``, and the first sentence of its help."""
+"""The commands in the order shown, each ``answerback.cli.commands.<name>``, and the first sentence of its help."""
 
 
 _NEEDS: Final = {"mcp": MCP}
@@ -64,7 +64,7 @@ def load(name: str) -> Command:
     extra, packages = _NEEDS.get(name, ("", ()))
     if (sentence := missing(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
-    module = importlib.import_module(f"answerback.cli.{name}")
+    module = importlib.import_module(f"answerback.cli.commands.{name}")
     several = getattr(module, "app", None)
     if isinstance(several, typer.Typer):
         return typer.main.get_command(several)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 from mcp.server.stdio import stdio_server
 from pydantic import JsonValue
 
-from answerback.cli.address import Url, url_or_configured
+from answerback.cli.address import url_or_configured
 from answerback.core.ask import ToolResult
 from answerback.mcp.backend import Asking, AskJson, NotAskedError
 from answerback.mcp.server import mcp_server
@@ -33,27 +33,8 @@ _PATIENCE: Final = 20.0
 """Seconds for which a service that is away is called again within one call of a tool."""
 
 
-def command(
-    url: Url = None,
-    token: Annotated[
-        str | None,
-        typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option(help="Where to ask when the model does not say: a route or place.")
-    ] = None,
-    tools: Annotated[
-        str | None,
-        typer.Option(help="The asking tools to offer, by name, with commas between them."),
-    ] = None,
-) -> None:
-    """Offer the tools to an MCP client over standard input and output.
-
-    Example, as a client's configuration has it:
-    `{"command": "answerback", "args": ["mcp", "--url", "http://127.0.0.1:8420"]}`
-
-    The service itself has to be running (`answerback serve`).
-    """
+def run(url: str | None, token: str | None, to: str | None, tools: str | None) -> None:
+    """Serves on standard input and output until the client ends it."""
     logs.configure("warning", None)
     try:
         offered = asking_tools(tools)

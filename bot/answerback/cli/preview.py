@@ -8,13 +8,13 @@ import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import jinja2
 import typer
 from markupsafe import Markup
 
-from answerback.cli.forms import EXIT_INVALID, FORM_HELP, lines_of, read_call
+from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
 from answerback.cli.output import fail, result, say, warn
 from answerback.cli.prompting import Prompting
 from answerback.core.ask import Ask, Change, Destination, Request, acted
@@ -53,24 +53,8 @@ class Step:
     looks: tuple[Look, ...]
 
 
-def command(
-    form: Annotated[str, typer.Argument(help=FORM_HELP)],
-    surface: Annotated[
-        str, typer.Option(help="A surface's name prints the JSON that is sent there.")
-    ] = _TERMINAL,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with each surface's look and the JSON.")
-    ] = None,
-    open_page: Annotated[
-        bool, typer.Option("--open", help="Open that page in the browser.")
-    ] = False,
-) -> None:
-    """Show how each surface will render a form; nobody is asked, and no service is needed.
-
-    Example: `answerback preview migration.json --html preview.html`
-
-    Exits with 2 when the form cannot be asked.
-    """
+def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
+    """Prints the previews, or writes them as a page."""
     labels = load().labels
     plugin = None if surface == _TERMINAL else _plugin(surface)
     try:

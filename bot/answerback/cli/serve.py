@@ -9,9 +9,8 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import typer
 import uvloop
 
 from answerback.cli.output import result, say
@@ -24,27 +23,14 @@ from answerback.runtime.interpreter import tune
 from answerback.runtime.plugins import installed
 from answerback.version import VERSION
 
-CONFIG_HELP: Final = "The TOML file; without it ./answerback.toml, if there is one."
 _FILES: Final = 65_536
 """Open files (each waiting agent is one) that are asked for, as far as the system allows."""
 
 logger = logging.getLogger(__name__)
 
 
-def command(
-    config: Annotated[
-        Path | None, typer.Option(help=CONFIG_HELP, envvar="ANSWERBACK_CONFIG")
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only check the configuration, and say what it sets up.")
-    ] = False,
-) -> None:
-    """Run the service.
-
-    Example: `answerback serve --config answerback.toml`
-
-    The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
-    """
+def run(config: Path | None, *, check: bool) -> None:
+    """Runs the service, or checks its configuration."""
     settings = load(config)
     if check:
         for line in _summary(settings):

@@ -6,17 +6,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
-import aiohttp
-from aiohttp import web
-from pydantic import JsonValue
-
-from answerback.core.labels import Labels
-from answerback.core.view import View
-from answerback.ports.person_key import Holders
-from answerback.ports.surface import Surface
 from answerback.ports.tables import Table
+
+if TYPE_CHECKING:  # commands that only list the plug-ins do without these
+    import aiohttp
+    from aiohttp import web
+    from pydantic import JsonValue
+
+    from answerback.core.labels import Labels
+    from answerback.core.view import View
+    from answerback.ports.person_key import Holders
+    from answerback.ports.surface import Surface
 
 GROUP: Final = "answerback.surfaces"
 """The entry-point group: the entry's name is the surface's, its object a subclass of `SurfacePlugin`."""

@@ -10,18 +10,20 @@ from pathlib import Path
 
 import pytest
 
-import answerback.cli
+from answerback.cli import commands
 from answerback.cli.main import COMMANDS, load
+
+SURFACES = ("discord", "slack", "web")
 
 
 def test_every_command_module_is_in_the_table() -> None:
-    folder = Path(answerback.cli.__file__ or "").parent
-    commands = {
+    folder = Path(commands.__file__ or "").parent
+    modules = {
         path.stem
         for path in folder.glob("*.py")
         if re.search(r"^def command\(|^app\b.*= typer", path.read_text(), re.MULTILINE)
-    } - {"main"}
-    assert commands == COMMANDS.keys()
+    }
+    assert modules == COMMANDS.keys()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -58,12 +60,37 @@ finally:
     assert len(modules) <= 350, "about 300 are Python's own, typer's and rich's"
 
 
-def test_a_command_that_needs_no_service_does_not_import_it() -> None:
-    script = (
-        "import sys; from answerback.cli.main import load; load('check'); load('token'); load('ask');"
-        "print([m for m in ('answerback.runtime.app', 'mcp', 'discord', 'slack_bolt') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
-    )
-    assert done.stdout == "[]\n"
+@pytest.mark.rule("CLI-17")
+def test_the_help_of_a_command_imports_nothing_that_does_its_work() -> None:
+    script = """
+import contextlib, io, json, sys
+from answerback.cli import main
+for name in json.loads(sys.argv[1]):
+    sys.argv = ["answerback", name, "--help"]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main.main()
+    print(json.dumps([name, sorted(sys.modules)]))
+"""
+    # The last one lists the plug-ins that have a manifest.
+    names = sorted(COMMANDS, key=lambda name: name == "manifest")
+    command = [sys.executable, "-c", script, json.dumps(names)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    seen = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [name for name, _ in seen] == names
+    heavy = {
+        *("aiohttp", "asyncio", "discord", "jinja2", "jsonschema", "jsonschema_rs", "mcp", "nacl"),
+        *("prompt_toolkit", "slack_bolt", "slack_sdk", "sqlite3", "ssl", "starlette", "uvloop"),
+        *("answerback.runtime.config", "answerback.service", "answerback_storage"),
+    }
+    of_settings = {"asyncio", "ssl"}  # pydantic-settings brings them
+    for name, modules in seen:
+        imported = heavy.intersection(modules) - (of_settings if name == "manifest" else set())
+        assert not imported, f"{name} --help: import inside the function of cli/commands/{name}.py"
+        assert len(modules) <= 700, name
+    added = set(seen[-1][1]) - set(seen[-2][1])
+    assert {name for name in added if name.startswith("answerback")} == {
+        *(f"answerback_{name}{part}" for name in SURFACES for part in ("", ".plugin")),
+        *("answerback.core.errors", "answerback.ports.plugin", "answerback.ports.tables"),
+        *("answerback.runtime", "answerback.runtime.plugins", "answerback_slack.manifest"),
+        "answerback.cli.commands.manifest",
+    }

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
-from answerback.cli.forms import EXIT_INVALID, FORM_HELP, lines_of, read_call
+from answerback.cli.commands.options import Form
 from answerback.cli.output import result, say, warn
-from answerback.core.errors import InvalidCallError
-from answerback.dialects.registry import parse_call
-from answerback.service.submission import read_submission
 
 
-def command(form: Annotated[str, typer.Argument(help=FORM_HELP)]) -> None:
+def command(form: Form) -> None:
     """Check a form without a server: every mistake, with its place.
 
     Example: `answerback check migration.json`
 
     Exits with 0 when the form can be asked, else with 2.
     """
+    from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
+    from answerback.core.errors import InvalidCallError
+    from answerback.dialects.registry import parse_call
+    from answerback.service.submission import read_submission
+
     try:
         submission = read_submission(read_call(form))
         dialect, parsed = parse_call(submission.name, submission.arguments, submission.dialect)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from answerback.cli.commands.options import Config
 from answerback.cli.output import fail, result, say
-from answerback.runtime.config_file import load
-from answerback_storage.key_file import KeyFile
+
+if TYPE_CHECKING:
+    from answerback_storage.key_file import KeyFile
 
 app: Final = typer.Typer(
     rich_markup_mode="markdown",
     help="Print the key with which a person answers on the page and in the terminal.",
 )
-_CONFIG_HELP: Final = "The service's TOML file; without it ./answerback.toml, if there is one."
-Config = Annotated[Path | None, typer.Option(help=_CONFIG_HELP, envvar="ANSWERBACK_CONFIG")]
 
 
 @app.callback(invoke_without_command=True)
@@ -59,4 +59,7 @@ def rotate(config: Config = None) -> None:
 
 
 def _file(config: Path | None) -> KeyFile:
+    from answerback.runtime.config_file import load
+    from answerback_storage.key_file import KeyFile
+
     return KeyFile(load(config).storage.sqlite_path)

@@ -8,7 +8,6 @@ from typing import Annotated, Final
 
 import typer
 
-from answerback.api.auth import hash_of, new_token
 from answerback.cli.output import fail, result, say
 
 app: Final = typer.Typer(
@@ -40,6 +39,8 @@ def create(
 
     Example: `answerback token create deploy-bot`
     """
+    from answerback.api.auth import hash_of, new_token
+
     if not _NAME.fullmatch(name):
         fail(f"{name[:80]!r} is no name for an agent: use 1 to 64 letters, digits, - and _.", 2)
     token = new_token()

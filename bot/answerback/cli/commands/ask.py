@@ -1,0 +1,34 @@
+"""``answerback ask``: its arguments and its help; `answerback.cli.ask` does the work."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from answerback.cli.commands.options import Form, Token, Url
+
+
+def command(
+    form: Form,
+    to: Annotated[
+        str | None,
+        typer.Option(help="A route, or a place such as `surface:channel` or `surface:@user`."),
+    ] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
+    url: Url = None,
+    token: Token = None,
+    content: Annotated[
+        bool, typer.Option("--content", help="Print only the text for the model.")
+    ] = False,
+) -> None:
+    """Ask a form's questions, wait for the answers, and print the tool result.
+
+    Example: `answerback ask migration.json --to deploys --wait 900`
+
+    Exits with 0 when answered, 2 when the form is invalid, 3 cancelled, 4 turn ended, 5 expired,
+    6 withdrawn, 7 failed, and 8 when nobody has answered yet: the ask stays open.
+    """
+    from answerback.cli import ask
+
+    ask.run(form, to, wait, url, token, content=content)

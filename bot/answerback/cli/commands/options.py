@@ -1,0 +1,30 @@
+"""The arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        help="The service's TOML file; without it ./answerback.toml, if there is one.",
+        envvar="ANSWERBACK_CONFIG",
+    ),
+]
+Form = Annotated[
+    str,
+    typer.Argument(
+        help="A JSON file, or - for standard input: the tool call `{name, arguments}`, or the arguments "
+        "of ask_user alone."
+    ),
+]
+Token = Annotated[
+    str | None,
+    typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
+]
+Url = Annotated[
+    str | None, typer.Option(envvar="ANSWERBACK_URL", help="Where the service listens.")
+]

@@ -1,0 +1,26 @@
+"""``answerback serve``: its arguments and its help; `answerback.cli.serve` does the work."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from answerback.cli.commands.options import Config
+
+
+def command(
+    config: Config = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the configuration, and say what it sets up.")
+    ] = False,
+) -> None:
+    """Run the service.
+
+    Example: `answerback serve --config answerback.toml`
+
+    The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
+    """
+    from answerback.cli import serve
+
+    serve.run(config, check=check)
