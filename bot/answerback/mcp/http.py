@@ -12,14 +12,13 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from aiohttp import web
-from aiohttp.web_routedef import AbstractRouteDef
 from aiohttp_asgi.resource import ASGIContext, ScopeDict
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.mcp.backend import PATH, Backend, ServiceBackend
+from answerback.mcp.backend import Backend, ServiceBackend
 from answerback.mcp.server import PROGRESS, Context, mcp_server
 from answerback.mcp.tools import DEFAULT, AskingTool, asking_tools
 from answerback.service.callers import MAX_BODY, Callers, body_of
@@ -56,10 +55,6 @@ class McpEndpoint:
             ),
         )
 
-    def routes(self) -> Sequence[AbstractRouteDef]:
-        """The one route: without sessions there is nothing to GET or to DELETE."""
-        return [web.post(PATH, self._handle)]
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serves for as long as the context lasts."""
@@ -81,7 +76,8 @@ class McpEndpoint:
             stop.set()
             await task
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answers a request."""
         agent = self._callers.agent(request)
         try:
             offered = asking_tools(request.query.get("tools"))

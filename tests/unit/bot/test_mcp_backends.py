@@ -15,7 +15,7 @@ from mcp_types import CallToolResult
 
 from answerback.cli.mcp import ClientBackend
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
-from answerback.mcp.backend import Asking, Backend, ServiceBackend
+from answerback.mcp.backend import PATH, Asking, Backend, ServiceBackend
 from answerback.mcp.http import McpEndpoint
 from answerback.mcp.server import PROGRESS, mcp_server
 from answerback.service.callers import Callers, finish
@@ -64,7 +64,7 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
     callers = Callers(lambda _: None, finish)
     endpoint = McpEndpoint(service.running.service, callers, tokens=False, progress=0.05)
     app = web.Application()
-    app.add_routes(endpoint.routes())
+    app.router.add_post(PATH, endpoint.handle)
     async with (
         endpoint.running(),
         TestServer(app) as server,

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
-from answerback.core.json_schema import metaschemas, subschemas, validators
+from answerback.core.json_schema import subschemas, validators
 from answerback.core.json_schema.costs import MOST, Size, size
 from answerback.core.json_schema.validators import compiled, patterns_of
 
@@ -148,6 +148,9 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
         raise InvalidSchemaError(f"it is longer than {MAX_SCHEMA_BYTES} bytes")
     _refuse_references(schema)
     budget.take(schema)
+    # Most services meet no schema for a while, and no command does to show its help.
+    from answerback.core.json_schema import metaschemas
+
     if (mistake := metaschemas.mistake(schema)) is not None:
         raise InvalidSchemaError(mistake)
     try:

@@ -1,0 +1,76 @@
+"""What a service imports to start, and what it imports when that is first used, off the event loop."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_SERVICE = """
+import asyncio, json, sys, threading
+import aiohttp
+from answerback.runtime import app
+from answerback.runtime.config import Server, Storage, settings_type
+
+imported_by = {}
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        imported_by.setdefault(name, threading.current_thread() is threading.main_thread())
+        return None
+
+sys.meta_path.insert(0, Finder())
+PORT = {
+    "id": "port", "text": "Which port?", "answer_type": "schema",
+    "schema": {"type": "object", "properties": {"port": {"type": "integer"}}},
+}
+
+def told():
+    print(json.dumps([sorted(sys.modules), imported_by]), flush=True)
+
+async def main():
+    settings = settings_type().model_construct(
+        server=Server(port=0), storage=Storage(url=f"sqlite:///{sys.argv[1]}/asks.db"), agents={}
+    )
+    async with app.running(settings) as running, aiohttp.ClientSession() as http:
+        told()
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        headers = {
+            "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"
+        }
+
+        async def tools():
+            async with http.post(running.api_url + "/mcp", json=call, headers=headers) as response:
+                return b"wait_for_answer" in await response.read()
+
+        assert all(await asyncio.gather(tools(), tools(), tools()))
+        body = {"name": "ask_user", "arguments": {"questions": [PORT]}}
+        async with http.post(running.api_url + "/v1/asks", json=body) as response:
+            assert response.status == 201, await response.text()
+        told()
+
+asyncio.run(main())
+"""
+_HEAVY = {
+    *("discord", "jsonschema", "mcp", "mcp_types", "nacl", "slack_bolt"),
+    *("slack_sdk", "sse_starlette", "starlette", "aiohttp_asgi", "rich", "typer"),
+}
+
+
+@pytest.mark.rule("MCP-10")
+def test_a_service_imports_what_it_uses_when_it_is_first_used(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SERVICE, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    (at_start, _), (later, by_main_thread) = (json.loads(line) for line in done.stdout.splitlines())
+    assert _HEAVY.isdisjoint(at_start)
+    for name in ("mcp.server", "starlette.requests", "jsonschema.validators"):
+        assert name in later
+        assert not by_main_thread[name], f"{name} is imported on the event loop"
