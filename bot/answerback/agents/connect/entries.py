@@ -1,0 +1,106 @@
+"""What is put into an agent's configuration file, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from pydantic import JsonValue
+
+from answerback.core.base_error import AnswerbackError
+
+Json = dict[str, JsonValue]
+Path = tuple[str, ...]
+
+_HOOK_PATH: Final = "/hooks/claude"
+
+
+class ConnectError(AnswerbackError):
+    """A configuration that cannot be changed, in words that say what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key that is Answerback's alone, with its value."""
+
+    path: Path
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class HookGroup:
+    """One of several hooks for an event: others may be there, which are not Answerback's."""
+
+    path: Path
+    """Where the list of the event's hooks is."""
+    value: Json
+
+    @property
+    def handler(self) -> JsonValue:
+        """What it runs."""
+        found: list[JsonValue] = handlers(self.value) or [self.value]
+        return found[0]
+
+
+Entry = Setting | HookGroup
+
+
+class Format(Protocol):
+    """A format of configuration files: text in, text out, and everything else in it kept."""
+
+    def data(self, text: str) -> Json:
+        """What the file says; a missing or empty file says nothing."""
+
+    def put(self, text: str, entry: Entry, newline: str) -> str:
+        """The text with an entry, put in or brought up to date."""
+
+    def take(self, text: str, entry: Entry, original: str | None) -> str:
+        """The text without an entry, or with what the original has in its place."""
+
+
+def runs_answerback(value: object) -> bool:
+    """Whether one handler of a hook is Answerback's: its command, or its address."""
+    if not isinstance(value, dict):
+        return False
+    words = [str(value.get(key, "")) for key in ("command", "bash", "powershell")]
+    address = str(value.get("url", "")).split("?", 1)[0]
+    return address.endswith(_HOOK_PATH) or any(_is_our_command(each) for each in words)
+
+
+def _is_our_command(command: str) -> bool:
+    before, found, _ = command.partition(" hook ")
+    return bool(found) and before.strip("'\"").endswith(("answerback", "answerback.exe"))
+
+
+def handlers(group: object) -> list[Any] | None:
+    """The handlers of a group; None where a group is a handler itself, as Copilot has it."""
+    found = group.get("hooks") if isinstance(group, Mapping) else None
+    return found if isinstance(found, list) else None
+
+
+def is_ours(group: object) -> bool:
+    """Whether a group of hooks has a handler of Answerback's."""
+    return any(runs_answerback(each) for each in (handlers(group) or [group]))
+
+
+def at(data: object, path: Path) -> object:
+    """What is at a path; None for nothing."""
+    for key in path:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def ours_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
+    """The groups with a handler of Answerback's, and their places in the list at a path."""
+    listed = at(data, path)
+    for i, group in enumerate(listed if isinstance(listed, list) else []):
+        if is_ours(group):
+            yield i, group
+
+
+def holds(data: object, entry: Entry) -> bool:
+    """Whether a configuration has anything of Answerback's at an entry's place."""
+    if isinstance(entry, Setting):
+        return at(data, entry.path) is not None
+    return any(True for _ in ours_at(data, entry.path))

@@ -1,0 +1,290 @@
+"""`answerback connect`: each agent's own files, shown, written, kept a copy of, and put back as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import stat
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from answerback.agents.connect.agents import AGENTS, Scope
+from answerback.agents.connect.entries import ConnectError
+from answerback.agents.connect.files import ConfigFile
+from answerback.cli.commands.connect import Agent, command
+from tests.meta.project import PYTHONPATH
+
+Connect = Callable[..., Any]
+BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
+FILES = {
+    "codex": (".codex/config.toml", '# mine\nmodel = "x" # quick\n\n[tui]\ntheme = "dark"\n'),
+    "opencode": (".config/opencode/opencode.jsonc", '{\n  // mine\n  "theme": "x", /* y */\n}\n'),
+    "gemini": (".gemini/settings.json", '{\n  // mine\n  "ui": {"theme": "x"}\n}\n'),
+    "copilot": (".copilot/settings.json", '// mine\n{\n\t"banner": "never", // no\n}'),
+    "claude": (".claude/settings.json", '{"model": "opus", "hooks": {"PreToolUse": []}}\n'),
+    "cursor": (".cursor/mcp.json", '{"mcpServers": {"x": {"url": "y"}}}'),
+    "vscode": (".vscode/mcp.json", '{\n  // mine\n  "servers": {\n    "x": {},\n  },\n}\n'),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    for variable in ("CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("GEMINI_CLI_HOME", raising=False)
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def connect(home: Path, project: Path) -> Connect:
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+
+    def run(*words: str, code: int = 0) -> Result:
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == code, done.output
+        return done
+
+    return run
+
+
+def tree(*folders: Path) -> dict[str, bytes | None]:
+    return {
+        str(path): path.read_bytes() if path.is_file() else None
+        for folder in folders
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize(("agent", "scope"), BOTH)
+def test_every_agent_is_connected_twice_and_left_as_it_was(
+    connect: Connect, home: Path, project: Path, agent: str, scope: Scope
+) -> None:
+    before = tree(home, project)
+    connect(agent, f"--{scope}", "--yes")
+    once = tree(home, project)
+    assert once != before
+    again = connect(agent, f"--{scope}", "--yes")
+    assert "nothing to change" in again.output
+    assert tree(home, project) == once
+    connect(agent, f"--{scope}", "--remove", "--yes")
+    left = {name for name, content in tree(home, project).items() if content is not None}
+    assert left == set()
+    assert [*project.iterdir()] == []
+    assert "not connected" in connect(agent, f"--{scope}", "--remove", "--yes").output
+
+
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize("agent", FILES)
+def test_a_file_with_comments_is_as_it_was_byte_for_byte(
+    connect: Connect, home: Path, project: Path, agent: str
+) -> None:
+    name, text = FILES[agent]
+    file = (project if agent == "vscode" else home) / name
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    shown = connect(agent, "--yes").output
+    assert f"+++ {file}" in shown
+    assert "8420" in file.read_text() or "hook copilot" in file.read_text()
+    assert "mine" not in text or "mine" in file.read_text()
+    assert file.with_name(f"{file.name}.before-answerback").read_text() == text
+    connect(agent, "--yes", "--url", "http://127.0.0.1:9999", "--token-env", "MY_TOKEN")
+    assert "127.0.0.1:9999" in file.read_text()
+    assert "8420" not in file.read_text()
+    connect(agent, "--remove", "--yes")
+    assert file.read_text() == text
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_edits_in_between_stay_and_the_copy_too(connect: Connect, home: Path) -> None:
+    file = home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("a = 1\n")
+    connect("codex", "--yes")
+    file.write_text(file.read_text().replace("a = 1", "a = 2 # mine"))
+    shown = connect("codex", "--remove", "--yes").output
+    assert file.read_text() == "a = 2 # mine\n"
+    assert "was edited since" in shown
+    connect("codex", "--yes")
+    assert file.with_name("config.toml.before-answerback").read_text() == "a = 2 # mine\n"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n"])
+def test_a_file_that_says_nothing_stays_as_it_was(connect: Connect, home: Path, text: str) -> None:
+    file = home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    connect("claude", "--yes")
+    connect("claude", "--remove", "--yes")
+    assert file.read_text() == text
+
+
+def test_what_was_pasted_by_hand_is_taken_out_too(connect: Connect, home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    pasted = connect("claude", "--print", "--token-env", "T").stdout
+    file.parent.mkdir()
+    file.write_text(pasted)
+    connect("claude", "--remove", "--yes")
+    assert not file.exists()
+
+
+def test_links_permissions_marks_and_line_ends_are_kept(connect: Connect, home: Path) -> None:
+    real = home / "dotfiles" / "mcp.json"
+    real.parent.mkdir()
+    was = b'\xef\xbb\xbf{\r\n  "a": 1\r\n}\r\n'
+    real.write_bytes(was)
+    real.chmod(0o640)
+    link = home / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    connect("cursor", "--yes")
+    assert link.is_symlink()
+    now = real.read_bytes()
+    assert now.startswith(b'\xef\xbb\xbf{\r\n  "a": 1,\r\n  "mcpServers"')
+    assert now.count(b"\n") == now.count(b"\r\n")
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert stat.S_IMODE(link.with_name("mcp.json.before-answerback").stat().st_mode) == 0o640
+    connect("cursor", "--remove", "--yes")
+    assert link.is_symlink()
+    assert real.read_bytes() == was
+
+
+def test_the_hooks_run_this_program_and_a_token_comes_from_a_variable(
+    connect: Connect, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_TOKEN", "secret")
+    connect("codex", "--yes", "--url", "http://10.0.0.7:8420/")
+    text = (home / ".codex" / "config.toml").read_text()
+    assert "secret" not in text
+    codex = tomllib.loads(text)
+    server = codex["mcp_servers"]["answerback"]
+    assert server["bearer_token_env_var"] == "ANSWERBACK_TOKEN"
+    assert server["url"] == "http://10.0.0.7:8420/mcp"
+    [group] = codex["hooks"]["PreToolUse"]
+    program, *words = shlex.split(group["hooks"][0]["command"])
+    assert Path(program).is_absolute()
+    assert words == ["hook", "codex", "--url", "http://10.0.0.7:8420"]
+    connect("gemini", "--yes", "--project", "--token-env", "MINE")
+    gemini = json.loads((project / ".gemini" / "settings.json").read_text())
+    assert gemini["mcpServers"]["answerback"]["headers"] == {"Authorization": "Bearer $MINE"}
+    [group] = gemini["hooks"]["BeforeTool"]
+    assert group["hooks"][0]["command"] == "answerback hook gemini --token-env MINE"
+
+
+def test_the_commands_agents_are_those_that_are_known() -> None:
+    assert [each.value for each in Agent] == [*AGENTS]
+
+
+def test_it_says_what_does_not_work_and_what_to_do(connect: Connect) -> None:
+    said = connect("codex", "--yes").output
+    assert "trust the three hooks" in said
+    assert "What does not work: " in said
+    assert "--token-env ANSWERBACK_TOKEN" in said
+    assert "Set T to the agent's token" in connect("codex", "--yes", "--token-env", "T").output
+
+
+def test_print_changes_nothing(connect: Connect, home: Path, project: Path) -> None:
+    printed = connect("vscode", "--user", "--print")
+    assert json.loads(printed.stdout) == {
+        "servers": {"answerback": {"type": "http", "url": "http://127.0.0.1:8420/mcp"}}
+    }
+    assert tree(home, project) == {}
+
+
+def test_what_cannot_be_done_is_told(connect: Connect, home: Path, project: Path) -> None:
+    assert "Open User Configuration" in connect("vscode", "--user", code=2).output
+    assert "not both" in connect("codex", "--user", "--project", code=2).output
+    assert "Add --yes" in connect("codex", code=2).output
+    assert tree(home, project) == {}
+    file = home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    for text, words in [
+        (b"a = \n", "it is not TOML"),
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"mcp_servers = { x = {} }\n", "by hand"),
+    ]:
+        file.write_bytes(text)
+        assert words in _error(connect, "codex", "--yes")
+        assert file.read_bytes() == text
+    file.write_bytes(b"a = \n")
+    assert "it is not TOML" in _error(connect, "codex", "--yes", "--remove")
+    file.unlink()
+    file.mkdir()
+    assert "cannot be read" in _error(connect, "codex", "--yes")
+    assert connect("opencode", "--remove", "--yes").exit_code == 0
+
+
+def _error(connect: Connect, *words: str) -> str:
+    done = connect(*words, code=1)
+    assert isinstance(done.exception, ConnectError)
+    return str(done.exception)
+
+
+def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    file = ConfigFile(tmp_path / "x.json", tmp_path)
+    file.path.write_text("new")
+    with pytest.raises(ConnectError, match="meanwhile"):
+        file.replace("old", "mine")
+    with pytest.raises(ConnectError, match="meanwhile"):
+        file.remove("old")
+    assert file.path.read_text() == "new"
+
+
+def test_a_write_that_fails_leaves_the_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = ConfigFile(tmp_path / "x.json", tmp_path)
+    file.path.write_text("old")
+
+    def full(_number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(ConnectError, match="No space left"):
+        file.replace("old", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+    assert file.path.read_text() == "old"
+
+
+@pytest.mark.parametrize(("typed", "changed"), [("y", True), ("n", False)])
+def test_at_a_terminal_it_asks_first(home: Path, project: Path, typed: str, changed: bool) -> None:
+    terminal, far = pty.openpty()
+    try:
+        os.write(terminal, f"{typed}\n".encode())
+        done = subprocess.run(
+            [sys.executable, "-m", "answerback.cli.main", "connect", "cursor"],
+            env={**os.environ, "PYTHONPATH": PYTHONPATH},
+            stdin=far,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    finally:
+        os.close(terminal)
+        os.close(far)
+    assert "Change this?" in done.stderr
+    assert (home / ".cursor" / "mcp.json").exists() is changed
+    assert (done.returncode == 0) is changed

@@ -1,0 +1,254 @@
+"""Configuration files are edited in place: what is put in is taken out again, and all else stays byte for byte."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerback.agents.connect.entries import (
+    ConnectError,
+    Entry,
+    Format,
+    HookGroup,
+    Json,
+    Setting,
+    at,
+    holds,
+)
+from answerback.agents.connect.jsonc import Jsonc, parsed
+from answerback.agents.connect.toml import Toml
+
+JSONC, TOML = Jsonc(), Toml()
+HTTP: Json = {"type": "http", "url": "http://127.0.0.1:8420/hooks/claude?wait=9"}
+RUN: Json = {"type": "command", "command": "/opt/bin/answerback hook codex", "timeout": 9}
+RUNS = '[[hooks.Stop.hooks]]\ncommand = "answerback hook codex"\n'
+IN_JSON: tuple[Entry, ...] = (
+    Setting(("mcpServers", "answerback"), {"url": "http://127.0.0.1:8420/mcp", "tools": ["*"]}),
+    HookGroup(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [HTTP]}),
+    HookGroup(("hooks", "Stop"), {"hooks": [RUN]}),
+    HookGroup(("hooks", "permissionRequest"), {"bash": "answerback hook copilot"}),
+)
+IN_TOML: tuple[Entry, ...] = (
+    Setting(("mcp_servers", "answerback"), {"url": "http://127.0.0.1:8420/mcp", "on": True}),
+    HookGroup(("hooks", "PreToolUse"), {"matcher": "request_user_input", "hooks": [RUN]}),
+    HookGroup(("hooks", "Stop"), {"hooks": [RUN]}),
+)
+
+JSON_FILES = (
+    "{}",
+    "{ }\n",
+    "{\n}\n",
+    "{\n  // nothing yet\n}\n",
+    '{"a":1}',
+    '{"a": 1,}',
+    '{"a":1\n,"b":2\n}',
+    '{\n\t"a": 1, // one\n\t"b": [1, {"c": "// no comment"}], /* x */ // two\n}\n',
+    '{\n  "a": 1 // one\n  // after\n}\n',
+    '{\n  "a": 1, // one\n  /* before b,\n     and more */\n  "b": 2,\n  // at the end\n}\n',
+    '{\n    "mcpServers": {},\n    "hooks": {"PreToolUse": []}\n}',
+    '{"mcpServers": {"x": {"url": "y"}}, "hooks": {"PreToolUse": [{"matcher": "B"}], "Stop": []}}',
+    '{\r\n  "mcpServers": {\r\n    "x": {\r\n      "url": "y"\r\n    }\r\n  }\r\n}\r\n',
+    '// head\n{\n  "hooks": {\n    "Stop": [\n      {\n        "hooks": [] // mine\n      }, // last\n    ],\n'
+    "  }, // bye\n}\n// tail\n",
+    '{\n  "mcpServers": { /* none */ }\n}\n',
+    '{"mcpServers": {"answerback": {"url":"old"},}, "hooks": {"Stop": [{"hooks": ['
+    '{"command": "/x/answerback hook claude"}, {"command": "mine"}]}]}}',
+    '{"hooks": {"Stop": [{"hooks": [{"command": "answerback hook a"}]}, {"command": "mine"}, '
+    '{"bash": "answerback hook b"}]}}',
+    '{"a": 1, "a": {"b": [[[]]]}, "é": "\\u00e9\\"", "n": [null, true, -1.5e3]}',
+)
+TOML_FILES = (
+    "",
+    "\n",
+    "a = 1\n",
+    "a=1\n\n\n",
+    "# only a comment",
+    '# top\nmodel = "x"\n\n[mcp_servers.x]\ncommand = "a" # c\n\n# about projects\n[projects."/a/b"]\nt = 1\n',
+    '[[hooks.PreToolUse]]\nmatcher = "Bash"\n[[hooks.PreToolUse.hooks]]\ncommand="x"\n\n# tail\n[tui]\na=1\n',
+    "a = 1\r\n\r\n[tui]\r\nb = 2\r\n",
+    'x = """\n[mcp_servers.answerback]\n"""\n[tui]\ny = [\n  1, # ]\n  \'[\'\n]\nz = { a = "}" }\n\n\n',
+    '[mcp_servers.x]\ncommand="a"\n\n[tui]\nx=1\n\n[mcp_servers.y]\ncommand="b"\n',
+    '[mcp_servers.answerback]\nurl = "old" # mine\n\n[mcp_servers.answerback.tools]\na = 7\n\n[[hooks.PreToolUse]]\n'
+    f'{RUNS.replace("Stop", "PreToolUse")}[[hooks.PreToolUse.hooks]]\ncommand="mine"\n\n[z]\na=1\n',
+)
+
+
+def connected(form: Format, text: str, entries: Sequence[Entry]) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    for entry in entries:
+        text = form.put(text, entry, newline)
+    return text
+
+
+def disconnected(form: Format, text: str, entries: Sequence[Entry], original: str | None) -> str:
+    for entry in reversed(entries):
+        text = form.take(text, entry, original)
+    return text
+
+
+CASES = [
+    *[pytest.param(JSONC, IN_JSON, text, id=f"json-{i}") for i, text in enumerate(JSON_FILES)],
+    *[pytest.param(TOML, IN_TOML, text, id=f"toml-{i}") for i, text in enumerate(TOML_FILES)],
+]
+
+
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize(("form", "entries", "text"), CASES)
+def test_what_is_put_in_is_taken_out_byte_for_byte(
+    form: Format, entries: Sequence[Entry], text: str
+) -> None:
+    once = connected(form, text, entries)
+    assert all(holds(form.data(once), entry) for entry in entries)
+    assert connected(form, once, entries) == once
+    assert disconnected(form, once, entries, text) == text
+
+
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize(("form", "entries", "text"), CASES)
+def test_what_is_edited_in_between_stays(form: Format, entries: Sequence[Entry], text: str) -> None:
+    comment = "//" if form is JSONC else "#"
+
+    def edited(some: str) -> str:
+        return f"{comment} mine\n{some.replace('1', '12345')}"
+
+    once = edited(connected(form, text, entries))
+    assert disconnected(form, once, entries, text) == edited(text)
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_what_is_added_behind_stays() -> None:
+    once = connected(TOML, "a = 1\n", IN_TOML) + "\n# mine\n[b]\nc = 2\n"
+    assert disconnected(TOML, once, IN_TOML, "a = 1\n") == "a = 1\n\n# mine\n[b]\nc = 2\n"
+    server = IN_JSON[:1]
+    once = connected(JSONC, '{\n  "a": 1\n}\n', server)
+    once = once.replace("\n  }\n}\n", '\n  },\n  // mine\n  "b": 2\n}\n')
+    assert disconnected(JSONC, once, server, None) == '{\n  "a": 1,\n  // mine\n  "b": 2\n}\n'
+
+
+def test_a_file_without_its_last_newline_is_without_it_again() -> None:
+    assert disconnected(TOML, connected(TOML, "a = 1", IN_TOML), IN_TOML, "a = 1") == "a = 1"
+    crlf = "a = 1\r\nb = 2"
+    assert disconnected(TOML, connected(TOML, crlf, IN_TOML), IN_TOML, crlf) == crlf
+
+
+_KEYS = st.sampled_from(["a", "mcpServers", "hooks", "Stop", "PreToolUse", "b"])
+_PLAIN = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
+_TREES = st.dictionaries(
+    _KEYS.filter(lambda key: key not in ("mcpServers", "hooks")),
+    st.recursive(_PLAIN, lambda each: st.lists(each) | st.dictionaries(_KEYS, each), max_leaves=8),
+)
+
+
+@given(
+    tree=_TREES,
+    servers=st.none() | st.dictionaries(st.sampled_from("xyz"), _PLAIN),
+    hooks=st.none() | st.dictionaries(st.sampled_from(["Stop", "Start"]), st.lists(_TREES)),
+    indent=st.none() | st.integers(0, 4) | st.just("\t"),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+@pytest.mark.rule("CONNECT-1")
+def test_any_json_is_as_it_was(
+    tree: dict[str, object], servers: object, hooks: object, indent: int | str | None, newline: str
+) -> None:
+    some = {"mcpServers": servers, "hooks": hooks}
+    whole = {**tree, **{key: value for key, value in some.items() if value is not None}}
+    text = json.dumps(whole, indent=indent).replace("\n", newline)
+    once = connected(JSONC, text, IN_JSON)
+    assert JSONC.data(text) == whole
+    assert json.loads(once).keys() == whole.keys() | some.keys()
+    assert disconnected(JSONC, once, IN_JSON, text) == text
+
+
+def test_a_changed_address_replaces_the_old_one() -> None:
+    text = connected(JSONC, "{}\n", IN_JSON)
+    moved: Json = {**HTTP, "url": "http://elsewhere/hooks/claude"}
+    again = HookGroup(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [moved]})
+    data = JSONC.data(JSONC.put(text, again, "\n"))
+    assert at(data, ("hooks", "PreToolUse")) == [again.value]
+    assert at(data, ("hooks", "Stop")) == at(JSONC.data(text), ("hooks", "Stop"))
+    text = connected(TOML, "", IN_TOML)
+    toml = TOML.put(text, Setting(("mcp_servers", "answerback"), {"url": "other"}), "\n")
+    assert tomllib.loads(toml)["mcp_servers"] == {"answerback": {"url": "other"}}
+    assert toml.count("[[hooks.PreToolUse]]") == 1
+
+
+def test_somebodys_own_handler_beside_ours_stays() -> None:
+    mine: Json = {"type": "command", "command": "mine"}
+    text = json.dumps({"hooks": {"Stop": [{"matcher": "X", "hooks": [mine, RUN]}]}}, indent=2)
+    group = HookGroup(("hooks", "Stop"), {"hooks": [{**RUN, "timeout": 1}]})
+    put = JSONC.put(text, group, "\n")
+    both = {"matcher": "X", "hooks": [mine, {**RUN, "timeout": 1}]}
+    assert at(JSONC.data(put), ("hooks", "Stop")) == [both]
+    assert JSONC.data(JSONC.take(put, group, None)) == {
+        "hooks": {"Stop": [{"matcher": "X", "hooks": [mine]}]}
+    }
+    toml = f'[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "mine"\n\n{RUNS}'
+    put = TOML.put(toml, group, "\n")
+    assert tomllib.loads(put)["hooks"] == {
+        "Stop": [{"hooks": [{"command": "mine"}, {**RUN, "timeout": 1}]}]
+    }
+    left = TOML.take(put, group, None)
+    assert left == '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "mine"\n'
+
+
+def test_a_comment_of_ones_own_beside_ours_stays() -> None:
+    text = '{\n  "mcpServers": {\n    // mine\n    "answerback": {}\n    // more\n  }\n}\n'
+    left = JSONC.take(text, IN_JSON[0], '{\n  "mcpServers": {}\n}\n')
+    assert left == '{\n  "mcpServers": {\n    // mine\n    // more\n  }\n}\n'
+
+
+def test_what_is_not_there_is_not_taken() -> None:
+    assert disconnected(JSONC, '{"a": 1}', IN_JSON, None) == '{"a": 1}'
+    assert disconnected(TOML, "a = 1", IN_TOML, None) == "a = 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1]", "not an object"),
+        ('{"a": 1} x', "line 1 is not JSON: there is more"),
+        ('{\n"a" 1}', "line 2 is not JSON: a colon"),
+        ("{a: 1}", "a key in double quotes"),
+        ('{"a": nope}', "'nope' is not a value"),
+        ('{"a": 1 "b": 2}', "a comma or }"),
+        ('{"a": ', "a value is expected"),
+        ('{"a": "\\x"}', "is not a value"),
+        ("/* {}", "a value is expected"),
+        ('{"a": ' + "[" * 200, "nested more than 100 deep"),
+    ],
+)
+def test_what_is_not_json_is_told_with_its_line(text: str, words: str) -> None:
+    with pytest.raises(ConnectError, match=words):
+        parsed(text)
+
+
+def test_what_has_another_shape_is_left_alone() -> None:
+    for text in ('{"hooks": 1}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": []}'):
+        with pytest.raises(ConnectError, match="holds something else"):
+            JSONC.put(text, IN_JSON[1], "\n")
+    with pytest.raises(ConnectError, match="not TOML"):
+        TOML.data("a = ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers = { x = { command = "a" } }\n',
+        "[mcp_servers]\nanswerback = {}\n",
+        '[hooks]\nPreToolUse = [{ matcher = "B" }]\n',
+    ],
+)
+def test_toml_that_has_no_tables_to_put_beside_is_left_to_people(text: str) -> None:
+    with pytest.raises(ConnectError, match="by hand"):
+        connected(TOML, text, IN_TOML)
+
+
+def test_tables_of_a_group_that_lie_apart_are_not_mixed_up() -> None:
+    text = f'[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n[[hooks.Stop]]\n{RUNS}'
+    left = TOML.take(text, IN_TOML[2], None)
+    assert left == '[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n'
