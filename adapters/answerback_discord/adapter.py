@@ -22,6 +22,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
+from answerback_chat.live_message import Save
 from answerback_chat.missed import Missed
 from answerback_chat.outages import Outage
 from answerback_discord import notes
@@ -37,7 +38,7 @@ from answerback_discord.groups import Groups
 from answerback_discord.inbound import Inbound
 from answerback_discord.missed import Place, missed
 from answerback_discord.parse import SURFACE, moment
-from answerback_discord.posting import Posting, Save
+from answerback_discord.posting import Posting
 from answerback_discord.replies import Reply, private
 from answerback_discord.sockets import Gateway, Shards
 from answerback_discord.typed_words import Listener

@@ -82,7 +82,7 @@ class Calls:
         """The base of all routes."""
         return self._url
 
-    def demand_room(self, method: str, path: str) -> None:
+    def demand_allowed(self, method: str, path: str) -> None:
         """Refuses what would be refused for a known limit, before anybody goes to the trouble of rendering it.
 
         Raises:
@@ -225,7 +225,7 @@ class Calls:
         now = asyncio.get_running_loop().time()
         bucket = self._buckets.get(key)
         if bucket is None:
-            self._make_room(now)
+            self._forget(now)
             self._buckets[key] = _Bucket(limit, remaining, now + window, window)
             return
         # Requests that are under way are in our count and not yet in Discord's.
@@ -247,7 +247,7 @@ class Calls:
         bucket = self._buckets.setdefault(key, _Bucket(1, 0, now, error.retry_after))
         bucket.remaining, bucket.until = 0, now + error.retry_after
 
-    def _make_room(self, now: float) -> None:
+    def _forget(self, now: float) -> None:
         if len(self._buckets) >= _MOST_BUCKETS:
             self._buckets = {k: b for k, b in self._buckets.items() if b.until > now}
 

@@ -1,8 +1,6 @@
-"""The live message of an ask: posted once, edited in place, found again after a crash.
+"""The live message of an ask in Discord, and what is said beside it: the calls that `LiveMessages` puts in order.
 
-Owns everything that Answerback sends to channels of its own accord. Stateless but for what the ask
-keeps as its message: before a post it notes where and since when, so that after an unknown result
-or a crash it looks there for its own message before it posts again.
+Owns what a message is found again by: a nonce holds for minutes only, so what was said since is read.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
@@ -27,6 +25,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Later, Shown
 from answerback_chat.controls import decode
+from answerback_chat.live_message import LiveMessages, Missing, Save
 from answerback_discord import blocks as c
 from answerback_discord import limits, notes, parse, render
 from answerback_discord.answers import Answers
@@ -39,7 +38,7 @@ from answerback_discord.text import fit
 
 logger = logging.getLogger(__name__)
 
-Save = Callable[[Shown], Awaitable[None]]
+T = TypeVar("T")
 LookOf = Callable[[Ask], Awaitable[Look | None]]
 
 _CLOCKS_APART_MS: Final = 120_000
@@ -52,7 +51,7 @@ _SINCE: Final = "shows_since"
 """In a reference that is not noted yet: since when the message shows the ask, by Discord's clock."""
 
 
-class Posting:
+class Posting(LiveMessages[Json, Json]):
     """Posts and edits.
 
     Args:
@@ -70,6 +69,7 @@ class Posting:
         answers: Answers,
         demand_somebody: Callable[[Sequence[str], str], Awaitable[None]],
     ) -> None:
+        super().__init__("Discord")
         self._calls = calls
         self._channels = channels
         self._labels = labels
@@ -78,141 +78,190 @@ class Posting:
         self._demand_somebody = demand_somebody
         self.bot_id: str | None = None
 
-    async def show(self, ask: Ask, save: Save) -> Shown | Later:
-        """See `answerback.ports.surface.Surface.show`."""
-        message = dict(ask.message or {})
-        if not isinstance(message.get("id"), str):
-            message = await self._post(ask, message, save)
-        elif message.get(_SHOWS) != [*ask.appearance]:
-            message.pop(_SINCE, None)
-            brought = await self._answers.brought(ask)
-            if (seconds := self._answers.may_come(ask)) > 0:
-                # An edit made now would be undone by an answer that comes late.
-                return Later(seconds)
-            if not brought:
-                edited = await self._edit(ask, message)
-                if edited is None and not ask.open:
-                    return _shown(ask, message)  # somebody deleted it, and nobody has to act on it
-                message = edited or await self._post(ask, {}, save)
-        message = await self._with_thread(ask, message, save)
-        if ask.reminded and not ask.open:
-            await self._settle_reminders(ask, message)
-        return _shown(ask, message)
+    # --- what is kept ----------------------------------------------------------------------------
 
-    # --- editing ---------------------------------------------------------------------------------
+    def read(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
+        """See `LiveMessages.read`."""
+        return dict(stored) if stored else None
 
-    async def _edit(self, ask: Ask, message: Json) -> Json | None:
-        """The reference to the message, which shows the ask now; None where it is gone."""
+    def is_posted(self, ref: Json) -> bool:
+        """See `LiveMessages.is_posted`."""
+        return isinstance(ref.get("id"), str)
+
+    def marked(self, ref: Json) -> Json:
+        """See `LiveMessages.marked`: a place is marked from the moment that it is looked up."""
+        return ref
+
+    def shown(self, ref: Json, revision: int) -> Shown:
+        """See `LiveMessages.shown`."""
+        at = ref.get(_SINCE)
+        kept = {key: value for key, value in ref.items() if key not in {_SHOWS, _SINCE}}
+        return Shown(revision, kept, _thread(ref), at if isinstance(at, float) else None)
+
+    # --- the message -----------------------------------------------------------------------------
+
+    async def place(self, ask: Ask) -> Json:
+        """See `LiveMessages.place`."""
+        place = await self._channels.destination(ask.destination)
+        if place.guild is not None:
+            await self._demand_somebody(ask.responders, place.guild)
+        return _noted(place)
+
+    async def find(self, ask: Ask, ref: Json) -> Json:
+        """See `LiveMessages.find`."""
+        found = await self._find(ask, ref)
+        if found is None:
+            return ref
+        ref = ref | {"id": found}
+        if ref["kind"] == Kind.FORUM:
+            ref |= {"channel": found, "thread": found}
+        # At the first revision it shows what it was posted with.
+        return ref | _since({"id": found}) if ask.revision == 1 else ref
+
+    async def brought(self, ask: Ask, ref: Json) -> bool | Later:
+        """See `LiveMessages.brought`: by the answers to clicks, of which one may come late and undo an edit."""
+        if ref.get(_SHOWS) == [*ask.appearance]:
+            return True
+        ref.pop(_SINCE, None)
+        brought = await self._answers.brought(ask)
+        seconds = self._answers.may_come(ask)
+        return Later(seconds) if seconds > 0 else brought
+
+    def demand_allowed(self, ref: Json) -> None:
+        """See `LiveMessages.demand_allowed`."""
+        self._calls.demand_allowed(*(_edit_of(ref) if self.is_posted(ref) else _post_of(ref)))
+
+    async def render(self, ask: Ask) -> Json:
+        """See `LiveMessages.render`."""
+        return render.message(view_of(ask), self._labels, await self._look(ask))
+
+    def least(self, ask: Ask) -> Json:
+        """See `LiveMessages.least`."""
+        return render.plain(view_of(ask), self._labels)
+
+    def is_defect(self, error: RefusedError) -> bool:
+        """See `LiveMessages.is_defect`."""
+        return has_code(error, Code.INVALID_FORM)
+
+    async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
+        """See `LiveMessages.post`."""
+        method, path = _post_of(ref)
+        if ref["kind"] == Kind.FORUM:
+            sent = await self._calls.request(method, path, thread_of(ask) | {"message": payload})
+            thread = _id_of(sent)
+            first: Json = {"id": thread}  # a post's first message has the post's id
+            return ref | {"channel": thread, "thread": thread, "id": thread} | _since(first)
+        once: Json = {"nonce": _nonce(ask.id, ref), "enforce_nonce": True}
+        sent = await self._in_open_thread(ref, method, path, payload | once)
+        return ref | {"id": _id_of(sent)} | _since(sent)
+
+    async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Missing:
+        """See `LiveMessages.edit`."""
         try:
-            sent = await self._sent(
-                ask,
-                "PATCH",
-                f"/channels/{message['channel']}/messages/{message['id']}",
-                {},
-                message,
-            )
+            sent = await self._in_open_thread(ref, *_edit_of(ref), payload)
         except PlatformError as error:
             if has_code(error, Code.UNKNOWN_MESSAGE):
-                return None
+                return Missing.DELETED
             raise
         finally:
             self._answers.edited(ask)
-        return message | _since(sent)
+        return _since(sent) | ref
 
-    async def _sent(
-        self, ask: Ask, method: str, path: str, extra: Json, place: Mapping[str, JsonValue]
-    ) -> JsonValue:
-        """Sends the ask's message, with what helps against an archived thread and against our own defects."""
-        self._calls.demand_room(method, path)
-        view = view_of(ask)
-        body = render.message(view, self._labels, await self._look(ask))
-        for attempt in range(3):
-            try:
-                return await self._calls.request(method, path, _wrapped(body, extra))
-            except PlatformError as error:
-                if has_code(error, Code.THREAD_ARCHIVED) and not attempt:
-                    await self._channels.unarchive(str(place["channel"]))
-                elif has_code(error, Code.INVALID_FORM) and body != (
-                    least := render.plain(view, self._labels)
-                ):
-                    self._log_defect(ask, error)
-                    body = least
-                else:
-                    raise
-        raise RefusedError(f"Discord refused the message of {ask.id} in every form.")
+    async def successor(self, ask: Ask, ref: Json) -> Json:
+        """See `LiveMessages.successor`."""
+        return await self.place(ask)
 
-    @staticmethod
-    def _log_defect(ask: Ask, error: PlatformError) -> None:
-        extra = {"action": "payload_refused", "ask_id": ask.id, "code": error.code}
-        logger.error("A defect of ours, shown plainly instead: %s", error, extra=extra)
-
-    # --- posting ---------------------------------------------------------------------------------
-
-    async def _post(self, ask: Ask, noted: Json, save: Save) -> Json:
-        """The reference to the message: found where an earlier try may have left it, or posted."""
-        found: str | None = None
-        if "since" in noted:
-            found = await self._find(ask, noted)
-        else:
-            place = await self._channels.destination(ask.destination)
-            if place.guild is not None:
-                await self._demand_somebody(ask.responders, place.guild)
-            noted = _noted(place)
-            await save(Shown(ask.shown_revision, noted, _thread(noted)))
-        if found is not None:
-            noted = noted | {"id": found}
-            if noted["kind"] == Kind.FORUM:
-                noted |= {"channel": found, "thread": found}
-            noted = await self._edit(ask, noted) or noted
-            if ask.revision == 1:
-                noted |= _since(
-                    {"id": found}
-                )  # at the first revision it shows what it was posted with
-        elif not ask.open:
-            return noted  # nobody has seen it, and nobody has to
-        elif noted["kind"] == Kind.FORUM:
-            noted = await self._post_in_forum(ask, noted)
-        else:
-            extra: Json = {"nonce": _nonce(ask.id, noted), "enforce_nonce": True}
-            path = f"/channels/{noted['channel']}/messages"
-            sent = await self._sent(ask, "POST", path, extra, noted)
-            noted = noted | {"id": _id_of(sent)} | _since(sent)
-        return noted
-
-    async def _post_in_forum(self, ask: Ask, noted: Json) -> Json:
-        extra: Json = {**thread_of(ask), "message": None}
-        sent = await self._sent(ask, "POST", f"/channels/{noted['parent']}/threads", extra, noted)
-        thread = _id_of(sent)
-        first: Json = {"id": thread}  # a post's first message has the post's id
-        return noted | {"channel": thread, "thread": thread, "id": thread} | _since(first)
-
-    async def _with_thread(self, ask: Ask, message: Json, save: Save) -> Json:
-        """The message with a thread of its own, where it stands in a channel and none is there yet."""
-        if message.get("kind") != Kind.CHANNEL or "thread" in message or not ask.open:
-            return message
+    async def completed(self, ask: Ask, ref: Json, save: Save) -> Json:
+        """See `LiveMessages.completed`: a thread of its own, where it stands in a channel and none is there yet."""
+        if ref.get("kind") != Kind.CHANNEL or "thread" in ref or not ask.open:
+            return ref
         # The message is there, at this state: whatever becomes of its thread, it is neither posted nor
         # edited again for that.
-        message = message | {_SHOWS: [*ask.appearance]}
-        await save(Shown(ask.shown_revision, message, _thread(message)))
-        body = thread_of(ask)
-        path = f"/channels/{message['channel']}/messages/{message['id']}/threads"
-        thread: JsonValue = message["id"]  # a thread made from a message has its id
+        ref = ref | {_SHOWS: [*ask.appearance]}
+        await save(Shown(ask.shown_revision, ref, _thread(ref)))
+        path = f"/channels/{ref['channel']}/messages/{ref['id']}/threads"
+        thread: JsonValue = ref["id"]  # a thread made from a message has its id
         try:
-            await self._calls.request("POST", path, body)
+            await self._calls.request("POST", path, thread_of(ask))
         except (RateLimitedError, UnavailableError):
             raise
         except PlatformError as error:
             if has_code(error, Code.UNKNOWN_MESSAGE):
-                return await self._with_thread(ask, await self._post(ask, {}, save), save)
+                again = await self.posted(ask, await self.place(ask), save)
+                return await self.completed(ask, again, save)
             if not has_code(error, Code.THREAD_EXISTS):
                 log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
                 logger.warning(
                     "The ask stays in the channel, without a thread: %s", error, extra=log
                 )
                 thread = None
-        made = message | {"thread": thread}
+        made = ref | {"thread": thread}
         await save(Shown(ask.shown_revision, made, _thread(made)))
         return made
+
+    # --- reminders, and what is left behind ------------------------------------------------------
+
+    async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
+        """See `LiveMessages.post_reminder`."""
+        listed = [who for who in ask.responders if who != ANYONE][:_MOST_MENTIONED]
+        users: list[JsonValue] = [who for who in listed if who.isdigit()]
+        roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
+        words = self._labels.reminder.format(label=view_of(ask).label)
+        body: Json = {
+            "content": notes.reminder(listed, words, notes.link(ref)),
+            "allowed_mentions": {"parse": [], "users": users, "roles": roles},
+            "nonce": _nonce(f"{ask.id}:reminder:{number}", ref),
+            "enforce_nonce": True,
+        }
+        await self._in_thread(
+            ref, lambda where: self._calls.request("POST", f"/channels/{where}/messages", body)
+        )
+
+    async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
+        """See `LiveMessages.reminders`: they end in the message's address."""
+        found = await self._in_thread(ref, lambda where: self._listed(where, str(ref["id"])))
+        of_it = [one for one in found if str(one.get("content")).endswith(notes.link(ref))]
+        for number, one in enumerate(of_it):
+            yield str(one["id"]), number
+
+    async def end_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
+        """See `LiveMessages.end_reminder`."""
+        ending = render.ending(view_of(ask), self._labels)
+        content = notes.reminder((), ending, notes.link(ref))
+        body: Json = {"content": content, "allowed_mentions": {"parse": []}}
+        await self._in_thread(
+            ref,
+            lambda where: self._calls.request(
+                "PATCH", f"/channels/{where}/messages/{reminder}", body
+            ),
+        )
+
+    async def lead_on(self, ref: Json, to: Destination) -> None:
+        """See `LiveMessages.lead_on`."""
+        body = notes.elsewhere(notes.place(to), self._labels)
+        await self._in_open_thread(ref, *_edit_of(ref), body)
+
+    async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
+        """``work`` in a message's thread; in its channel where somebody deleted the thread."""
+        where = _where(ref)
+        try:
+            return await work(where)
+        except GoneError:
+            if where == ref["channel"]:
+                raise
+            return await work(str(ref["channel"]))
+
+    async def _in_open_thread(self, ref: Json, method: str, path: str, body: Json) -> JsonValue:
+        """A request to a channel that may be an archived thread, which is opened again."""
+        try:
+            return await self._calls.request(method, path, body)
+        except PlatformError as error:
+            if not has_code(error, Code.THREAD_ARCHIVED):
+                raise
+        await self._channels.unarchive(str(ref["channel"]))
+        return await self._calls.request(method, path, body)
+
+    # --- finding ---------------------------------------------------------------------------------
 
     async def _find(self, ask: Ask, noted: Json) -> str | None:
         """The message that an earlier try may have posted; Discord's nonce holds for minutes only."""
@@ -255,76 +304,8 @@ class Posting:
         controls = (decode(part.get("custom_id")) for part in c.walk(message.get("components")))
         return any(control is not None and control.ask_id == ask.id for control in controls)
 
-    # --- reminding, and leaving ------------------------------------------------------------------
-
-    async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
-        message = ask.message or {}
-        if not isinstance(message.get("id"), str):
-            return
-        where = str(message.get("thread") or message["channel"])
-        try:
-            await self._remind(ask, number, where, message)
-        except GoneError:
-            if where == message["channel"]:
-                raise
-            # Somebody deleted the thread that was made from the message; the message is still there.
-            await self._remind(ask, number, str(message["channel"]), message)
-
-    async def _remind(self, ask: Ask, number: int, where: str, message: Json) -> None:
-        address = notes.link(message)
-        if len(await self._reminders(where, message)) > number:
-            return
-        listed = [who for who in ask.responders if who != ANYONE][:_MOST_MENTIONED]
-        users: list[JsonValue] = [who for who in listed if who.isdigit()]
-        roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
-        words = self._labels.reminder.format(label=view_of(ask).label)
-        body: Json = {
-            "content": notes.reminder(listed, words, address),
-            "allowed_mentions": {"parse": [], "users": users, "roles": roles},
-            "nonce": _nonce(f"{ask.id}:reminder:{number}", message),
-            "enforce_nonce": True,
-        }
-        await self._calls.request("POST", f"/channels/{where}/messages", body)
-
-    async def _reminders(self, channel: str, message: Json) -> list[str]:
-        """The ids of our reminders of a live message in a channel: they end in its address."""
-        address = notes.link(message)
-        return [
-            str(one["id"])
-            async for one in self._ours(channel, str(message["id"]))
-            if str(one.get("content")).endswith(address)
-        ]
-
-    async def _settle_reminders(self, ask: Ask, message: Json) -> None:
-        """Edits the reminders of an ask that is over: nobody is waited for any more."""
-        where = str(message.get("thread") or message["channel"])
-        ending = render.ending(view_of(ask), self._labels)
-        content = notes.reminder((), ending, notes.link(message))
-        body: Json = {"content": content, "allowed_mentions": {"parse": []}}
-        try:
-            for number in await self._reminders(where, message):
-                await self._calls.request("PATCH", f"/channels/{where}/messages/{number}", body)
-        except (GoneError, RefusedError) as error:
-            # An archived or deleted thread: the live message says how it ended.
-            extra = {"action": "reminders_stay", "ask_id": ask.id, "code": error.code}
-            logger.warning(
-                "Reminders of an ask that is over stay as they are: %s", error, extra=extra
-            )
-
-    async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        if not isinstance(left.get("id"), str):
-            return
-        body = notes.elsewhere(notes.place(to), self._labels)
-        path = f"/channels/{left['channel']}/messages/{left['id']}"
-        try:
-            await self._calls.request("PATCH", path, body)
-        except PlatformError as error:
-            if not has_code(error, Code.THREAD_ARCHIVED):
-                raise
-            await self._channels.unarchive(str(left["channel"]))
-            await self._calls.request("PATCH", path, body)
+    async def _listed(self, channel: str, after: str) -> list[Json]:
+        return [message async for message in self._ours(channel, after)]
 
 
 def thread_of(ask: Ask) -> Json:
@@ -357,12 +338,6 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
     )
 
 
-def _shown(ask: Ask, message: Json) -> Shown:
-    at = message.get(_SINCE)
-    noted = {key: value for key, value in message.items() if key not in {_SHOWS, _SINCE}}
-    return Shown(ask.revision, noted, _thread(noted), at if isinstance(at, float) else None)
-
-
 def _since(sent: JsonValue) -> Json:
     """What an answer of Discord's says of when it made the message as it is."""
     return {_SINCE: parse.since(sent)} if isinstance(sent, dict) else {}
@@ -374,9 +349,21 @@ def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:
     return hashlib.blake2b(text.encode()).hexdigest()[: limits.NONCE]
 
 
-def _wrapped(message: Json, extra: Json) -> Json:
-    """A message with the fields of its request; a forum post has the message inside."""
-    return extra | {"message": message} if "message" in extra else message | extra
+def _post_of(ref: Json) -> tuple[str, str]:
+    """The method and path of the request that posts a message at a place."""
+    if ref["kind"] == Kind.FORUM:
+        return "POST", f"/channels/{ref['parent']}/threads"
+    return "POST", f"/channels/{ref['channel']}/messages"
+
+
+def _edit_of(ref: Json) -> tuple[str, str]:
+    """The method and path of the request that edits a message."""
+    return "PATCH", f"/channels/{ref['channel']}/messages/{ref['id']}"
+
+
+def _where(ref: Json) -> str:
+    """Where a message is talked about: in its thread, if it has one."""
+    return str(ref.get("thread") or ref["channel"])
 
 
 def _id_of(sent: JsonValue) -> str:

@@ -16,7 +16,7 @@ from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.surface import Asks, Shown
+from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat import responders
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
@@ -75,8 +75,8 @@ class SlackSurface:
         self._signing_secret = signing_secret
         self._labels = labels
         self._calls = Calls(client_of(bot_token, api_url, http), self._refused)
-        self._posting = Posting(self._calls, labels)
         self._groups = Groups(self._calls)
+        self._posting = Posting(self._calls, labels, self._groups)
         self._notes = Notes(self._calls, http)
         self._later = Background(_MOST_TASKS)
         self._identity = Identity()
@@ -136,14 +136,12 @@ class SlackSurface:
             return []
         return [web.post(PATH, self._front.handle)]
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
         """See `answerback.ports.surface.Surface.show`."""
         for group in responders.groups_asked(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
-        if ask.open and ask.message is None:
-            await self._groups.demand_somebody(ask.responders)
         shown = await self._posting.show(ask, save)
-        if ask.message is not None and not ask.seen:
+        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
             # It may have been posted before we knew: words under it were not looked for.
             await save(shown)
             self._catch_up()

@@ -39,8 +39,9 @@ OURS: Final = frozenset(
         "duplicate_external_id", "push_limit_reached", "markdown_text_conflict",
     }
 )  # fmt: skip
+MESSAGE_DELETED: Final = "message_not_found"
 MESSAGE_GONE: Final = frozenset(
-    {"message_not_found", "cant_update_message", "edit_window_closed", "block_mismatch"}
+    {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", "block_mismatch"}
 )
 """The message cannot be edited any more: another one takes its place."""
 MODAL_RACE: Final = frozenset(
@@ -140,11 +141,6 @@ def of_exception(method: str, error: SlackApiError) -> PlatformError:
     if not code or (isinstance(status, int) and status >= 500):
         return UnavailableError(f"Slack answered {method} with status {status}", code=str(status))
     return of_code(method, code, data)
-
-
-def may_be_done(error: PlatformError) -> bool:
-    """Whether Slack may have done what it was asked for, although it answered like this or not at all."""
-    return isinstance(error, UnavailableError) and not isinstance(error, NotDoneError)
 
 
 def details(data: Mapping[str, object] | None) -> str:

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from pydantic import JsonValue
-
-from answerback.core.errors import UnavailableError
+from answerback_chat.live_message import TooMuchSaidError
 from answerback_slack.calls import Calls
 
 _PAGE: Final = 200
 _PAGES: Final = 250
-
-
-class TooMuchSaidError(UnavailableError):
-    """More was said there than is read to find a message."""
 
 
 class History:
@@ -67,11 +61,11 @@ class History:
         )
 
 
-def has(message: Mapping[str, object], event: str, payload: Mapping[str, JsonValue]) -> bool:
-    """Whether a message has metadata of this event with, at least, this payload."""
+def event_of(message: Mapping[str, object], event: str) -> Mapping[str, object]:
+    """The payload of a message's metadata, where it is of this event; else an empty one."""
     [metadata] = objects([message.get("metadata")])
     [kept] = objects([metadata.get("event_payload")])
-    return metadata.get("event_type") == event and all(kept.get(k) == v for k, v in payload.items())
+    return kept if metadata.get("event_type") == event else {}
 
 
 def objects(value: object) -> list[Mapping[str, object]]:

@@ -1,9 +1,7 @@
-"""Keeps one live message an ask: posted once, edited in place, found again after a crash, replaced when it is gone.
+"""The live message of an ask in Slack, and what is said beside it: the calls that `LiveMessages` puts in order.
 
-Owns what is said to Slack about an ask unasked: the live message, reminders, the note at a place that an
-ask left. A post is preceded by a mark in the store, which is taken back where Slack says that nothing was posted.
-With a mark and no message, what was said around its time is searched for our metadata before anything is posted
-again, because Slack has no idempotency key (https://docs.slack.dev/reference/methods/chat.postMessage).
+A message is found again by its metadata, because Slack has no idempotency key
+(https://docs.slack.dev/reference/methods/chat.postMessage).
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,24 +19,23 @@ from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.errors import (
     GoneError,
     PlatformError,
-    RefusedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Shown
 from answerback_chat import texts
+from answerback_chat.live_message import LiveMessages, Missing, Save
 from answerback_slack import errors, lines, parse
 from answerback_slack.blocks import Block, escape, escape_within, section
 from answerback_slack.calls import Calls
-from answerback_slack.history import History, TooMuchSaidError, has, objects
+from answerback_slack.fallback_text import fallback_text
+from answerback_slack.groups import Groups
+from answerback_slack.history import History, event_of, objects
 from answerback_slack.lines import NAME_ROOM
 from answerback_slack.render import Message, render
 
 logger = logging.getLogger(__name__)
-
-Save = Callable[[Shown], Awaitable[None]]
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
@@ -48,7 +45,6 @@ _MOST_REMINDED: Final = 40
 _REMINDER_ROOM: Final = 2_000
 """Units of a reminder's words: names and the link have the rest of `limits.MESSAGE_TEXT`."""
 _MOST_DIRECT: Final = 1_000
-_MOST_UNSENT: Final = 1_000
 _SKEW_SECONDS: Final = 300
 """How far Slack's clock and ours may differ when a message is looked for by the time of its post."""
 
@@ -67,6 +63,8 @@ class Ref:
     """The ts of the message that this one replaces, which is still to be seen perhaps."""
     since: float | None = None
     """Since when it surely shows what it was made to show just now, by Slack's clock; not kept."""
+    url: str | None = None
+    """Its address; kept with the ask's thread."""
 
     @classmethod
     def read(cls, stored: Mapping[str, JsonValue] | None) -> Ref | None:
@@ -88,115 +86,52 @@ class Ref:
         marked = {"at": self.at, "dead": self.dead} if self.ts is None else {}
         return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **marked}
 
-    def shown(self, revision: int, url: str | None) -> Shown:
+    def shown(self, revision: int) -> Shown:
         """What the store is told."""
-        thread = Thread(channel=self.channel, id=self.thread or self.ts, url=url)
+        thread = Thread(channel=self.channel, id=self.thread or self.ts, url=self.url)
         return Shown(revision, self.kept(), thread, self.since)
 
 
-class Posting:
+class Posting(LiveMessages[Ref, Message]):
     """Says to Slack what is stored."""
 
-    def __init__(self, calls: Calls, labels: Labels) -> None:
+    def __init__(self, calls: Calls, labels: Labels, groups: Groups) -> None:
+        super().__init__("Slack")
         self._calls = calls
         self._labels = labels
+        self._groups = groups
         self._history = History(calls)
-        self._unsent: set[tuple[str, int]] = set()
-        """Reminders of which Slack said that they were not posted: nothing is searched for them."""
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
 
-    async def show(self, ask: Ask, save: Save) -> Shown:
-        """See `answerback.ports.surface.Surface.show`."""
-        ref = Ref.read(ask.message)
-        if ref is None:
-            ref = await self._place(ask.destination)
-        elif ref.ts is None:
-            ref = await self._found(ask, ref)
-        url = ask.thread.url if ask.thread else None
-        if ref.ts is None and not ask.open:
-            return ref.shown(ask.revision, url)  # nobody has seen it, and nobody has to
-        if ref.ts is None:
-            self._calls.demand("chat.postMessage", ref.channel)
-        message = render(view_of(ask), self._labels)
-        if ref.ts is not None:
-            updated = await self._updated(ask, ref, message)
-            if updated is None:
-                ref, url = replace(ref, ts=None, dead=ref.ts), None
-                self._calls.demand("chat.postMessage", ref.channel)
-            else:
-                ref = updated
-        if ref.ts is None:
-            ref = await self._first_post(ask, ref, message, save)
-        if ask.reminded and not ask.open:
-            await self._settle_reminders(ask, ref)
-        return ref.shown(ask.revision, url or await self._permalink(ref))
+    # --- what is kept ----------------------------------------------------------------------------
 
-    async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
-        ref = Ref.read(ask.message)
-        if ref is None or ref.ts is None:
-            raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
-        thread = ref.thread or ref.ts
-        event: dict[str, JsonValue] = {"ask_id": ask.id, "number": number}
-        searched = _since(ask), REMINDER_EVENT, event
-        unsent = (ask.id, number) in self._unsent
-        self._unsent.discard((ask.id, number))
-        if not unsent and await self._search(ref.channel, thread, *searched):
-            return
-        message = await self._with_link(reminder(ask, self._labels), ask, ref)
-        metadata = {"event_type": REMINDER_EVENT, "event_payload": event}
-        try:
-            await self._post(ref.channel, thread, message, metadata)
-        except PlatformError as error:
-            if not errors.may_be_done(error) and len(self._unsent) < _MOST_UNSENT:
-                self._unsent.add((ask.id, number))
-            raise
+    def read(self, stored: Mapping[str, JsonValue] | None) -> Ref | None:
+        """See `LiveMessages.read`."""
+        return Ref.read(stored)
 
-    async def _settle_reminders(self, ask: Ask, ref: Ref) -> None:
-        """Edits the reminders of an ask that is over: nobody is waited for any more."""
-        thread = ref.thread or ref.ts
-        found = self._history.said(ref.channel, thread, _since(ask))
-        over = await self._with_link(lines.ending(view_of(ask), self._labels), ask, ref)
-        try:
-            reminders = [m async for m in found if has(m, REMINDER_EVENT, {"ask_id": ask.id})]
-            for reminder in reminders:
-                await self._update(replace(ref, ts=str(reminder.get("ts"))), over)
-        except (GoneError, UnauthorizedError, TooMuchSaidError) as error:
-            extra = {"action": "reminders_stay", "ask_id": ask.id, "code": error.code}
-            logger.warning(
-                "Reminders of an ask that is over stay as they are: %s", error, extra=extra
-            )
+    def is_posted(self, ref: Ref) -> bool:
+        """See `LiveMessages.is_posted`."""
+        return ref.ts is not None
 
-    async def _with_link(self, text: str, ask: Ask, ref: Ref) -> Message:
-        url = (ask.thread.url if ask.thread else None) or await self._permalink(ref)
-        return Message(f"{text} <{url}>" if url else text, [])
+    def marked(self, ref: Ref) -> Ref:
+        """See `LiveMessages.marked`."""
+        return replace(ref, at=time.time())
 
-    async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        ref = Ref.read(left)
-        if ref is None or ref.ts is None:
-            return
-        text = self._labels.escalated.format(where=place(to))
-        await self._update(ref, Message(escape(text), [section(text)]))
+    def unmarked(self, ref: Ref) -> Mapping[str, JsonValue]:
+        """See `LiveMessages.unmarked`."""
+        return replace(ref, ts=ref.dead).kept() if ref.dead else {}
 
-    async def _first_post(self, ask: Ask, ref: Ref, message: Message, save: Save) -> Ref:
-        ref = replace(ref, at=time.time())
-        await save(ref.shown(ask.shown_revision, None))
-        try:
-            ts = await self._posted(ask, ref, message)
-        except PlatformError as error:
-            if not errors.may_be_done(error):
-                kept = replace(ref, ts=ref.dead).kept() if ref.dead else {}
-                await save(Shown(ask.shown_revision, kept, ask.thread or Thread()))
-            raise
-        ref = replace(ref, ts=ts, since=parse.seconds(ts))
-        await save(ref.shown(ask.revision, None))
-        return ref
+    def shown(self, ref: Ref, revision: int) -> Shown:
+        """See `LiveMessages.shown`."""
+        return ref.shown(revision)
 
-    # --- finding and posting ---------------------------------------------------------------------
+    # --- the message -----------------------------------------------------------------------------
 
-    async def _place(self, destination: Destination) -> Ref:
+    async def place(self, ask: Ask) -> Ref:
+        """See `LiveMessages.place`."""
+        await self._groups.demand_somebody(ask.responders)
+        destination = ask.destination
         if destination.user is None:
             return Ref(destination.channel or "", None, destination.thread)
         user = destination.user
@@ -212,12 +147,14 @@ class Posting:
         self._direct[user] = str(opened or "")
         return Ref(self._direct[user], None, destination.thread)
 
-    async def _found(self, ask: Ask, ref: Ref) -> Ref:
-        """The message that an interrupted post may have left behind."""
+    async def find(self, ask: Ask, ref: Ref) -> Ref:
+        """See `LiveMessages.find`."""
+        ts: str | None = None
         try:
-            ts = await self._search(
-                ref.channel, ref.thread, _around(ask, ref), ASK_EVENT, {"ask_id": ask.id}
-            )
+            async for said in self._history.said(ref.channel, ref.thread, _around(ask, ref)):
+                if event_of(said, ASK_EVENT).get("ask_id") == ask.id:
+                    ts = str(said.get("ts"))
+                    break
         except (GoneError, UnauthorizedError) as error:
             if error.code not in {"not_in_channel", "missing_scope"}:
                 raise
@@ -226,60 +163,88 @@ class Posting:
             logger.warning("Whether the ask was posted cannot be seen: %s", error, extra=extra)
             return ref
         # At the first revision it shows what it was posted with.
-        return replace(ref, ts=ts, since=parse.seconds(ts) if ask.revision == 1 else None)
+        since = parse.seconds(ts) if ts and ask.revision == 1 else None
+        return replace(ref, ts=ts, since=since)
 
-    async def _search(
-        self,
-        channel: str,
-        thread: str | None,
-        between: tuple[str, str | None],
-        event: str,
-        payload: dict[str, JsonValue],
-    ) -> str | None:
-        """The ts of our message with this metadata, among all between two moments.
+    def demand_allowed(self, ref: Ref) -> None:
+        """See `LiveMessages.demand_allowed`."""
+        if ref.ts is None:
+            self._calls.demand("chat.postMessage", ref.channel)
+        else:
+            self._calls.demand("chat.update")
 
-        Raises:
-            PlatformError: not all of them could be read, so that nobody knows.
-        """
-        async for message in self._history.said(channel, thread, between):
-            if has(message, event, payload):
-                return str(message.get("ts"))
-        return None
+    async def render(self, ask: Ask) -> Message:
+        """See `LiveMessages.render`."""
+        return render(view_of(ask), self._labels)
 
-    async def _updated(self, ask: Ask, ref: Ref, message: Message) -> Ref | None:
-        """Edits the message; None where it is not there any more."""
+    def least(self, ask: Ask) -> Message:
+        """See `LiveMessages.least`."""
+        return Message(fallback_text(view_of(ask), self._labels), [])
+
+    async def post(self, ask: Ask, ref: Ref, payload: Message) -> Ref:
+        """See `LiveMessages.post`."""
+        event = {"ask_id": ask.id, "revision": ask.revision}
+        ts = await self._post(ref.channel, ref.thread, payload, ASK_EVENT, event)
+        return replace(ref, ts=ts, since=parse.seconds(ts))
+
+    async def edit(self, ask: Ask, ref: Ref, payload: Message) -> Ref | Missing:
+        """See `LiveMessages.edit`."""
         try:
-            return await self._update(ref, message)
+            return await self._update(ref, payload)
         except GoneError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
-            extra = {"action": "message_gone", "ask_id": ask.id, "code": error.code}
-            logger.info("The live message is gone; another one is posted", extra=extra)
-            return None
-        except RefusedError as error:
-            self._defect(ask, error)
-            return await self._update(ref, Message(message.text, []))
+            return Missing.DELETED if error.code == errors.MESSAGE_DELETED else Missing.FROZEN
 
-    async def _posted(self, ask: Ask, ref: Ref, message: Message) -> str:
-        metadata: dict[str, object] = {
-            "event_type": ASK_EVENT,
-            "event_payload": {"ask_id": ask.id, "revision": ask.revision},
-        }
-        try:
-            return await self._post(ref.channel, ref.thread, message, metadata)
-        except RefusedError as error:
-            self._defect(ask, error)
-            return await self._post(ref.channel, ref.thread, Message(message.text, []), metadata)
+    async def successor(self, ask: Ask, ref: Ref) -> Ref:
+        """See `LiveMessages.successor`."""
+        return replace(ref, ts=None, dead=ref.ts, since=None)
 
-    def _defect(self, ask: Ask, error: RefusedError) -> None:
-        extra = {"action": "blocks_refused", "ask_id": ask.id, "code": error.code}
-        logger.error(
-            "Slack refuses our blocks, which is a defect of Answerback; plain text is shown: %s",
-            error, extra=extra,
-        )  # fmt: skip
+    async def completed(self, ask: Ask, ref: Ref, save: Save) -> Ref:
+        """See `LiveMessages.completed`."""
+        if ask.thread is not None and ask.thread.url and ref.ts == _kept_ts(ask):
+            return replace(ref, url=ask.thread.url)
+        await save(ref.shown(ask.revision))
+        return replace(ref, url=await self._permalink(ref))
+
+    # --- reminders, and what is left behind ------------------------------------------------------
+
+    async def post_reminder(self, ask: Ask, ref: Ref, number: int) -> None:
+        """See `LiveMessages.post_reminder`."""
+        message = await self._with_link(reminder(ask, self._labels), ask, ref)
+        event = {"ask_id": ask.id, "number": number}
+        await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, event)
+
+    async def reminders(self, ask: Ask, ref: Ref) -> AsyncIterator[tuple[str, int]]:
+        """See `LiveMessages.reminders`."""
+        async for message in self._history.said(ref.channel, ref.thread or ref.ts, _since(ask)):
+            found = event_of(message, REMINDER_EVENT)
+            if found.get("ask_id") == ask.id:
+                yield str(message.get("ts")), int(str(found.get("number")))
+
+    async def end_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
+        """See `LiveMessages.end_reminder`."""
+        over = await self._with_link(lines.ending(view_of(ask), self._labels), ask, ref)
+        await self._update(replace(ref, ts=reminder), over)
+
+    async def lead_on(self, ref: Ref, to: Destination) -> None:
+        """See `LiveMessages.lead_on`."""
+        text = self._labels.escalated.format(where=place(to))
+        await self._update(ref, Message(escape(text), [section(text)]))
+
+    async def _with_link(self, text: str, ask: Ask, ref: Ref) -> Message:
+        url = ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)
+        return Message(f"{text} <{url}>" if url else text, [])
+
+    # --- calls -----------------------------------------------------------------------------------
 
     async def _post(
-        self, channel: str, thread: str | None, message: Message, metadata: Mapping[str, object]
+        self,
+        channel: str,
+        thread: str | None,
+        message: Message,
+        event: str,
+        payload: Mapping[str, object],
     ) -> str:
         client = self._calls.client
         answer = await self._calls.do(
@@ -289,7 +254,7 @@ class Posting:
                 thread_ts=thread,
                 text=message.text,
                 blocks=message.blocks or None,
-                metadata=dict(metadata),
+                metadata={"event_type": event, "event_payload": dict(payload)},
                 unfurl_links=False,
                 unfurl_media=False,
             ),
@@ -359,6 +324,12 @@ def place(destination: Destination) -> str:
     """A destination in words, for people."""
     where = destination.channel or (f"@{destination.user}" if destination.user else "")
     return f"{destination.surface} {where}".strip()
+
+
+def _kept_ts(ask: Ask) -> str | None:
+    """The message that the ask's address leads to."""
+    ref = Ref.read(ask.message)
+    return ref.ts if ref else None
 
 
 def _since(ask: Ask) -> tuple[str, None]:

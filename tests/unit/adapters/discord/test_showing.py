@@ -190,6 +190,7 @@ async def test_a_message_that_somebody_deleted_is_posted_again(up: Rig) -> None:
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
+@pytest.mark.rule("PLACE-1")
 async def test_a_deleted_message_of_an_ended_ask_is_left_alone(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.delete(up.ann.latest(up.channel).message)
