@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count, islice
 from typing import Final, TypeVar
 
@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
 from answerback.core.errors import StoreError
+from answerback.ports.claims import Fence, Work
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -30,49 +31,17 @@ from answerback.ports.shown import noted
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.memory_telling import MemoryTelling, Tellings
+from answerback_storage.memory_claims import MemoryClaims, next_at
+from answerback_storage.memory_claims import Tables as Tables
+from answerback_storage.memory_telling import MemoryTelling
 
 T = TypeVar("T")
 
 _LAST: Final = 2**63 - 1
 
 
-@dataclass(slots=True)
-class Tables:
-    """What is kept, by key and in the order of writing; several stores on the same tables see the same."""
-
-    asks: dict[str, Ask] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)
-    record: list[tuple[str | None, StoredEntry]] = field(default_factory=list)
-    seen: dict[str, float] = field(default_factory=dict)
-    keys: dict[tuple[str, str], tuple[str, str, float]] = field(default_factory=dict)
-    """Idempotency keys: the digest, the ask and the time."""
-    remembered: dict[tuple[str, ...], tuple[str, float]] = field(default_factory=dict)
-    drafts: dict[str, tuple[str, float]] = field(default_factory=dict)
-    deliveries: dict[str, StoredDelivery] = field(default_factory=dict)
-    secrets: dict[str, bytes] = field(default_factory=dict)
-    tellings: Tellings = field(default_factory=Tellings)
-
-
-class MemoryStore(MemoryTelling):
-    """See `answerback.ports.store.Store`."""
-
-    def __init__(self, tables: Tables | None = None) -> None:
-        self._kept = Tables() if tables is None else tables
-        self._open = False
-
-    async def open(self) -> None:
-        """See `Store.open`."""
-        self._open = True
-
-    async def close(self) -> None:
-        """See `Store.close`."""
-        self._open = False
-
-    def _tables(self) -> Tables:
-        if not self._open:
-            raise StoreError("The store is not open.")
-        return self._kept
+class MemoryStore(MemoryClaims, MemoryTelling):
+    """Asks in memory; see `answerback.ports.store.Store`."""
 
     async def latest(self) -> float | None:
         """See `Store.latest`."""
@@ -88,9 +57,9 @@ class MemoryStore(MemoryTelling):
         for key, told in tables.deliveries.items():
             if told.next_at is not None and told.next_at > at:
                 tables.deliveries[key] = replace(told, next_at=told.next_at - seconds)
-        for key, ask in tables.asks.items():
+        for ask in list(tables.asks.values()):
             if ask.next_due() is not None and not at - rows.NOTICED <= ask.created_at <= at:
-                tables.asks[key] = replace(ask, set_back=ask.set_back + seconds)
+                self._keep(replace(ask, set_back=ask.set_back + seconds))
         entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
         self._add(tables, [(None, entry)])
 
@@ -107,7 +76,7 @@ class MemoryStore(MemoryTelling):
                 return existing
             key = (idempotency.agent, idempotency.key)
             tables.keys[key] = (idempotency.digest, ask.id, ask.created_at)
-        tables.asks[ask.id] = ask
+        self._keep(ask, write.claim)
         tables.numbers[ask.id] = len(tables.numbers) + 1
         self._add_beside(tables, write)
         await asyncio.sleep(0)  # the others' turn, as when a disk is written to
@@ -129,9 +98,11 @@ class MemoryStore(MemoryTelling):
         *,
         delivery: str | None = None,
         then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
     ) -> tuple[T, bool]:
         """See `Store.change`."""
         tables = self._tables()
+        self._check_fence(fence)
         write, result = decide(tables.asks.get(ask_id))
         if delivery in tables.seen:
             return result, True
@@ -139,7 +110,7 @@ class MemoryStore(MemoryTelling):
             if write.ask.id != ask_id or ask_id not in tables.asks:
                 raise AssertionError(f"a decision about {ask_id} stored {write.ask.id}")
             _check(tables, write)
-            tables.asks[ask_id] = write.ask
+            self._keep(write.ask, write.claim)
             self._add_beside(tables, write)
             if delivery is not None:
                 tables.seen[delivery] = write.ask.updated_at
@@ -222,9 +193,8 @@ class MemoryStore(MemoryTelling):
             thread=shown.thread,
             at=shown.at,
         )
-        if now is not None:
-            _check(tables, Write(now))
-            tables.asks[ask_id] = now
+        _check(tables, Write(now))
+        self._keep(now)
 
     async def behind(self, limit: int) -> Sequence[str]:
         """See `Found.behind`."""
@@ -236,14 +206,6 @@ class MemoryStore(MemoryTelling):
             turn = turns.setdefault((surface, channel, ask.message is None), count())
             found.append((next(turn), ask.updated_at, ask.id))
         return [ask_id for _, _, ask_id in sorted(found)[:limit]]
-
-    def _due(self) -> list[tuple[float, str]]:
-        asks = self._tables().asks.values()
-        return sorted((due, ask.id) for ask in asks if (due := ask.next_due()) is not None)
-
-    async def due(self, now: float, limit: int) -> Sequence[str]:
-        """See `Store.due`."""
-        return [ask_id for when, ask_id in self._due() if when <= now][:limit]
 
     async def next_due(self, after: float) -> float | None:
         """See `Store.next_due`."""
@@ -269,32 +231,27 @@ class MemoryStore(MemoryTelling):
             text = rows.dump(value)
             drafts[key] = (text, at)
 
-    def _firsts(self) -> list[StoredDelivery]:
-        """The first pending delivery of each ask, by its time."""
-        firsts: dict[str, StoredDelivery] = {}
-        for told in self._tables().deliveries.values():
-            if told.state is DeliveryState.PENDING:
-                firsts.setdefault(told.delivery.ask_id, told)
-        return sorted(firsts.values(), key=_next_at)
-
-    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
-        """See `Store.due_deliveries`."""
-        return [told for told in self._firsts() if _next_at(told) <= now][:limit]
-
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """See `Store.next_delivery`."""
-        return next((at for told in self._firsts() if (at := _next_at(told)) > after), None)
+        return next((at for told in self._firsts() if (at := next_at(told)) > after), None)
 
     async def tried(
-        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None = None,
     ) -> None:
         """See `Store.tried`."""
-        tables = self._tables()
+        tables, written = self._tables(), holder is None
         for result in results:
-            if result.delivery.id in tables.deliveries:
-                tables.deliveries[result.delivery.id] = result
+            key = result.delivery.id
+            if key in tables.deliveries and self._holds(Work.DELIVERY, key, holder):
+                tables.deliveries[key] = result
+                tables.claims[Work.DELIVERY].pop(key, None)
                 tables.tellings.tried(result)
-        self._add(tables, entries)
+                written = True
+        if written:
+            self._add(tables, entries)
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
         """See `Store.delivery`."""
@@ -382,12 +339,6 @@ def _check(tables: Tables, write: Write) -> None:
     rows.state(ask)
     rows.entry_rows(ask.id, write.entries)
     rows.dump(None if memory is None else memory.value)
-
-
-def _next_at(told: StoredDelivery) -> float:
-    if told.next_at is None:
-        raise AssertionError(f"{told.delivery.id} is pending and has no time")
-    return told.next_at
 
 
 def _matches(values: Iterable[object], wanted: Iterable[object]) -> bool:

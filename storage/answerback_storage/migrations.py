@@ -1,6 +1,7 @@
 """The schema of the SQLite file, as migrations that are applied in order and never edited once released.
 
-Owns every table, index and trigger. Times are seconds since the epoch, UTC; JSON is UTF-8 text.
+Owns every table, index and trigger. Times are seconds since the epoch, UTC, but for those of claims and leases
+(``…until``), which are of the machine's monotonic clock. JSON is UTF-8 text.
 """
 
 from __future__ import annotations
@@ -210,3 +211,23 @@ def owed(db: Database) -> None:
         "CREATE TABLE listed (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT"
     )
     db.execute("INSERT INTO listed VALUES (1, 0)")
+
+
+@migrations()
+def claims(db: Database) -> None:
+    """Messages to show, timers and deliveries are claimed, and there are named leases."""
+    for table, columns in (
+        ("asks", "show_holder TEXT, show_until REAL, due_holder TEXT, due_until REAL"),
+        ("deliveries", "holder TEXT, claimed_until REAL"),
+    ):
+        for column in columns.split(", "):
+            db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    db.execute("CREATE INDEX asks_due_claimed ON asks (due_holder) WHERE due_holder IS NOT NULL")
+    db.execute(
+        """CREATE TABLE leases (
+            name TEXT PRIMARY KEY,
+            holder TEXT NOT NULL,
+            epoch INTEGER NOT NULL,
+            until REAL NOT NULL
+        ) STRICT, WITHOUT ROWID"""
+    )

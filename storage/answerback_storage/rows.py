@@ -10,6 +10,7 @@ import base64
 import binascii
 import logging
 import sqlite3
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from threading import Lock
@@ -20,6 +21,7 @@ from pydantic_core import from_json, to_json
 
 from answerback.core.ask import Ask, Entry, Request, Thread
 from answerback.core.errors import StoreError, UnreadableError
+from answerback.ports.claims import Claim
 from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
 
 logger = logging.getLogger(__name__)
@@ -137,6 +139,12 @@ def is_step(old: Ask, new: Ask) -> bool:
         and new.expires_at == old.expires_at
         and new.set_back == old.set_back
     )
+
+
+def claimed(claim: Claim | None) -> Row:
+    """A claim as values: the holder, the time now and when the claim is over, by the monotonic clock."""
+    now = time.monotonic()
+    return (None, now, None) if claim is None else (claim.holder, now, now + claim.seconds)
 
 
 def state(ask: Ask) -> str:

@@ -15,6 +15,7 @@ The tree::
     │       └── NotDoneError          it is certain that nothing happened; try again
     ├── StoreError                    the database failed; nothing of what was asked is stored
     │   ├── OutcomeUnknownError       a COMMIT failed: it may or may not be on disk
+    │   ├── FencedError               whoever acts has lost the lease under which it acts
     │   ├── UnreadableError           one row cannot be read; every other can
     │   └── DatabaseTooNewError       the file was written by a newer Answerback
     ├── InquiryError                  the configured inquiry backend gave no usable answer
@@ -133,6 +134,15 @@ class StoreError(AnswerbackError):
 
 class OutcomeUnknownError(StoreError):
     """A COMMIT failed: what it held may or may not be on disk. Read again before trying again."""
+
+
+class FencedError(StoreError):
+    """Whoever acts has lost the lease under which it acts: nothing is changed."""
+
+    def __init__(self, lease: str) -> None:
+        super().__init__(
+            f"The lease {lease} was lost meanwhile, so nothing was changed. Whoever holds it now does the rest."
+        )
 
 
 class UnreadableError(StoreError):

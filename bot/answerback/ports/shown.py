@@ -18,18 +18,19 @@ def noted(
     message: Mapping[str, JsonValue],
     thread: Thread,
     at: float | None = None,
-) -> Ask | None:
-    """The latest ask with a note of the message that shows ``revision``; None where a newer one is noted.
+) -> Ask:
+    """The latest ask with a note of the message that shows ``revision``.
 
     ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
     one that it left behind; if it looks otherwise at the same revision, was missed meanwhile, or has left
-    another message behind that is not dealt with, it is to be shown again. An empty message is none.
+    another message behind that is not dealt with, it is to be shown again. So it is where a newer revision is noted:
+    of two that showed it at the same time, nobody knows who was the last. An empty message is none.
     ``at`` is since when the message shows it, by the platform's clock.
     """
     if latest.destination != of.destination:
         return replace(latest, left=Left(destination=of.destination, message=dict(message)))
     if revision < latest.shown_revision:
-        return None
+        return missed(latest)  # this older state may have come over the newer one
     changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
     due = latest.left is not None or changed
     opened = latest.opened

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
+from answerback.ports.claims import Claim, Claims, Fence
 from answerback.ports.places import Found
 from answerback.ports.records import (
     Created,
@@ -35,6 +36,8 @@ class Write(NamedTuple):
     memory: Memory | None = None
     owed: bool = False
     """Whether the ask has ended with this, and its agent is to be told."""
+    claim: Claim | None = None
+    """Claims the message together with the change, if it is behind and nobody else holds it."""
 
 
 class Decision(NamedTuple, Generic[T]):
@@ -44,7 +47,7 @@ class Decision(NamedTuple, Generic[T]):
     result: T
 
 
-class Store(Found, Telling, Protocol):
+class Store(Found, Telling, Claims, Protocol):
     """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
 
     async def open(self) -> None:
@@ -79,6 +82,7 @@ class Store(Found, Telling, Protocol):
         *,
         delivery: str | None = None,
         then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, in one transaction that nobody else's can interleave.
 
@@ -86,7 +90,8 @@ class Store(Found, Telling, Protocol):
         transaction has to be repeated. With ``delivery``, its id is stored with the change, and if
         it had been stored before, nothing is written. ``then`` is told the result once it is
         durable, unless it is such a repeat: on the event loop, and also where the caller has left.
-        Returns the result and whether it is a repeat.
+        Returns the result and whether it is a repeat. With ``fence``, FencedError is raised, and nothing
+        is written, unless that lease is still held in that epoch.
         """
 
     async def get(self, ask_id: str) -> Ask | None:
@@ -116,9 +121,6 @@ class Store(Found, Telling, Protocol):
         ``of`` is the ask as it was when it was shown; without it, as it is now.
         """
 
-    async def due(self, now: float, limit: int) -> Sequence[str]:
-        """Ids of asks for which the clock has something to do, earliest first."""
-
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next (seconds since the epoch), or None."""
 
@@ -133,18 +135,19 @@ class Store(Found, Telling, Protocol):
     async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
         """Stores or (None) drops a draft."""
 
-    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
-        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
-
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """When, later than ``after``, the next pending delivery is due, or None."""
 
     async def tried(
-        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None = None,
     ) -> None:
         """Stores what became of deliveries and the record's lines about the tries (with their ask ids).
 
-        Whoever got a delivery has been told of its ask, for good.
+        Whoever got a delivery has been told of its ask, for good. The claims of the deliveries end. With ``holder``, a
+        delivery that another has taken meanwhile stays as it is; where all have been taken, no line is written.
         """
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:

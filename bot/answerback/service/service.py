@@ -22,6 +22,7 @@ from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.errors import Problem, StoreError, UnreadableError
 from answerback.core.labels import Labels
 from answerback.core.walker import Action, Answer, Refused, Source, Submit
+from answerback.ports.claims import SOLE, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, Page, StoredDelivery, StoredEntry
 from answerback.ports.shown import missed, renumbered
@@ -48,6 +49,7 @@ class Service:
     Args:
         known_surfaces: the names of all surfaces there are; ``surfaces`` holds the configured ones.
         check_callback: None when a callback may be sent to for an agent, else why not, in words.
+        claim: what this process claims of the work that others with the same store could also do.
     """
 
     def __init__(
@@ -62,13 +64,17 @@ class Service:
         labels: Labels | None = None,
         has_inquiry: bool = False,
         check_callback: Callable[[str, Agent | None], str | None] = lambda _url, _agent: None,
+        claim: Claim = SOLE,
     ) -> None:
         self.store = store
         self.clock = clock
         self.surfaces = surfaces
         self.rules = rules or routing.Rules()
         self.labels = labels or Labels()
-        self._commits = Commits(store, clock, surfaces, self.rules, has_inquiry=has_inquiry)
+        self.claim = claim
+        self._commits = Commits(
+            store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim
+        )
         self.signals = self._commits.signals
         self.hooks = self._commits.hooks
         self._submitting = Submitting(

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.walker import Answer, Refused, Source
+from answerback.ports.claims import Claim
 from answerback.ports.clock import Clock
 from answerback.ports.records import Delivery, Memory
 from answerback.ports.store import Decision, Store, Write
@@ -45,6 +46,7 @@ class Commits:
 
     Args:
         has_inquiry: whether an inquiry backend is configured.
+        claim: what this process claims of what follows from a change.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Commits:
         rules: routing.Rules,
         *,
         has_inquiry: bool,
+        claim: Claim,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -63,6 +66,7 @@ class Commits:
         self.signals = Signals()
         self.hooks = Hooks()
         self._has_inquiry = has_inquiry
+        self._claim = claim
 
     async def change(
         self, ask_id: str, decide: Callable[[Ask, float], Change | None]
@@ -128,7 +132,7 @@ class Commits:
         deliveries: tuple[Delivery, ...] = ()
         if ask.outcome is not None and ask.request.callback is not None:
             deliveries = (_delivery(ask, ask.request.callback, at),)
-        return Write(ask, change.entries, deliveries, memory)
+        return Write(ask, change.entries, deliveries, memory, claim=self._claim)
 
     def stored(self, told: object) -> None:
         """Tells of a change, if that is what a decision came to: whoever made it may have hung up meanwhile."""

@@ -10,6 +10,7 @@ import pytest
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Destination, Escalation, Thread
 from answerback.core.errors import StoreError
+from answerback.ports.claims import SOLE
 from answerback.ports.records import Created, Existing, Idempotency, Memory
 from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import (
@@ -67,7 +68,9 @@ class AsksContract:
         assert await store.get("ask_1") == moved
         kinds = [line.entry.kind for line in await store.record("ask_1")]
         assert kinds == ["request", "answered", "request"]
-        assert [d.delivery for d in await store.due_deliveries(1_000.0, 9)] == [new_delivery()]
+        assert [d.delivery for d in await store.claim_deliveries(SOLE, 1_000.0, 9)] == [
+            new_delivery()
+        ]
         assert await store.remembered("coder", "conv", "turn", "bash", "apply") == (True,)
 
     async def test_a_decision_not_to_write_changes_nothing(self, store: Store) -> None:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answerback.core.ask import Ask, Destination, Entry, Left, Status, Thread
+from answerback.ports.claims import SOLE, Work
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
@@ -46,7 +47,7 @@ class ListsContract:
         await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         stored = await store.get("ask_1")
         assert stored is not None
-        assert (stored.shown_revision, stored.message) == (2, {"ts": "2.0"})
+        assert (stored.shown_revision, stored.message) == (1, {"ts": "2.0"}), "to be shown again"
 
     async def test_what_is_shown_at_the_revision_noted_is_noted_again(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
@@ -198,9 +199,9 @@ class ListsContract:
         await store.create(Write(new_ask(3)), None)
         assert await store.next_due(0.0) == 1_060.0
         assert await store.next_due(1_060.0) == 5_000.0
-        assert await store.due(1_059.9, 10) == []
-        assert await store.due(9_000.0, 10) == ["ask_2", "ask_1"]
-        assert await store.due(9_000.0, 1) == ["ask_2"]
+        assert await store.claim_due(SOLE, 1_059.9, 10) == []
+        assert await store.claim_due(SOLE, 9_000.0, 10) == ["ask_2", "ask_1"]
+        assert await store.claim_due(SOLE, 9_000.0, 1) == ["ask_2"]
         await store.change("ask_2", ending())
         assert await store.next_due(0.0) == 5_000.0
 
@@ -298,7 +299,9 @@ class ListsContract:
         await store.change("ask_2", answering(deliveries=(other,)))
 
         async def due(now: float) -> list[str]:
-            return [d.delivery.id for d in await store.due_deliveries(now, 10)]
+            found = await store.claim_deliveries(SOLE, now, 10)
+            await store.release(Work.DELIVERY, SOLE.holder)
+            return [one.delivery.id for one in found]
 
         assert await due(9_000.0) == ["msg_3", "msg_1"]
         assert await store.next_delivery() == 900.0
@@ -329,7 +332,7 @@ class ListsContract:
         await store.tried([result(told, DeliveryState.DEAD)], [])
         again = result(told, DeliveryState.PENDING, next_at=4_000.0, tries=0)
         await store.tried([again], [])
-        assert await store.due_deliveries(4_000.0, 10) == [again]
+        assert await store.claim_deliveries(SOLE, 4_000.0, 10) == [again]
 
     @pytest.mark.rule("AUTH-3")
     async def test_deliveries_are_paged_newest_first_by_state_and_agent(self, store: Store) -> None:

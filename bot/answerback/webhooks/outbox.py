@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Entry
 from answerback.core.errors import StoreError
+from answerback.ports.claims import RENEWED, SOLE, Claim, Work
 from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.ports.store import Store
@@ -42,9 +43,6 @@ _HELD: Final = 1_000
 _MOST_HELD: Final = 2_000
 """Deliveries of one agent in memory at the most."""
 _BATCH: Final = 100
-_UNLEASED: Final = 128
-"""Deliveries in memory that the store still calls due: few enough for every look to step over them."""
-_LEASE: Final = 60.0
 _LATER: Final = 2.0
 """Seconds until a delivery is looked at again for which there was no room."""
 _LATER_A_SECOND: Final = 250.0
@@ -81,6 +79,7 @@ class Deliverer:
         clock: what pauses are measured with.
         sender: makes one try.
         jitter: a factor near 1 for every pause, so that receivers are not called in step.
+        claim: what this process claims of the outbox that others with the same store could also send.
     """
 
     def __init__(
@@ -90,19 +89,20 @@ class Deliverer:
         sender: Sender,
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
+        claim: Claim = SOLE,
     ) -> None:
         self._store = store
         self._clock = clock
         self._sender = sender
         self._jitter = jitter
+        self._claim = claim
         self._wake = asyncio.Event()
         self._endpoints: dict[_Receiver, _Endpoint] = {}
         self._most_endpoints = _FORGOTTEN
         self._held_by: Counter[str | None] = Counter()
         """How many deliveries of each agent are in memory."""
-        self._held: dict[str, bool] = {}
-        """Ids of deliveries in memory, and whether the store has them postponed meanwhile."""
-        self._unleased = 0
+        self._held: dict[str, float] = {}
+        """Ids of deliveries in memory, and from when on the claim is renewed before it is used."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def wake(self) -> None:
@@ -111,10 +111,14 @@ class Deliverer:
 
     async def run(self) -> None:
         """Runs until cancelled."""
+        fresh = True
         while True:
             self._wake.clear()
             now = self._clock.now()
             try:
+                if fresh:  # what an earlier run left
+                    await self._store.release(Work.DELIVERY, self._claim.holder)
+                    fresh = False
                 more = await self._look(now)
                 # What was due by then is in memory, and wakes us at its end.
                 due = None if more else await self._store.next_delivery(now)
@@ -136,33 +140,34 @@ class Deliverer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _sleep(self, due: float | None) -> None:
-        """Until something new is committed, a try ends, or the next delivery in the store is due."""
+        """Until something new is committed, a try ends, or the next delivery in the store is due.
+
+        Not for longer than half a lease: what a process that died had claimed is for others to send.
+        """
         waiting: list[asyncio.Task[object]] = [asyncio.create_task(self._wake.wait())]
         if due is not None:
             waiting.append(asyncio.create_task(self._clock.sleep_until(due)))
         try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            longest = self._claim.seconds / 2
+            await asyncio.wait(waiting, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()
 
     async def _look(self, now: float) -> bool:
         """Takes what is due into memory; whether there may be more."""
-        limit = _BATCH + self._unleased
-        found = await self._store.due_deliveries(now, limit)
-        postponed = [stored for one in found if (stored := self._take(one, now)) is not None]
+        used_by = self._clock.monotonic() + self._claim.seconds * (1 - RENEWED)
+        found = await self._store.claim_deliveries(self._claim, now, _BATCH)
+        postponed = [later for one in found if (later := self._take(one, now, used_by)) is not None]
         if postponed:
-            await self._store.tried(postponed, [])
-        return len(found) == limit
+            await self._store.tried(postponed, [], self._claim.holder)
+        return len(found) == _BATCH
 
-    def _take(self, stored: StoredDelivery, now: float) -> StoredDelivery | None:
-        """Queues a delivery, unless it is; returns it with a later time where the store is to keep it back."""
-        held = self._held.get(stored.delivery.id)
-        if held is False:
+    def _take(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
+        """Queues a delivery, unless it is; returns it with a later time where it cannot be sent now."""
+        if stored.delivery.id in self._held:  # its claim was over, and has been renewed
+            self._held[stored.delivery.id] = used_by
             return None
-        leased = replace(stored, next_at=now + _LEASE)
-        if held:
-            return leased
         receiver = (stored.delivery.agent, stored.delivery.url)
         endpoint = self._endpoint(receiver)
         if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
@@ -171,13 +176,11 @@ class Deliverer:
             endpoint.put_off += 1
             spread = min(max(endpoint.put_off / _LATER_A_SECOND, _LATER), _LATEST)
             return replace(stored, next_at=now + _LATER + spread * random.random())
-        keep_back = self._unleased >= _UNLEASED
-        self._held[stored.delivery.id] = keep_back
+        self._held[stored.delivery.id] = used_by
         self._held_by[stored.delivery.agent] += 1
-        self._unleased += not keep_back
         endpoint.waiting.append(stored)
         self._start(receiver, endpoint)
-        return leased if keep_back else None
+        return None
 
     def _endpoint(self, receiver: _Receiver) -> _Endpoint:
         """An endpoint; what was learnt of others is forgotten once it is of no use."""
@@ -213,6 +216,8 @@ class Deliverer:
 
     async def _try(self, stored: StoredDelivery, receiver: _Receiver, endpoint: _Endpoint) -> None:
         try:
+            if not await self._is_ours(stored):
+                return
             now = self._clock.now()
             if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
                 later = replace(stored, next_at=now + pause + _LATER * random.random())
@@ -227,12 +232,23 @@ class Deliverer:
             _log(result, sent)
             await self._mark(result, [_entry(result, sent, at)])
         finally:
-            self._unleased -= not self._held.pop(stored.delivery.id)
+            del self._held[stored.delivery.id]
             self._held_by -= Counter({stored.delivery.agent: 1})
             endpoint.running -= 1
             self._start(receiver, endpoint)
             if not endpoint.running:
                 endpoint.put_off = 0
+
+    async def _is_ours(self, stored: StoredDelivery) -> bool:
+        """Whether the claim lasts until the try is over, renewed if need be; else another sends it."""
+        if self._clock.monotonic() < self._held[stored.delivery.id]:
+            return True
+        try:
+            return await self._store.renew_delivery(stored.delivery.id, self._claim)
+        except StoreError as error:
+            extra = {"action": "delivery_waits", "ask_id": stored.delivery.ask_id}
+            logger.warning("A webhook waits for the database: %s", error, extra=extra)
+            return False
 
     async def _send(self, stored: StoredDelivery, now: float) -> Sent:
         """Tries once; a try that crashes is a failed try, which concerns its own delivery alone."""
@@ -267,7 +283,7 @@ class Deliverer:
         backoff = Backoff(_DATABASE_PAUSE, _LONGEST_DATABASE_PAUSE)
         while True:
             try:
-                await self._store.tried([result], lines)
+                await self._store.tried([result], lines, self._claim.holder)
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)

@@ -84,7 +84,8 @@ class Shower:
 
     async def _attend(self, ask_id: str, failures: int) -> Again | None:
         try:
-            later = await self._show_latest(ask_id)
+            async with self._room:
+                later = await self._show_latest(ask_id)
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
         except (UnauthorizedError, UnreadableError) as error:
@@ -109,8 +110,8 @@ class Shower:
         self._resting[ask_id] = self._service.clock.monotonic() + _REST
 
     async def _show_latest(self, ask_id: str) -> Later | None:
-        """Shows the ask once; None: that was all there was to do."""
-        ask = await self._service.store.get(ask_id)
+        """Shows the ask once; None: that was all there was to do, or another process is at it."""
+        ask = await self._service.store.claim_message(ask_id, self._service.claim)
         if ask is None:
             return None
         surface = self._service.surfaces.get(ask.destination.surface)
@@ -142,11 +143,15 @@ class Shower:
         return await self._show(ask, surface)
 
     async def _show(self, ask: Ask, surface: Surface) -> Later:
+        place, first = place_of(ask.destination), ask.message is None
+        if first and (wait := await self._service.store.held_off(place)) > 0:
+            raise RateLimitedError(f"{place} takes no posts now", retry_after=wait)
+
         async def save(shown: Shown) -> None:
             await self._service.store.shown(ask.id, shown, ask)
 
         try:
-            async with self._room, asyncio.timeout(SHOW_TIMEOUT):
+            async with asyncio.timeout(SHOW_TIMEOUT):
                 shown = await surface.show(ask, save)
         except (GoneError, RefusedError) as error:
             self._count(surface, "gone" if isinstance(error, GoneError) else "refused")
@@ -158,10 +163,13 @@ class Shower:
                 raise  # the operator can fix that; who sees the message waits for it
             await self._give_up(ask, error)
             return _AT_ONCE_AGAIN
-        except (PlatformError, TimeoutError) as error:
-            self._count(
-                surface, "limited" if isinstance(error, RateLimitedError) else "unavailable"
-            )
+        except RateLimitedError as error:
+            self._count(surface, "limited")
+            if first:  # the platform limits the app, and so every process
+                await self._service.store.hold_off(place, error.retry_after)
+            raise
+        except (PlatformError, TimeoutError):
+            self._count(surface, "unavailable")
             raise
         if isinstance(shown, Later):
             return shown

@@ -131,7 +131,10 @@ class Upkeep:
         sleeping = asyncio.create_task(self._service.clock.sleep_until(until))
         waking = asyncio.create_task(self._wake.wait())
         try:
-            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
+            # What is under way stays claimed, and what a process that died had claimed is for others to do.
+            longest = self._service.claim.seconds / 2
+            waits = {sleeping, waking}
+            await asyncio.wait(waits, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         finally:
             sleeping.cancel()
             waking.cancel()
@@ -146,7 +149,8 @@ class Upkeep:
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
         self._set_aside = {ask_id: at for ask_id, at in self._set_aside.items() if at > now}
         waiting = self._postponed.keys() | self._under_way.keys() | self._set_aside.keys()
-        found = await self._service.store.due(now, _BATCH + len(waiting))
+        claim = self._service.claim
+        found = await self._service.store.claim_due(claim, now, _BATCH + len(waiting))
         done, self._later = 0, None
         for ask_id in found:
             if ask_id not in self._set_aside:

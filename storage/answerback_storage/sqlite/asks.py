@@ -11,8 +11,10 @@ from typing import Final, TypeVar
 
 from answerback.core.ask import Ask, Entry
 from answerback.core.errors import UnreadableError
+from answerback.ports.claims import Claim
 from answerback.ports.records import Existing, Idempotency, Page, StoredEntry
 from answerback_storage import rows
+from answerback_storage.sqlite import claim_statements as claims
 
 logger = logging.getLogger(__name__)
 
@@ -23,11 +25,14 @@ _MOST_TOLD: Final = 10_000
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
-    channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_MOVE: Final = """UPDATE asks SET status = ?, surface = ?, channel = ?, thread_id = ?, due = ?,
-    message = ?, thread = ?, revision = ?, updated_at = ?, shown_revision = ?, state = ?
-    WHERE id = ? AND revision = ?"""
+    channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state,
+    show_holder, show_until)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_MOVE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
+    message = ?6, thread = ?7, revision = ?8, updated_at = ?9, shown_revision = ?10, state = ?11,
+    due_holder = CASE WHEN due IS ?5 THEN due_holder END,
+    {claims.message_claimed(revision="?8", shown="?10", holder="?14", now="?15", until="?16")}
+    WHERE id = ?12 AND revision = ?13"""
 
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
@@ -39,6 +44,30 @@ def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask |
         if rows.concerns_one_row(error):
             raise rows.unreadable(ask_id, error) from None  # which quotes the row
         raise
+
+
+_LOAD_HELD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
+
+
+def held(
+    db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str
+) -> tuple[Ask | None, str | None, float]:
+    """The ask as it stands, who has claimed its message, and until when."""
+    try:
+        row = db.execute(_LOAD_HELD, (ask_id,)).fetchone()
+        return (None, None, 0.0) if row is None else (ask(db, cache, row[:-2]), *row[-2:])
+    except sqlite3.Error as error:
+        if rows.concerns_one_row(error):
+            raise rows.unreadable(ask_id, error) from None
+        raise
+
+
+def revisions(db: sqlite3.Connection, ask_ids: list[str]) -> list[tuple[str, int]]:
+    """The revisions of asks."""
+    wanted = rows.dump([*ask_ids])
+    return db.execute(
+        "SELECT id, revision FROM asks WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
+    ).fetchall()
 
 
 def loaded(db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]) -> Iterator[Ask]:
@@ -102,14 +131,16 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
     return rows.ask_of(row, request)
 
 
-def insert(db: sqlite3.Connection, new: Ask) -> None:
-    """Stores a new ask."""
+def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
+    """Stores a new ask, its message claimed if it is to be shown."""
     request = new.request
     seq = db.execute(
         "INSERT INTO requests (request) VALUES (?)", (rows.dump_request(request),)
     ).lastrowid
     named = (seq, new.id, new.created_at, request.conversation, request.agent)
-    db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new)))
+    behind = new.shown_revision < new.revision
+    holder, _, until = rows.claimed(claim if behind else None)
+    db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new), holder, until))
 
 
 def existing(
@@ -132,9 +163,10 @@ def note_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None
     )
 
 
-def update(db: sqlite3.Connection, old: Ask, new: Ask) -> None:
+def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = None) -> None:
     """Stores what became of ``old``, which this transaction has read, with all its columns."""
-    values = (*rows.searched_columns(new), *_stepped(new), old.id, old.revision)
+    at = (old.id, old.revision)
+    values = (*rows.searched_columns(new), *_stepped(new), *at, *rows.claimed(claim))
     if db.execute(_MOVE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
 
@@ -245,12 +277,6 @@ _BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
 def behind(db: sqlite3.Connection, limit: int) -> list[str]:
     """Ids of asks whose message shows an older revision, oldest change first, all places in turn."""
     return [ask_id for (ask_id,) in db.execute(_BEHIND, (limit,))]
-
-
-def due(db: sqlite3.Connection, now: float, limit: int) -> list[str]:
-    """Ids of asks for which the clock has something to do, earliest first."""
-    found = db.execute("SELECT id FROM asks WHERE due <= ? ORDER BY due LIMIT ?", (now, limit))
-    return [ask_id for (ask_id,) in found]
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:

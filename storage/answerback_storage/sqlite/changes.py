@@ -17,9 +17,11 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic_core import from_json, to_json
 
 from answerback.core.ask import Ask
+from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
 from answerback_storage.sqlite import asks, outbox, telling
+from answerback_storage.sqlite import claim_statements as claims
 
 T = TypeVar("T")
 
@@ -28,8 +30,11 @@ _LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
 _SEEN: Final = (
     """SELECT json_group_array(id) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
 )
-_STEP: Final = """UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
-    state = column6 FROM ({values}) AS step WHERE id = column1 AND revision = column2"""
+_CLAIMED: Final = claims.message_claimed(
+    revision="column3", shown="column5", holder="column7", now="column8", until="column9"
+)
+_STEP: Final = f"""UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
+    state = column6, {_CLAIMED} FROM ({{values}}) AS step WHERE id = column1 AND revision = column2"""
 _RECORD: Final = "INSERT INTO record (ask_id, at, kind, entry) {values}"
 _NOTE_SEEN: Final = "INSERT INTO seen (id, at) {values}"
 _ROWS: Final = 64
@@ -43,7 +48,7 @@ _SMALL: Final = 20_000
 class ChangeJob(Generic[T]):
     """One change to be decided: what `answerback.ports.store.Store.change` was given."""
 
-    __slots__ = ("_batch", "_decide", "ask_id", "delivery")
+    __slots__ = ("_batch", "_decide", "_fence", "ask_id", "delivery")
 
     def __init__(
         self,
@@ -51,7 +56,9 @@ class ChangeJob(Generic[T]):
         ask_id: str,
         decide: Callable[[Ask | None], Decision[T]],
         delivery: str | None,
+        fence: Fence | None = None,
     ) -> None:
+        self._fence = fence
         self.ask_id = ask_id
         self.delivery = delivery
         self._batch = batch
@@ -59,6 +66,8 @@ class ChangeJob(Generic[T]):
 
     def __call__(self, db: sqlite3.Connection) -> tuple[T, bool]:
         """Decides, and has what is to be stored stored, before the transaction ends."""
+        if self._fence is not None:
+            claims.check_fence(db, self._fence)
         ask = self._batch.ask(self.ask_id)
         decision = self._decide(ask)
         write = decision.write
@@ -130,11 +139,12 @@ class Batch:
             before = self._steps.get(new.id)
             on_disk = before[1] if before else old.revision
             columns = (new.revision, new.updated_at, new.shown_revision, rows.state(new))
-            self._steps[new.id] = (new.id, on_disk, *columns)
+            claimed = before[6:] if before and write.claim is None else rows.claimed(write.claim)
+            self._steps[new.id] = (new.id, on_disk, *columns, *claimed)
             self._entries += entries
         else:
             self.finish(db)
-            asks.update(db, old, new)
+            asks.update(db, old, new, write.claim)
             insert_beside(db, write)
         self._asks[new.id] = new
         self._keep(new)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from answerback.ports.claims import Claim
 from answerback.ports.records import Delivery, DeliveryState, Page, StoredDelivery
 from answerback_storage import rows
 from answerback_storage.sqlite import asks, telling
+from answerback_storage.sqlite import claim_statements as claims
 
 # A delivery waits for every earlier one of its ask that is still pending. The index holds the
 # pending ones in the order of their times: without the hint SQLite sorts them all.
@@ -33,10 +36,36 @@ def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
     )
 
 
-def due(db: sqlite3.Connection, told: Told, now: float, limit: int) -> list[StoredDelivery]:
-    """The first pending delivery of each ask, where its time has come, oldest first."""
-    found = db.execute(f"SELECT seq {_FIRST} AND next_at <= ? ORDER BY next_at", (now,))
+_CLAIMABLE: Final = f"""SELECT seq {_FIRST} AND next_at <= ?
+    AND {claims.free("holder", "claimed_until", "?")} ORDER BY next_at"""
+_CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
+    FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
+    WHERE id = wanted AND tries = tried AND state = 'pending'
+    AND {claims.free("holder", "claimed_until", "?2")} RETURNING id"""
+_RENEW: Final = (
+    "UPDATE deliveries SET claimed_until = ? WHERE id = ? AND holder = ? AND state = 'pending'"
+)
+
+
+def claimable(db: sqlite3.Connection, told: Told, now: float, limit: int) -> list[StoredDelivery]:
+    """The first pending delivery of each ask, where its time has come and nobody holds it, oldest first."""
+    found = db.execute(_CLAIMABLE, (now, time.monotonic()))
     return list(islice(_loaded(db, told, (seq for (seq,) in found)), limit))
+
+
+def claim(
+    db: sqlite3.Connection, found: Sequence[StoredDelivery], claim: Claim
+) -> list[StoredDelivery]:
+    """Those of the deliveries that are still as they were found, and nobody's: claimed."""
+    wanted = rows.dump([[one.delivery.id, one.tries] for one in found])
+    taken = {row[0] for row in db.execute(_CLAIM, (*rows.claimed(claim), wanted))}
+    return [one for one in found if one.delivery.id in taken]
+
+
+def renew(db: sqlite3.Connection, delivery_id: str, claim: Claim) -> bool:
+    """Whether a delivery is still the holder's; its claim is renewed."""
+    holder, _, until = rows.claimed(claim)
+    return db.execute(_RENEW, (until, delivery_id, holder)).rowcount == 1
 
 
 def _loaded(db: sqlite3.Connection, told: Told, seqs: Iterable[int]) -> Iterator[StoredDelivery]:
@@ -54,16 +83,22 @@ def next_due(db: sqlite3.Connection, after: float) -> float | None:
     return None if found is None else found[0]
 
 
-def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery]) -> None:
-    """Stores what became of deliveries; whoever got one has been told."""
-    for result in results:
-        if result.state is DeliveryState.DELIVERED:
-            telling.told_by(db, result.delivery, result.updated_at)
-        db.execute(
-            """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
-                last_error = ?, updated_at = ? WHERE id = ?""",
-            (*rows.delivery_row(result)[7:], result.delivery.id),
-        )
+def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery], holder: str | None) -> int:
+    """Stores what became of deliveries that are the holder's (None: anybody's); how many those are."""
+    return sum(_tried(db, result, holder) for result in results)
+
+
+def _tried(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
+    """Whether the delivery is the holder's; whoever got it has been told."""
+    ours = db.execute(
+        """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
+            last_error = ?, updated_at = ?, holder = NULL, claimed_until = NULL
+            WHERE id = ? AND (? IS NULL OR holder = ?)""",
+        (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
+    )
+    if ours.rowcount and result.state is DeliveryState.DELIVERED:
+        telling.told_by(db, result.delivery, result.updated_at)
+    return ours.rowcount > 0
 
 
 def set_back(db: sqlite3.Connection, seconds: float, at: float) -> None:

@@ -1,25 +1,18 @@
-"""`SqliteStore`: the asks in one SQLite file. Owns which thread and transaction each statement runs in.
-
-Everything that writes goes through one thread with one connection, where calls that arrive
-together share a durable transaction; everything that reads has a thread of its own, and neither
-ever blocks the event loop.
-"""
+"""`SqliteStore`: the asks in one SQLite file."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
-from answerback.core.errors import StoreError
+from answerback.ports.claims import Fence
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -34,85 +27,20 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.sqlite import asks, outbox
-from answerback_storage.sqlite.changes import Batch, ChangeJob, insert_beside
-from answerback_storage.sqlite.connections import Connections
+from answerback_storage.sqlite.changes import ChangeJob, insert_beside
+from answerback_storage.sqlite.claims import SqliteClaims
 from answerback_storage.sqlite.telling import SqliteTelling
-from answerback_storage.sqlite.worker import Worker
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-_BUSY_TIMEOUT: Final = 2.0
-"""Seconds to wait for another process's lock: a chat platform wants its acknowledgement within 3."""
-_PROBE: Final = 256 * 1024
-"""Bytes that a check writes: a disk with room for less cannot take every ask."""
 _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 
 
-class SqliteStore(SqliteTelling):
-    """The protocol `answerback.ports.store.Store` on an SQLite file.
-
-    Args:
-        path: the file; it is made when it is missing, its directory is not.
-        busy_timeout: seconds to wait for another process's lock.
-        timed: is told how many seconds a write took which somebody waited for.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        busy_timeout: float = _BUSY_TIMEOUT,
-        timed: Callable[[float], None] = lambda _seconds: None,
-    ) -> None:
-        self._timed = timed
-        self._checks = 0
-        self._requests = rows.RequestCache()
-        self._batch = Batch(self._requests)
-        self._connections = Connections(Path(path).absolute(), busy_timeout, self._batch)
-        self._writer: Worker[sqlite3.Connection] | None = None
-        self._reader: Worker[sqlite3.Connection] | None = None
-
-    async def open(self) -> None:
-        """Makes the file if need be, and migrates it. Reads nothing else: the number of asks makes no difference."""
-        await asyncio.to_thread(self._connections.open)
-        self._writer = Worker("sqlite-writer", self._connections.write)
-        self._reader = Worker("sqlite-reader", self._connections.read)
-
-    async def close(self) -> None:
-        """Finishes what was handed in and closes the file."""
-        for worker in (self._writer, self._reader):
-            if worker is not None:
-                await worker.stop()
-        self._writer = self._reader = None
-        await asyncio.to_thread(self._connections.close)
-
-    def _write(
-        self, run: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
-    ) -> asyncio.Future[T]:
-        if self._writer is None:
-            raise StoreError(_NOT_OPEN)
-        return self._writer.do(run, then)
-
-    def _read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
-        if self._reader is None:
-            raise StoreError(_NOT_OPEN)
-        return self._reader.do(run)
-
-    async def check(self) -> None:
-        """Writes as much as a large ask takes, durably, and reads it; finds the file where it was opened."""
-        self._checks += 1
-        # Other text than last time: SQLite does not write pages that stay as they are.
-        filling = "ab"[self._checks % 2] * _PROBE
-
-        def write(db: sqlite3.Connection) -> None:
-            self._connections.check_in_place()
-            db.execute("UPDATE health SET checks = checks + 1, filling = ?", (filling,))
-
-        await self._write(write)
-        await self._read(lambda db: db.execute("SELECT checks, filling FROM health").fetchone())
+class SqliteStore(SqliteClaims, SqliteTelling):
+    """The protocol `answerback.ports.store.Store` on an SQLite file."""
 
     async def latest(self) -> float | None:
         """When the last line of the record was written, or None."""
@@ -143,7 +71,7 @@ class SqliteStore(SqliteTelling):
                 if existing := asks.existing(db, rows.RequestCache(), idempotency):
                     return existing
                 asks.note_key(db, idempotency, write.ask)
-            asks.insert(db, write.ask)
+            asks.insert(db, write.ask, write.claim)
             insert_beside(db, write)
             return Created(write.ask)
 
@@ -164,6 +92,7 @@ class SqliteStore(SqliteTelling):
         *,
         delivery: str | None = None,
         then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
 
@@ -174,7 +103,7 @@ class SqliteStore(SqliteTelling):
 
         began = time.perf_counter()
         try:
-            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery), done)
+            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery, fence), done)
         finally:
             self._timed(time.perf_counter() - began)
 
@@ -222,7 +151,7 @@ class SqliteStore(SqliteTelling):
         await self._write(lambda db: asks.add_entries(db, [(ask_id, entry)]))
 
     async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
-        """Notes what the live message shows; an older revision than the one noted is ignored."""
+        """Notes what the live message shows, by `answerback.ports.shown.noted`."""
 
         def decide(latest: Ask | None) -> Decision[None]:
             if latest is None:
@@ -235,17 +164,13 @@ class SqliteStore(SqliteTelling):
                 thread=shown.thread,
                 at=shown.at,
             )
-            return Decision(Write(now) if now else None, None)
+            return Decision(Write(now), None)
 
         await self._write(ChangeJob(self._batch, ask_id, decide, None))
 
     async def behind(self, limit: int) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
         return await self._read(lambda db: asks.behind(db, limit))
-
-    async def due(self, now: float, limit: int) -> Sequence[str]:
-        """Ids of asks for which the clock has something to do, earliest first."""
-        return await self._read(lambda db: asks.due(db, now, limit))
 
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next, or None."""
@@ -289,22 +214,21 @@ class SqliteStore(SqliteTelling):
 
         await self._write(run)
 
-    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
-        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
-        return await self._read(lambda db: outbox.due(db, self._requests.told, now, limit))
-
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """When, later than ``after``, the next pending delivery is due, or None."""
         return await self._read(lambda db: outbox.next_due(db, after))
 
     async def tried(
-        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None = None,
     ) -> None:
-        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+        """Stores what became of deliveries, which ends their claims, and the record's lines about the tries."""
 
         def run(db: sqlite3.Connection) -> None:
-            outbox.tried(db, results)
-            asks.add_entries(db, entries)
+            if outbox.tried(db, results, holder) or holder is None:
+                asks.add_entries(db, entries)
 
         await self._write(run)
 
@@ -352,7 +276,6 @@ class SqliteStore(SqliteTelling):
         )
 
 
-_NOT_OPEN: Final = "The store is not open."
 _PRUNED: Final = (
     ("seen", "id", ""),
     # The key of an open ask is kept: a late repeat must not ask people a second time.

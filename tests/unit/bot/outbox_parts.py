@@ -17,6 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from answerback.core.ask import Ask, Entry
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer
+from answerback.ports.claims import SOLE, Claim
 from answerback.ports.records import StoredDelivery
 from answerback.service.routing import Rules
 from answerback.service.service import Service
@@ -37,14 +38,28 @@ class WatchedStore(SqliteStore):
         super().__init__(path)
         self.noted = asyncio.Condition()
         self.failures = 0
+        self.claimed: list[str] = []
+        """Ids of deliveries in the order in which they were claimed."""
+
+    async def claim_deliveries(
+        self, claim: Claim, now: float, limit: int
+    ) -> Sequence[StoredDelivery]:
+        found = await super().claim_deliveries(claim, now, limit)
+        async with self.noted:
+            self.claimed += [one.delivery.id for one in found]
+            self.noted.notify_all()
+        return found
 
     async def tried(
-        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None = None,
     ) -> None:
         if self.failures and entries:
             self.failures -= 1
             raise StoreError("the disk is full")
-        await super().tried(results, entries)
+        await super().tried(results, entries, holder)
         async with self.noted:
             self.noted.notify_all()
 
@@ -100,11 +115,13 @@ class Outbox:
         return ask
 
     @asynccontextmanager
-    async def draining(self, *, timeout: float = 5.0) -> AsyncIterator[Deliverer]:
+    async def draining(
+        self, *, timeout: float = 5.0, claim: Claim = SOLE
+    ) -> AsyncIterator[Deliverer]:
         """The outbox drained for as long as the context lasts; then at once as dead as after a kill."""
         async with guarded_session(self.callbacks.rules, self.names) as http:
             sender = Sender(http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout)
-            deliverer = Deliverer(self.store, self.clock, sender, jitter=lambda: 1.0)
+            deliverer = Deliverer(self.store, self.clock, sender, jitter=lambda: 1.0, claim=claim)
             self.service.hooks.deliver = deliverer.wake
             task = asyncio.create_task(deliverer.run())
             try:

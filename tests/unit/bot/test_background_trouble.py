@@ -12,6 +12,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import GoneError, UnauthorizedError
 from answerback.core.walker import Answer
+from answerback.ports.claims import SOLE
 from answerback.ports.surface import Acted
 from answerback.service.notify import Follower
 from answerback.workers import scheduler as upkeep_module
@@ -105,6 +106,7 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_put_again(tmp_path: P
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
     upkeep = Upkeep(service, Shower(service), inquiry)
     other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
+    await store.claim_due(SOLE, parts.clock.now(), 1)
     other.execute("BEGIN IMMEDIATE")
     assert await upkeep.once()
     await upkeep.idle()

@@ -9,6 +9,7 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError
+from answerback.ports.claims import Claim
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
 from tests.service_parts import WAIT, ask_user
@@ -120,16 +121,16 @@ async def test_an_ask_that_ended_since_it_was_found_due_is_left_alone(
     service = parts.service()
     upkeep = Upkeep(service, Shower(service))
     ask = await submit(service, to="web", expires_in=10)
-    find = parts.store.due
+    find = parts.store.claim_due
 
-    async def due(now: float, limit: int) -> Sequence[str]:
-        found = await find(now, limit)
+    async def due(claim: Claim, now: float, limit: int) -> Sequence[str]:
+        found = await find(claim, now, limit)
         await service.withdraw(ask.id)
         return found
 
     await parts.clock.advance(11)
     with monkeypatch.context() as patched:
-        patched.setattr(parts.store, "due", due)
+        patched.setattr(parts.store, "claim_due", due)
         assert await upkeep.once(), "there may be more behind it"
     assert not await upkeep.once()
     assert (await ended(service, ask)).status is Status.WITHDRAWN

@@ -14,6 +14,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer
+from answerback.ports.claims import Claim
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Write
 from answerback.webhooks import outbox as delivery_module
@@ -72,7 +73,6 @@ async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_QUEUED", 20)
-    monkeypatch.setattr(delivery_module, "_UNLEASED", 5)
     monkeypatch.setattr(delivery_module, "_BATCH", 10)
     async with receiving() as dead:
         dead.always = never
@@ -83,8 +83,7 @@ async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody
             await receiver.until(1)
             await box.tried(last, 1)
             dead.always = None
-        # As after a kill: what was leased to the dead process comes back when its lease is over.
-        await box.clock.advance(120)
+        await box.clock.advance(120)  # as after a kill, with what was put off due by now
         async with box.draining():
             for ask in asks:
                 while (await box.delivery(ask)).tries < 1:
@@ -211,16 +210,16 @@ async def test_a_database_that_cannot_be_read_for_a_while_only_delays(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = True
-    real = box.store.due_deliveries
+    real = box.store.claim_deliveries
     failed = asyncio.Event()
 
-    async def due(now: float, limit: int) -> Any:
+    async def due(claim: Claim, now: float, limit: int) -> Any:
         if broken:
             failed.set()
             raise StoreError("the disk is gone")
-        return await real(now, limit)
+        return await real(claim, now, limit)
 
-    monkeypatch.setattr(box.store, "due_deliveries", due)
+    monkeypatch.setattr(box.store, "claim_deliveries", due)
     async with box.draining():
         await box.answered(receiver.url)
         await asyncio.wait_for(failed.wait(), WAIT)
@@ -272,24 +271,6 @@ async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver
         release.set()
         await stopping
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED
-
-
-async def test_what_waits_longer_than_its_lease_is_leased_on_and_not_sent_twice(
-    box: Outbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivery_module, "_UNLEASED", 0)
-    async with receiving() as dead:
-        dead.always = never
-        async with box.draining():
-            ask = await box.answered(dead.url)
-            await dead.until(1)
-            for _ in range(2):
-                until = box.clock.now() + 60
-                async with asyncio.timeout(WAIT), box.store.noted:
-                    while (stored := await box.delivery(ask)).next_at != until:
-                        await box.store.noted.wait()
-                assert (stored.tries, len(dead.received)) == (0, 1)
-                await box.clock.advance(61)
 
 
 async def test_an_address_that_the_operator_lists_no_more_is_not_called(tmp_path: Path) -> None:

@@ -155,10 +155,10 @@ async def test_a_result_whose_storing_crashes_is_not_sent_over_and_over(
     monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
     real, crashes = box.store.tried, [ZeroDivisionError(), ZeroDivisionError()]
 
-    async def tried(results: Any, entries: Any) -> None:
+    async def tried(results: Any, entries: Any, holder: str | None) -> None:
         if entries and crashes:
             raise crashes.pop()
-        await real(results, entries)
+        await real(results, entries, holder)
 
     monkeypatch.setattr(box.store, "tried", tried)
     async with box.draining():

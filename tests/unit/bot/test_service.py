@@ -15,6 +15,7 @@ from answerback.core.ask import Ask, Reason, Status
 from answerback.core.errors import InvalidCallError, ProblemError, UnavailableError
 from answerback.core.walker import Answer, Back, EndTurn, Reply, Source
 from answerback.dialects import registry
+from answerback.ports.claims import SOLE
 from answerback.ports.surface import Acted, Rejected, Why
 from answerback.service.routing import Rules
 from answerback.service.service import Service
@@ -333,7 +334,7 @@ async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
     await service.act(answered.id, Answer(value=True), actor())
     await service.withdraw(withdrawn.id)
     await service.expire(expired.id)
-    due = await parts.store.due_deliveries(parts.clock.now(), 10)
+    due = await parts.store.claim_deliveries(SOLE, parts.clock.now(), 10)
     types = {stored.delivery.ask_id: stored.delivery.type for stored in due}
     assert types == {
         answered.id: "ask.answered",

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Change, Destination
 from answerback.core.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
 from answerback.core.walker import Answer
+from answerback.ports.claims import Claim
 from answerback.workers.message_sync import Shower
 from tests.service_parts import WAIT, actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
@@ -28,7 +29,7 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
     looks: list[asyncio.Future[Ask | None]] = []
     looked = asyncio.Condition()
 
-    async def get(_ask_id: str) -> Ask | None:
+    async def claim(_ask_id: str, _claim: Claim) -> Ask | None:
         async with looked:
             looks.append(asyncio.get_running_loop().create_future())
             looked.notify_all()
@@ -43,7 +44,7 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
         shower.poke(ask)
 
     ask = await submit(service)
-    monkeypatch.setattr(parts.store, "get", get)
+    monkeypatch.setattr(parts.store, "claim_message", claim)
     shower.poke(ask)
     await until_looked(1)
     committing = asyncio.create_task(commit())

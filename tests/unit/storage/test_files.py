@@ -8,16 +8,21 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
 
-from answerback.core.ask import Status
+from answerback.core.ask import Ask, Status, Thread
 from answerback.core.errors import DatabaseTooNewError, StoreError
+from answerback.ports.claims import SOLE, Fence, Work
+from answerback.ports.records import Delivery
 from answerback.ports.store import Write
-from answerback.testing.store_examples import answering, new_ask
-from answerback_storage.migrations import APPLICATION_ID
+from answerback.ports.surface import Shown
+from answerback.testing.store_examples import answering, looking, new_ask, new_delivery
+from answerback_storage import rows
+from answerback_storage.migrations import APPLICATION_ID, migrations
 from answerback_storage.sqlite.store import SqliteStore
 
 NOBODY = 65534
@@ -196,6 +201,37 @@ async def test_a_start_that_was_killed_before_its_first_migration_is_made_up_for
     await store.close()
 
 
+def write_before_claims(path: Path, ask: Ask, told: Delivery) -> None:
+    """Writes the file as it was before there were claims."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        migrations.apply(Database(db, execute_plugins=False), stop_before="claims")
+        db.execute("INSERT INTO requests VALUES (1, ?)", (rows.dump_request(ask.request),))
+        db.execute(
+            """INSERT INTO asks (seq, id, created_at, status, surface, channel, thread_id, due, message,
+                thread, revision, updated_at, shown_revision, state)
+                VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1000.0, 0, ?)""",
+            (ask.id, ask.created_at, *rows.searched_columns(ask), rows.state(ask)),
+        )
+        db.execute(
+            f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) VALUES ({','.join('?' * 13)})",
+            rows.delivery_row(rows.new_delivery(told)),
+        )
+
+
+@pytest.mark.rule("CLAIM-1")
+async def test_a_file_from_before_there_were_claims_is_brought_up_to_date(path: Path) -> None:
+    ask, told = new_ask(expires_at=5_000.0), new_delivery()
+    await asyncio.to_thread(write_before_claims, path, ask, told)
+    store = SqliteStore(path)
+    await store.open()
+    assert await store.claim_message("ask_1", SOLE) == ask
+    assert await store.claim_message("ask_1", SOLE._replace(holder="other")) is None
+    assert await store.claim_due(SOLE, 9_000.0, 5) == ["ask_1"]
+    assert await store.claim_deliveries(SOLE, 9_000.0, 5) == [rows.new_delivery(told)]
+    assert await store.lease("gateway", SOLE) == 1
+    await store.close()
+
+
 async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -243,7 +279,7 @@ async def test_every_commit_is_durable(path: Path) -> None:
 async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
-    await store.create(Write(new_ask(1)), None)
+    await store.create(Write(new_ask(1, expires_at=5_000.0), deliveries=(new_delivery(),)), None)
     await store.create(Write(new_ask(2)), None)
     statements: set[str] = set()
     for run in (store._write, store._read):
@@ -266,9 +302,19 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
         await store.deliveries(state=None, agent=filters.get("agent"), after=None, limit=5)
     await store.record("ask_1")
     await store.behind(5)
-    await store.due(1.0, 5)
+    await store.shown("ask_2", Shown(1, {"id": "1"}, Thread()))
+    await store.claim_message("ask_1", SOLE)
+    await store.claim_due(SOLE, 1e9, 5)
     await store.next_due(1.0)
-    await store.due_deliveries(1.0, 5)
+    (told,) = await store.claim_deliveries(SOLE, 1e9, 5)
+    await store.renew_delivery(told.delivery.id, SOLE)
+    for work in Work:
+        await store.release(work, SOLE.holder)
+    epoch = await store.lease("gateway", SOLE)
+    assert epoch is not None
+    await store.change("ask_1", looking, fence=Fence("gateway", epoch))
+    await store.release_lease("gateway", SOLE.holder)
+    await store.revisions(["ask_1"])
     await store.next_delivery()
     await store.counts()
     await store.prune(1.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
+from answerback.testing.store_claims import SharedStoreContract
 from answerback.testing.store_contract import StoreContract
 from answerback_storage.memory import MemoryStore, Tables
 from answerback_storage.sqlite.store import SqliteStore
@@ -21,7 +22,7 @@ class TestSqliteStore(StoreContract):
         return lambda: SqliteStore(tmp_path / "answerback.db")
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(SharedStoreContract, StoreContract):
     """`StoreContract` in memory: what outlives a store are its tables."""
 
     @pytest.fixture

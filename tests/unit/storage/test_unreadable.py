@@ -12,6 +12,7 @@ import pytest
 from answerback.core.ask import Ask, Entry, Status
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.core.form import AnswerType, Form, Question
+from answerback.ports.claims import SOLE
 from answerback.ports.records import Idempotency, Memory
 from answerback.ports.store import Write
 from answerback.testing.store_examples import answering, ending, looking, new_ask, new_delivery
@@ -168,7 +169,7 @@ async def test_deliveries_that_cannot_be_read_hold_up_no_other(
         await store.create(Write(new_ask(number), deliveries=(told,)), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE deliveries SET body = CAST(x'22ff22' AS TEXT) WHERE seq < 4")
-    due = await store.due_deliveries(2e9, 1)
+    due = await store.claim_deliveries(SOLE, 2e9, 1)
     assert [one.delivery.id for one in due] == ["msg_3"]
     page = await store.deliveries(state=None, agent=None, after=None, limit=10)
     assert [one.delivery.id for one in page.rows] == ["msg_3"]

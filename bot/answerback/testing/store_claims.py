@@ -1,0 +1,348 @@
+"""What every store does with claims and leases: two holders share its work, and nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from answerback.core.ask import Ask, Entry, Thread
+from answerback.core.errors import FencedError
+from answerback.ports.claims import Claim, Fence, Work
+from answerback.ports.records import DeliveryState
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.surface import Shown
+from answerback.testing.store_examples import (
+    ending,
+    new_ask,
+    new_delivery,
+    result,
+)
+
+ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
+BRIEF = 0.2
+"""Seconds of a claim that is to be over soon."""
+PATIENCE = 5.0
+NOW = 9_000.0
+
+
+async def once_over(since: float, take: Callable[[], Awaitable[object]]) -> None:
+    """Returns when something can be taken, which must not be before the brief claim on it is over."""
+    async with asyncio.timeout(PATIENCE):
+        while not await take():  # noqa: ASYNC110 a lease that is over tells nobody
+            await asyncio.sleep(0.01)
+    assert time.monotonic() - since >= BRIEF - 0.01
+
+
+def moving(claim: Claim | None = None) -> Callable[[Ask | None], Decision[int]]:
+    """Brings the ask to its next revision, and claims the message with that; tells the revision."""
+
+    def decide(ask: Ask | None) -> Decision[int]:
+        assert ask is not None
+        moved = replace(ask, revision=ask.revision + 1)
+        return Decision(Write(moved, claim=claim), moved.revision)
+
+    return decide
+
+
+def due_later(at: float) -> Callable[[Ask | None], Decision[None]]:
+    """Gives the ask another deadline."""
+
+    def decide(ask: Ask | None) -> Decision[None]:
+        assert ask is not None
+        return Decision(Write(replace(ask, expires_at=at)), None)
+
+    return decide
+
+
+async def deliveries(store: Store, claim: Claim, limit: int = 10) -> list[str]:
+    """Ids of what is claimed."""
+    return [one.delivery.id for one in await store.claim_deliveries(claim, NOW, limit)]
+
+
+class ClaimsContract:
+    """Claims of two holders over one store."""
+
+    # --- messages ---
+
+    @pytest.mark.rule("CLAIM-1", "CLAIM-2")
+    async def test_the_message_of_an_ask_has_one_holder_until_it_is_up_to_date(
+        self, store: Store
+    ) -> None:
+        ask = new_ask()
+        await store.create(Write(ask), None)
+        assert await store.claim_message("ask_1", ANN) == ask
+        assert await store.claim_message("ask_1", BEN) is None
+        assert await store.claim_message("ask_1", ANN) == ask
+        await store.change("ask_1", moving())
+        await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
+        assert await store.claim_message("ask_1", BEN) is None, "it has moved on meanwhile"
+        await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        shown = await store.claim_message("ask_1", BEN)
+        assert shown is not None
+        assert shown.shown_revision == shown.revision == 2
+        await store.change("ask_1", moving())
+        assert await store.claim_message("ask_1", ANN) is not None, "nobody held what was shown"
+        assert await store.claim_message("ask_1", BEN) is None
+        assert await store.claim_message("ask_0", ANN) is None
+
+    @pytest.mark.rule("CLAIM-1")
+    async def test_a_change_claims_the_message_that_it_leaves_behind(self, store: Store) -> None:
+        await store.create(Write(new_ask(1), claim=ANN), None)
+        assert await store.claim_message("ask_1", BEN) is None
+        await store.change("ask_1", moving(BEN))
+        assert await store.claim_message("ask_1", BEN) is None, "it stays the first holder's"
+        await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        await store.change("ask_1", moving(BEN))
+        assert await store.claim_message("ask_1", ANN) is None
+        await store.create(Write(new_ask(2, shown_revision=1), claim=ANN), None)
+        await store.change("ask_2", moving())
+        assert await store.claim_message("ask_2", BEN) is not None, "it was not to be shown"
+
+    @pytest.mark.rule("CLAIM-1")
+    async def test_changes_at_the_same_time_leave_the_message_to_the_first(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask(shown_revision=1)), None)
+        await asyncio.gather(
+            store.change("ask_1", moving(ANN)),
+            store.change("ask_1", due_later(5_000.0)),
+            store.change("ask_1", moving(ANN)),
+            store.shown("ask_1", Shown(2, {"id": "1"}, Thread())),
+        )
+        assert await store.claim_message("ask_1", BEN) is None
+        assert await store.claim_message("ask_1", ANN) is not None
+
+    @pytest.mark.rule("CLAIM-3")
+    async def test_a_message_whose_holder_died_is_anothers_after_the_lease(
+        self, store: Store
+    ) -> None:
+        since = time.monotonic()
+        await store.create(Write(new_ask(), claim=Claim("ann", BRIEF)), None)
+        await once_over(since, lambda: store.claim_message("ask_1", BEN))
+        assert await store.claim_message("ask_1", ANN) is None
+
+    @pytest.mark.rule("CLAIM-4")
+    async def test_an_older_state_that_is_shown_late_is_shown_over(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        await store.change("ask_1", moving())
+        await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        assert await store.behind(1) == []
+        await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
+        assert await store.behind(1) == ["ask_1"]
+
+    # --- timers ---
+
+    @pytest.mark.rule("CLAIM-1", "CLAIM-2")
+    async def test_a_timer_has_one_holder_until_the_deadline_changes(self, store: Store) -> None:
+        for number in range(3):
+            await store.create(Write(new_ask(number, expires_at=5_000.0 + number)), None)
+        assert await store.claim_due(ANN, NOW, 2) == ["ask_0", "ask_1"]
+        assert await store.claim_due(BEN, NOW, 5) == ["ask_2"]
+        assert await store.claim_due(ANN, NOW, 5) == ["ask_0", "ask_1"]
+        await store.change("ask_0", moving())
+        assert await store.claim_due(BEN, NOW, 5) == ["ask_2"], "the deadline is the same"
+        await store.change("ask_0", due_later(6_000.0))
+        await store.change("ask_1", ending())
+        assert await store.claim_due(BEN, NOW, 5) == ["ask_2", "ask_0"]
+
+    @pytest.mark.rule("CLAIM-3")
+    async def test_a_timer_whose_holder_died_is_anothers_after_the_lease(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask(expires_at=5_000.0)), None)
+        since = time.monotonic()
+        assert await store.claim_due(Claim("ann", BRIEF), NOW, 1) == ["ask_1"]
+        await once_over(since, lambda: store.claim_due(BEN, NOW, 1))
+        assert await store.claim_due(ANN, NOW, 1) == []
+
+    @pytest.mark.rule("CLAIM-1")
+    async def test_what_two_claim_at_the_same_time_is_divided(self, store: Store) -> None:
+        for number in range(20):
+            told = new_delivery(number, ask=f"ask_{number}")
+            ask = new_ask(number, expires_at=5_000.0)
+            await store.create(Write(ask, deliveries=(told,)), None)
+        timers = await asyncio.gather(*(store.claim_due(one, NOW, 20) for one in (ANN, BEN)))
+        sent = await asyncio.gather(*(deliveries(store, one, 20) for one in (ANN, BEN)))
+        shown = await asyncio.gather(
+            *(store.claim_message(f"ask_{n}", one) for n in range(20) for one in (ANN, BEN))
+        )
+        for found in (timers, sent):
+            ids = [one for part in found for one in part]
+            assert len(set(ids)) == len(ids) == 20
+        assert len([ask for ask in shown if ask is not None]) == 20
+
+    # --- deliveries ---
+
+    @pytest.mark.rule("CLAIM-1", "WEBHOOK-4")
+    async def test_only_the_first_undelivered_of_an_ask_can_be_claimed(self, store: Store) -> None:
+        await store.create(
+            Write(new_ask(), deliveries=(new_delivery(1), new_delivery(2, at=500.0))), None
+        )
+        assert await deliveries(store, ANN) == ["msg_1"]
+        assert await deliveries(store, BEN) == []
+        assert await deliveries(store, ANN) == [], "it is at hand"
+        later = result(new_delivery(1), DeliveryState.PENDING, next_at=8_000.0)
+        await store.tried([later], [], "ann")
+        assert await deliveries(store, BEN) == ["msg_1"]
+        await store.tried([result(new_delivery(1), DeliveryState.DELIVERED)], [], "ben")
+        assert await deliveries(store, ANN) == ["msg_2"]
+
+    @pytest.mark.rule("CLAIM-3", "CLAIM-4")
+    async def test_who_lost_a_delivery_does_not_tell_what_became_of_it(self, store: Store) -> None:
+        await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
+        since = time.monotonic()
+        brief = Claim("ann", BRIEF)
+        assert await deliveries(store, brief) == ["msg_1"]
+        await once_over(since, lambda: deliveries(store, BEN))
+        assert not await store.renew_delivery("msg_1", ANN)
+        line = ("ask_1", Entry(at=3_000.0, kind="delivery"))
+        await store.tried([result(new_delivery(), DeliveryState.DEAD)], [line], "ann")
+        assert await store.record("ask_1") == []
+        found = await store.delivery("msg_1")
+        assert found is not None
+        assert found.state is DeliveryState.PENDING
+        delivered = result(new_delivery(), DeliveryState.DELIVERED)
+        await store.tried([delivered], [line], "ben")
+        assert await store.delivery("msg_1") == delivered
+        assert len(await store.record("ask_1")) == 1
+        assert not await store.renew_delivery("msg_1", BEN), "there is nothing left to do"
+
+    @pytest.mark.rule("CLAIM-3")
+    async def test_a_claim_that_is_renewed_goes_on(self, store: Store) -> None:
+        await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
+        assert await deliveries(store, Claim("ann", 0.0)) == ["msg_1"]
+        assert await store.renew_delivery("msg_1", ANN), "nobody has taken it meanwhile"
+        assert await deliveries(store, BEN) == []
+        await store.tried([result(new_delivery(), DeliveryState.DELIVERED)], [], "ann")
+
+    # --- all of them ---
+
+    @pytest.mark.rule("CLAIM-5")
+    async def test_what_a_holder_gives_back_is_anothers_at_once(self, store: Store) -> None:
+        ask = new_ask(expires_at=5_000.0)
+        await store.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
+        await store.create(Write(new_ask(2), claim=BEN), None)
+        await store.claim_due(ANN, NOW, 1)
+        await deliveries(store, ANN)
+        for work in Work:
+            await store.release(work, "ann")
+        assert await store.claim_message("ask_1", BEN) is not None
+        assert await store.claim_message("ask_2", ANN) is None, "it is another's"
+        assert await store.claim_due(BEN, NOW, 1) == ["ask_1"]
+        assert await deliveries(store, BEN) == ["msg_1"]
+
+    # --- leases ---
+
+    @pytest.mark.rule("CLAIM-6")
+    async def test_a_lease_has_one_holder_and_every_holding_an_epoch(self, store: Store) -> None:
+        assert await store.lease("gateway", ANN) == 1
+        assert await store.lease("gateway", BEN) is None
+        assert await store.lease("gateway", ANN) == 1
+        assert await store.lease("other", BEN) == 1
+        await store.release_lease("gateway", "ben")
+        assert await store.lease("gateway", BEN) is None
+        await store.release_lease("gateway", "ann")
+        await store.release_lease("nothing", "ann")
+        since = time.monotonic()
+        assert await store.lease("gateway", Claim("ben", BRIEF)) == 2
+        await once_over(since, lambda: store.lease("gateway", ANN))
+        assert await store.lease("gateway", ANN) == 3
+        assert await store.lease("gateway", Claim("ann", 0.0)) == 3
+        assert await store.lease("gateway", ANN) == 4, "in between it was nobody's"
+
+    @pytest.mark.rule("CLAIM-6")
+    async def test_who_lost_a_lease_changes_nothing(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        fence = Fence("gateway", 1)
+        with pytest.raises(FencedError, match="gateway"):
+            await store.change("ask_1", moving(), fence=fence)
+        await store.lease("gateway", ANN)
+        await store.change("ask_1", moving(), fence=fence)
+        await store.lease("gateway", Claim("ann", 0.0))
+        with pytest.raises(FencedError):
+            await store.change("ask_1", moving(), fence=fence)
+        assert await store.lease("gateway", BEN) == 2
+        fenced = [
+            store.change("ask_1", moving(), fence=fence),
+            store.change("ask_1", moving(), fence=Fence("gateway", 2)),
+        ]
+        lost, held = await asyncio.gather(*fenced, return_exceptions=True)
+        assert isinstance(lost, FencedError)
+        assert held == (3, False)
+
+    # --- rate limits and news ---
+
+    @pytest.mark.rule("CLAIM-7")
+    async def test_a_bucket_is_left_alone_for_the_longest_time_asked_for(
+        self, store: Store
+    ) -> None:
+        assert await store.held_off("slack:C1") == 0.0
+        await store.hold_off("slack:C1", 60.0)
+        await store.hold_off("slack:C1", 10.0)
+        assert 50.0 < await store.held_off("slack:C1") <= 60.0
+        assert await store.held_off("slack:C2") == 0.0
+        await store.hold_off("slack:C2", 0.0)
+        await store.hold_off("slack:C3", 0.01)
+        await asyncio.sleep(0.02)
+        assert await store.held_off("slack:C3") == 0.0
+
+    @pytest.mark.rule("CLAIM-8")
+    async def test_revisions_of_many_asks_are_read_at_once(self, store: Store) -> None:
+        for number in range(3):
+            await store.create(Write(new_ask(number)), None)
+        await store.change("ask_1", moving())
+        assert await store.revisions(["ask_1", "ask_2", "ask_9"]) == {"ask_1": 2, "ask_2": 1}
+        assert await store.revisions([]) == {}
+
+    @pytest.mark.rule("CLAIM-8")
+    async def test_a_store_tells_nothing_of_its_own_changes(self, store: Store) -> None:
+        heard: list[str | None] = []
+        store.listen(heard.append)
+        await store.create(Write(new_ask()), None)
+        await store.change("ask_1", moving())
+        await store.check()
+        assert set(heard) <= {None}
+
+
+class SharedStoreContract:
+    """What a store that several processes share does besides, each with a store object of its own."""
+
+    @pytest.mark.rule("CLAIM-8")
+    async def test_what_one_process_changes_the_others_hear_of(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        other = make_store()
+        await other.open()
+        heard: asyncio.Queue[str | None] = asyncio.Queue()
+        other.listen(heard.put_nowait)
+        await store.create(Write(new_ask()), None)
+        await store.change("ask_1", moving())
+        async with asyncio.timeout(PATIENCE):
+            while await heard.get() != "ask_1":
+                pass
+        assert await other.revisions(["ask_1"]) == {"ask_1": 2}
+        await other.close()
+        await store.change("ask_1", moving())
+
+    @pytest.mark.rule("CLAIM-1", "CLAIM-6")
+    async def test_claims_and_leases_hold_between_processes(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        other = make_store()
+        await other.open()
+        ask = new_ask(expires_at=5_000.0)
+        await store.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
+        assert await store.claim_due(ANN, NOW, 1) == ["ask_1"]
+        assert await deliveries(store, ANN) == ["msg_1"]
+        assert await store.lease("gateway", ANN) == 1
+        await store.hold_off("slack:C1", 60.0)
+        assert await other.claim_message("ask_1", BEN) is None
+        assert await other.claim_due(BEN, NOW, 1) == []
+        assert await deliveries(other, BEN) == []
+        assert await other.lease("gateway", BEN) is None
+        assert await other.held_off("slack:C1") > 0
+        await other.close()

@@ -1,0 +1,93 @@
+"""The statements about claims of asks and about leases, on a connection inside a transaction of the caller's.
+
+A claim is two columns of what is claimed: the holder, and when it is over by the monotonic clock (`rows.claimed`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from answerback.core.errors import FencedError
+from answerback.ports.claims import RENEWED, Claim, Fence, Work
+from answerback_storage import rows
+
+
+def free(holder: str, until: str, now: str) -> str:
+    """The condition that nobody holds what these two columns are about."""
+    return f"({holder} IS NULL OR {until} <= {now})"
+
+
+def message_claimed(*, revision: str, shown: str, holder: str, now: str, until: str) -> str:
+    """What an UPDATE of asks sets: a message that is up to date is nobody's, another is claimed if it is free."""
+    mine = f"{holder} IS NOT NULL AND ({free('show_holder', 'show_until', now)} OR show_holder = {holder})"
+    return ", ".join(
+        f"{column} = CASE WHEN {shown} >= {revision} THEN NULL WHEN {mine} THEN {value} ELSE {column} END"
+        for column, value in (("show_holder", holder), ("show_until", until))
+    )
+
+
+_TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = ?1, show_until = ?3 WHERE id = ?4
+    AND shown_revision < revision AND ({free("show_holder", "show_until", "?2")} OR show_holder = ?1)"""
+_DUE: Final = f"""SELECT id, due_holder IS ?1 AND due_until >= ?5 FROM asks
+    WHERE due <= ?3 AND ({free("due_holder", "due_until", "?2")} OR due_holder = ?1) ORDER BY due LIMIT ?4"""
+_TAKE_DUE: Final = f"""UPDATE asks SET due_holder = ?1, due_until = ?3
+    WHERE id IN (SELECT value FROM json_each(?4)) AND due <= ?5
+    AND ({free("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
+_RELEASE: Final = {
+    Work.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"
+    " WHERE shown_revision < revision AND show_holder = ?",
+    Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = ?",
+    Work.DELIVERY: "UPDATE deliveries INDEXED BY deliveries_due SET holder = NULL"
+    " WHERE state = 'pending' AND holder = ?",
+}
+_LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES (?4, ?1, 1, ?3)
+    ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> ?1 OR until <= ?2), holder = ?1, until = ?3
+    WHERE until <= ?2 OR holder = ?1 RETURNING epoch"""
+_END: Final = "UPDATE leases SET until = ? WHERE name = ? AND holder = ?"
+_FENCE: Final = "SELECT 1 FROM leases WHERE name = ? AND epoch = ? AND until > ?"
+
+
+def take_message(db: sqlite3.Connection, ask_id: str, claim: Claim) -> bool:
+    """Claims the message of an ask, unless another holds it."""
+    return db.execute(_TAKE_MESSAGE, (*rows.claimed(claim), ask_id)).rowcount == 1
+
+
+def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tuple[str, bool]]:
+    """Ids of asks for which the clock has something to do, earliest first, without those that another holds.
+
+    With each, whether the holder has claimed it for long enough.
+    """
+    holder, at, until = rows.claimed(Claim(claim.holder, claim.seconds * RENEWED))
+    found = db.execute(_DUE, (holder, at, now, limit, until)).fetchall()
+    return [(ask_id, bool(held)) for ask_id, held in found]
+
+
+def take_due(db: sqlite3.Connection, claim: Claim, now: float, ids: Sequence[str]) -> set[str]:
+    """Claims the timers of these asks, as far as no other holds them; which those are."""
+    values = (*rows.claimed(claim), rows.dump(list(ids)), now)
+    return {ask_id for (ask_id,) in db.execute(_TAKE_DUE, values)}
+
+
+def release(db: sqlite3.Connection, work: Work, holder: str) -> None:
+    """Gives back everything of a kind that the holder has claimed."""
+    db.execute(_RELEASE[work], (holder,))
+
+
+def lease(db: sqlite3.Connection, name: str, claim: Claim) -> int | None:
+    """Takes or renews a lease; its epoch, or None while another holds it."""
+    row = db.execute(_LEASE, (*rows.claimed(claim), name)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def release_lease(db: sqlite3.Connection, name: str, holder: str) -> None:
+    """Ends a lease of this holder."""
+    db.execute(_END, (time.monotonic(), name, holder))
+
+
+def check_fence(db: sqlite3.Connection, fence: Fence) -> None:
+    """FencedError unless the lease is held in that epoch."""
+    if db.execute(_FENCE, (fence.lease, fence.epoch, time.monotonic())).fetchone() is None:
+        raise FencedError(fence.lease)

@@ -1,0 +1,74 @@
+"""Claims in the SQLite file: see `answerback.ports.claims.Claims`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from answerback.core.ask import Ask
+from answerback.ports.claims import RENEWED, Claim, Work
+from answerback.ports.records import StoredDelivery
+from answerback_storage.pauses import Pauses
+from answerback_storage.sqlite import asks, claim_statements, outbox
+from answerback_storage.sqlite.file import SqliteFile
+
+
+class SqliteClaims(SqliteFile, Pauses):
+    """The part of `answerback.ports.store.Store` that is about claims.
+
+    What is looked for is looked for by the thread that reads: only what is found costs a transaction.
+    """
+
+    async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
+        """The ask, its message claimed; None where there is no such ask, or another holds its message."""
+        ask, holder, until = await self._read(lambda db: asks.held(db, self._requests, ask_id))
+        if ask is None or ask.shown_revision >= ask.revision:
+            return ask
+        left = 0.0 if holder is None else until - time.monotonic()
+        if left > 0 and holder != claim.holder:
+            return None
+        if left >= RENEWED * claim.seconds:
+            return ask
+        if not await self._write(lambda db: claim_statements.take_message(db, ask_id, claim)):
+            return None
+        return await self._read(lambda db: asks.load(db, self._requests, ask_id))
+
+    async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first, their timers claimed."""
+        found = await self._read(lambda db: claim_statements.due(db, claim, now, limit))
+        mine = {ask_id for ask_id, held in found if held}
+        if others := [ask_id for ask_id, held in found if not held]:
+            mine |= await self._write(lambda db: claim_statements.take_due(db, claim, now, others))
+        return [ask_id for ask_id, _ in found if ask_id in mine]
+
+    async def claim_deliveries(
+        self, claim: Claim, now: float, limit: int
+    ) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come and that nobody holds, oldest first, claimed."""
+        told = self._requests.told
+        found = await self._read(lambda db: outbox.claimable(db, told, now, limit))
+        return await self._write(lambda db: outbox.claim(db, found, claim)) if found else ()
+
+    async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
+        """Renews a claim; False: the delivery is not the holder's."""
+        return await self._write(lambda db: outbox.renew(db, delivery_id, claim))
+
+    async def release(self, work: Work, holder: str) -> None:
+        """Gives back everything of a kind that the holder has claimed."""
+        await self._write(lambda db: claim_statements.release(db, work, holder))
+
+    async def lease(self, name: str, claim: Claim) -> int | None:
+        """Takes or renews the lease of this name: its epoch, or None while another holds it."""
+        return await self._write(lambda db: claim_statements.lease(db, name, claim))
+
+    async def release_lease(self, name: str, holder: str) -> None:
+        """Ends a lease, if this holder has it."""
+        await self._write(lambda db: claim_statements.release_lease(db, name, holder))
+
+    def listen(self, heard: Callable[[str | None], None]) -> None:
+        """Tells nothing: the file is one process's (`sole_use`), and `change` tells whoever waits there."""
+
+    async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
+        """The revisions of asks, read at once; those that do not exist are left out."""
+        wanted = list(ask_ids)
+        return dict(await self._read(lambda db: asks.revisions(db, wanted)))

@@ -1,0 +1,310 @@
+"""Two processes share the work of one store: nothing is done twice, and what one left when it died the other does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from answerback.core.ask import Ask
+from answerback.core.errors import RateLimitedError, StoreError
+from answerback.core.walker import Answer, Back
+from answerback.ports.claims import Claim, Work
+from answerback.ports.records import DeliveryState
+from answerback.ports.store import Store
+from answerback.service.service import Service
+from answerback.webhooks import outbox as outbox_module
+from answerback.workers.message_sync import Shower, place_of
+from answerback.workers.scheduler import Upkeep
+from answerback_storage.memory import MemoryStore
+from answerback_storage.sqlite.store import SqliteStore
+from tests.fakes.receiver import Received, Receiver, never, receiving, status
+from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
+from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquired
+from tests.unit.bot.outbox_parts import Outbox, outbox
+
+ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
+BRIEF = 0.3
+"""Seconds of a claim that is to be over soon."""
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    made: Store = SqliteStore(tmp_path / "a.db") if request.param == "sqlite" else MemoryStore()
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
+    async with outbox(tmp_path, allow=["127.0.0.0/8"]) as made:
+        yield made
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as made:
+        yield made
+
+
+class Processes:
+    """Services that share a store, a clock and the platforms."""
+
+    def __init__(self, store: Store) -> None:
+        self.clock = ManualClock()
+        self.chat = FakeSurface()
+        self._store = store
+        self._web = FakePage("web", responders=("anyone",))
+
+    def start(self, claim: Claim, **more: Any) -> tuple[Service, Shower]:
+        """One more of them."""
+        surfaces = {"chat": self.chat, "web": self._web}
+        service = Service(
+            self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
+        )
+        shower = Shower(service, first_pause=0.01)
+        service.hooks.show = shower.poke
+        return service, shower
+
+
+@pytest.mark.rule("CLAIM-1", "CLAIM-2")
+async def test_of_two_processes_only_the_holder_shows_an_ask_whoever_changes_it(
+    store: Store,
+) -> None:
+    processes = Processes(store)
+    (ann, anns), (ben, bens) = processes.start(ANN), processes.start(BEN)
+    chat = processes.chat
+    chat.hold = asyncio.Event()
+    ask = (await ann.submit(ask_user(boolean("a"), boolean("b")))).ask
+    bens.poke(ask)
+    await bens.idle()
+    await ben.act(ask.id, Answer(value=True), actor())
+    await bens.idle()
+    assert chat.shows <= 1
+    chat.hold.set()
+    await anns.idle()
+    assert (chat.posts, chat.messages[ask.id].revision) == (1, 2)
+    await ben.act(ask.id, Back(), actor())
+    await bens.idle()
+    assert (chat.posts, chat.messages[ask.id].revision) == (1, 3)
+
+
+@pytest.mark.rule("CLAIM-3")
+async def test_what_a_process_that_died_was_showing_another_shows_after_the_lease(
+    store: Store,
+) -> None:
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", BRIEF))
+    _, bens = processes.start(BEN)
+    processes.chat.hold = asyncio.Event()
+    since = time.monotonic()
+    ask = (await ann.submit(ask_user())).ask
+    async with asyncio.timeout(WAIT), processes.chat.changed:
+        await processes.chat.changed.wait_for(lambda: processes.chat.shows == 1)
+    await anns.stop()
+    processes.chat.hold = None
+    async with asyncio.timeout(WAIT):
+        while ask.id not in processes.chat.messages:
+            await bens.sweep(10)
+            await bens.idle()
+    assert time.monotonic() - since >= BRIEF
+    assert await store.behind(1) == []
+
+
+@pytest.mark.rule("CLAIM-7")
+async def test_a_place_that_takes_no_posts_is_left_alone_by_every_process(store: Store) -> None:
+    processes = Processes(store)
+    (ann, anns), (ben, bens) = processes.start(ANN), processes.start(BEN)
+    chat = processes.chat
+    since = time.monotonic()
+    chat.failures = [RateLimitedError("slow down", retry_after=BRIEF)]
+    first = (await ann.submit(ask_user())).ask
+    async with asyncio.timeout(WAIT), chat.changed:
+        await chat.changed.wait_for(lambda: chat.shows == 1)
+    assert await store.held_off(place_of(first.destination)) > 0
+    second = (await ben.submit(ask_user())).ask
+    elsewhere = (await ben.submit(ask_user(to="chat:C2"))).ask
+    async with asyncio.timeout(WAIT), chat.changed:
+        await chat.changed.wait_for(lambda: elsewhere.id in chat.messages)
+    assert second.id not in chat.messages
+    await anns.idle()
+    await bens.idle()
+    assert time.monotonic() - since >= BRIEF
+    assert {first.id, second.id} <= chat.messages.keys()
+    assert chat.shows == 4
+
+
+@pytest.mark.rule("CLAIM-1")
+async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> None:
+    processes, backend = Processes(store), ScriptedInquiry(answer=True)
+    rules, call = inquired()
+    made = [processes.start(one, rules=rules, has_inquiry=True) for one in (ANN, BEN)]
+    upkeeps = [Upkeep(service, shower, backend) for service, shower in made]
+    (ann, anns), _ = made
+    reminded = (await ann.submit(ask_user(remind_after=[10]))).ask
+    await ann.submit(ask_user().model_copy(update=call))
+    ended = (await ann.submit(ask_user(expires_in=10))).ask
+    await anns.idle()
+    await processes.clock.advance(11)
+    await asyncio.gather(*(upkeep.once() for upkeep in upkeeps))
+    for upkeep in upkeeps:
+        await upkeep.idle()
+    assert backend.asked == ["force"]
+    assert processes.chat.reminders == [(reminded.id, 0)]
+    record = [line.entry.kind for line in await store.record(ended.id)]
+    assert record.count("ended") == 1
+
+
+@pytest.mark.rule("CLAIM-3")
+async def test_an_inquiry_under_way_stays_claimed_until_its_process_dies(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes, hanging, backend = Processes(store), Hanging(), ScriptedInquiry(answer=True)
+    rules, call = inquired()
+    ann, anns = processes.start(Claim("ann", BRIEF), rules=rules, has_inquiry=True)
+    ben, bens = processes.start(BEN, rules=rules, has_inquiry=True)
+    dying, living = Upkeep(ann, anns, hanging), Upkeep(ben, bens, backend)
+    ask = (await ann.submit(ask_user().model_copy(update=call))).ask
+    renewals, real = asyncio.Semaphore(0), store.claim_due
+
+    async def claim_due(claim: Claim, now: float, limit: int) -> Sequence[str]:
+        found = await real(claim, now, limit)
+        if claim.holder == "ann" and found:
+            renewals.release()
+        return found
+
+    monkeypatch.setattr(store, "claim_due", claim_due)
+    running = asyncio.create_task(dying.run())
+    async with asyncio.timeout(WAIT):
+        await hanging.asked.wait()
+        since = time.monotonic()
+        while time.monotonic() - since < 3 * BRIEF:
+            await renewals.acquire()
+            assert not await living.once(), "it is claimed for as long as it takes"
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await dying.stop()
+    async with asyncio.timeout(WAIT):
+        while not await living.once():  # noqa: ASYNC110 a lease that is over tells nobody
+            await asyncio.sleep(0.01)
+        await living.idle()
+    done = await ben.get(ask.id)
+    assert done is not None
+    assert (done.open, backend.asked) == (False, ["force"])
+
+
+@pytest.mark.rule("CLAIM-1")
+async def test_two_processes_send_each_webhook_once(box: Outbox, receiver: Receiver) -> None:
+    async with box.draining(claim=ANN) as ann, box.draining(claim=BEN) as ben:
+
+        def wake() -> None:
+            ann.wake()
+            ben.wake()
+
+        box.service.hooks.deliver = wake
+        asks = [await box.answered(receiver.url) for _ in range(40)]
+        for ask in asks:
+            await box.tried(ask, 1)
+    ids = [one.event["data"]["id"] for one in receiver.received]
+    assert sorted(ids) == sorted(ask.id for ask in asks)
+
+
+@pytest.mark.rule("CLAIM-3")
+async def test_a_webhook_that_a_process_died_with_another_sends_after_the_lease(
+    box: Outbox, receiver: Receiver
+) -> None:
+    receiver.answers = [never]
+    since = time.monotonic()
+    async with box.draining(claim=Claim("ann", BRIEF)):
+        ask = await box.answered(receiver.url)
+        await receiver.until(1)
+    async with box.draining(claim=Claim("ben", BRIEF)):
+        stored = await box.tried(ask, 1)
+    assert stored.state is DeliveryState.DELIVERED
+    assert time.monotonic() - since >= BRIEF
+
+
+@pytest.mark.rule("CLAIM-3")
+async def test_what_waits_longer_than_its_lease_stays_claimed_and_is_not_sent_twice(
+    box: Outbox,
+) -> None:
+    async with receiving() as dead:
+        dead.always = never
+        async with box.draining(claim=Claim("ann", BRIEF)):
+            ask = await box.answered(dead.url)
+            told = (await box.delivery(ask)).delivery.id
+            async with asyncio.timeout(WAIT), box.store.noted:
+                await box.store.noted.wait_for(lambda: box.store.claimed.count(told) == 3)
+            assert len(dead.received) == 1
+
+
+@pytest.fixture
+def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A webhook waits in memory while another is on its way to the same receiver."""
+    monkeypatch.setattr(outbox_module, "_IN_FLIGHT", 1)
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.rule("CLAIM-4")
+async def test_what_another_took_while_it_waited_is_not_sent(
+    box: Outbox, receiver: Receiver
+) -> None:
+    async with waiting_behind_another(box, receiver) as (asks, go_on):
+        await box.store.release(Work.DELIVERY, "ann")
+        await box.store.claim_deliveries(BEN, box.clock.now(), 10)
+        await box.clock.advance(50)
+        go_on.set()
+    assert len(receiver.received) == 1
+    assert [(await box.delivery(ask)).tries for ask in asks] == [0, 0]
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.rule("CLAIM-4")
+async def test_what_waited_is_sent_once_its_claim_can_be_renewed(
+    box: Outbox,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    real, failures = box.store.renew_delivery, [StoreError("the disk is gone")]
+
+    async def renew_delivery(delivery_id: str, claim: Claim) -> bool:
+        if failures:
+            raise failures.pop()
+        return await real(delivery_id, claim)
+
+    monkeypatch.setattr(box.store, "renew_delivery", renew_delivery)
+    async with waiting_behind_another(box, receiver, Claim("ann", BRIEF)) as (asks, go_on):
+        await box.clock.advance(50)
+        go_on.set()
+        for ask in asks:
+            assert (await box.tried(ask, 1)).state is DeliveryState.DELIVERED
+    assert "the disk is gone" in caplog.text
+    assert len(receiver.received) == 2
+
+
+@asynccontextmanager
+async def waiting_behind_another(
+    box: Outbox, receiver: Receiver, claim: Claim = ANN
+) -> AsyncIterator[tuple[list[Ask], asyncio.Event]]:
+    """Two asks whose webhooks are claimed; the first is on its way until the event is set, and the second waits."""
+    go_on = asyncio.Event()
+
+    async def slow(received: Received) -> web.StreamResponse:
+        await go_on.wait()
+        return await status(204)(received)
+
+    receiver.answers = [slow]
+    async with box.draining(claim=claim):
+        asks = [await box.answered(receiver.url) for _ in range(2)]
+        await receiver.until(1)
+        async with asyncio.timeout(WAIT), box.store.noted:
+            await box.store.noted.wait_for(lambda: len(set(box.store.claimed)) == 2)
+        yield asks, go_on
