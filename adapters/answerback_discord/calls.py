@@ -74,6 +74,8 @@ class Calls:
         self._url = (api_url or API_URL).rstrip("/")
         self._headers = {"Authorization": f"Bot {token}", "User-Agent": USER_AGENT}
         self._buckets: dict[str, _Bucket] = {}
+        self.date: str | None = None
+        """When Discord answered last, by its own clock."""
         self._closed_until = 0.0
         self._second, self._in_second = 0, 0
 
@@ -122,6 +124,7 @@ class Calls:
             ) as response:
                 answer = _json(await response.text())
                 self._learn(key, response.headers)
+                self.date = response.headers.get("Date")
                 if response.status < 400:
                     return answer
                 error = translate(response.status, answer, response.headers, what)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import aiohttp
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RefusedError
 from answerback.ports.plugin import Finding
+from answerback_chat.diagnostics import Diagnosis
 from answerback_discord import limits, manifest
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
+from answerback_discord.front import SIGNATURE_WINDOW
+
+_DISCORD: Final = Diagnosis("Discord")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +47,13 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         bot = str(_object(await calls.get("/users/@me")).get("id"))
         guilds = _objects(await calls.get("/users/@me/guilds"))
     except PlatformError as error:
-        yield _failed("Discord: bot token", error)
+        yield _DISCORD.failed("bot token", error)
         return
-    yield Finding(f"Discord: bot token, of {application.get('name')}")
+    yield _DISCORD.well(f"bot token, of {application.get('name')}")
     yield _content(setup, application)
     yield _way_in(setup, application)
+    if setup.public_key is not None:
+        yield _DISCORD.clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
     for channel in dict.fromkeys(setup.channels):
         yield await _channel(channel, bot, calls)
@@ -85,13 +92,13 @@ def _flags(application: Json) -> int:
 def _content(setup: Setup, application: Json) -> Finding:
     if not setup.gateway:
         what = "typed answers are not read, and what is deleted or locked is noticed when somebody acts"
-        return Finding(f"Discord: no gateway, as set: {what}")
+        return _DISCORD.well(f"no gateway, as set: {what}")
     if not setup.content:
-        return Finding("Discord: typed answers by mention, reply and direct message only, as set")
+        return _DISCORD.well("typed answers by mention, reply and direct message only, as set")
     if _flags(application) & limits.FLAG_MESSAGE_CONTENT:
-        return Finding("Discord: Message Content intent")
-    return Finding(
-        "Discord: Message Content intent",
+        return _DISCORD.well("Message Content intent")
+    return _DISCORD.wrong(
+        "Message Content intent",
         "it is off, so words typed in a thread cannot be read without a mention",
         "Run `answerback doctor --fix`, switch it on under Bot in the Developer Portal, or set "
         "discord.message_content = false.",
@@ -100,31 +107,30 @@ def _content(setup: Setup, application: Json) -> Finding:
 
 def _way_in(setup: Setup, application: Json) -> Finding:
     """Clicks come by one way only: to the endpoint where one is set, else by the gateway."""
-    what, address = "Discord: interactions", application.get("interactions_endpoint_url")
+    what, address = "interactions", application.get("interactions_endpoint_url")
     if setup.public_key is None:
         if not address:
-            return Finding(f"{what}, by the gateway")
-        return Finding(
+            return _DISCORD.well(f"{what}, by the gateway")
+        return _DISCORD.wrong(
             what,
             f"Discord posts clicks to {address}, and none comes by the gateway",
             "Set discord.public_key to take them by HTTP, or clear the Interactions Endpoint URL in the portal.",
         )
     if setup.public_key.lower() != str(application.get("verify_key")).lower():
-        return Finding(
+        return _DISCORD.wrong(
             what,
             "discord.public_key is not this application's",
             "Copy the Public Key from General Information in the Developer Portal.",
         )
     if setup.public_url is None:
-        return Finding(
+        return _DISCORD.without_address(
             what,
-            "public.url is not set, so nobody can say which address Discord has to call",
             "Set public.url to the https address of the public listener.",
         )
     wanted = manifest.endpoint(setup.public_url)
     if address == wanted:
-        return Finding(f"{what}, by {wanted}")
-    return Finding(
+        return _DISCORD.well(f"{what}, by {wanted}")
+    return _DISCORD.wrong(
         what,
         f"the Interactions Endpoint URL is {address or 'not set'}",
         f"Start the service and run `answerback doctor --fix`, or set it to {wanted} in the portal.",
@@ -134,16 +140,16 @@ def _way_in(setup: Setup, application: Json) -> Finding:
 def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
     if guilds:
         names = ", ".join(str(guild.get("name")) for guild in guilds[:5])
-        return Finding(f"Discord: installed in {names}")
-    return Finding(
-        "Discord: servers",
+        return _DISCORD.well(f"installed in {names}")
+    return _DISCORD.wrong(
+        "servers",
         "the app is in none",
         f"Open {manifest.install_link(application_id)} and choose one.",
     )
 
 
 async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
-    what = f"Discord: channel {channel_id}"
+    what = f"channel {channel_id}"
     try:
         channel = _object(await calls.get(f"/channels/{channel_id}"))
         parent = channel.get("parent_id") if channel.get("type") in {10, 11, 12} else None
@@ -152,12 +158,12 @@ async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
         roles = _objects(await calls.get(f"/guilds/{guild}/roles"))
         member = _object(await calls.get(f"/guilds/{guild}/members/{bot}"))
     except PlatformError as error:
-        return _failed(what, error)
+        return _DISCORD.failed(what, error)
     has = permissions(guild, roles, member, place.get("permission_overwrites"), bot)
     missing = [name for name, bit in limits.PERMISSIONS.items() if not has & bit]
     if not missing:
-        return Finding(what)
-    return Finding(
+        return _DISCORD.well(what)
+    return _DISCORD.wrong(
         what,
         f"the app lacks {', '.join(missing)} there",
         "Give them to the app's role in the server or in the channel's settings.",
@@ -191,20 +197,15 @@ async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: Calls) ->
             listed = _objects(await calls.get(f"/guilds/{guild.get('id')}/roles"))
             known |= {str(role.get("id")) for role in listed}
     except PlatformError as error:
-        return _failed("Discord: roles", error)
+        return _DISCORD.failed("roles", error)
     missing = [role for role in dict.fromkeys(wanted) if role not in known]
     if not missing:
-        return Finding("Discord: responders' roles")
-    return Finding(
-        "Discord: responders' roles",
+        return _DISCORD.well("responders' roles")
+    return _DISCORD.wrong(
+        "responders' roles",
         f"no server has the role {', '.join(missing)}",
         "Copy the role's id with Developer Mode on: right-click it in the server's settings.",
     )
-
-
-def _failed(what: str, error: PlatformError) -> Finding:
-    wrong, _, fix = str(error).partition(": ")
-    return Finding(what, wrong, fix[:1].upper() + fix[1:] if fix else "Try again in a minute.")
 
 
 def _object(value: JsonValue) -> Json:

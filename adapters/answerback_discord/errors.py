@@ -20,6 +20,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from answerback_chat.failures import Failure, pause, table, unexplained
 
 
 class Code(IntEnum):
@@ -57,54 +58,40 @@ TOKEN_REFUSED: Final = "401"
 """The code of an error that says that the bot token is not valid."""
 LIMIT_PAUSE: Final = 5.0
 """Seconds to wait where Discord limits us and does not say for how long."""
-_LIMITS: Final = frozenset(
+_TABLE: Final[Mapping[int, Failure]] = table(
     {
-        Code.SLOW_MODE,
-        Code.CHANNEL_WRITE_LIMIT,
-        Code.GUILD_WRITE_LIMIT,
-        Code.OLD_EDITS_LIMIT,
+        RateLimitedError: unexplained(
+            Code.SLOW_MODE, Code.CHANNEL_WRITE_LIMIT, Code.GUILD_WRITE_LIMIT, Code.OLD_EDITS_LIMIT
+        ),
+        UnavailableError: unexplained(Code.OVERLOADED),
+        GoneError: {
+            Code.UNKNOWN_CHANNEL: "the channel or thread does not exist, or not any more",
+            Code.UNKNOWN_MESSAGE: "the message was deleted",
+            Code.UNKNOWN_USER: "there is no such user",
+            Code.NO_DIRECT_MESSAGES: "this person takes no direct messages from the app",
+            Code.NOT_A_TEXT_CHANNEL: "nobody can write in this kind of channel",
+        },
+        ForbiddenError: {
+            Code.NO_ACCESS: "the app cannot see this channel: give its role the permission View Channel there",
+            Code.NO_PERMISSION: "the app lacks a permission there: `answerback doctor` says which",
+        },
+        UnauthorizedError: {
+            Code.THREAD_LOCKED: "the thread is locked: a moderator has to unlock it",
+            Code.TAG_REQUIRED: "the forum wants a tag on every post: switch that off, or choose another channel",
+            Code.BAD_USER_AGENT: "Discord does not take our User-Agent",
+        },
+        RefusedError: {
+            Code.AUTO_MODERATED: "the server's AutoMod blocked the text: let the app's role pass its rules",
+            Code.LINK_FILTERED: "Discord's filter of harmful links blocked the text: ask again without its links",
+            Code.THREAD_ARCHIVED: "the thread is archived, and opening it did not last: "
+            "open it in Discord, or ask elsewhere",
+            Code.TOO_MANY_THREADS: "the server has as many active threads as it may: "
+            "close some, or ask in a channel that is no forum",
+        },
     }
-)
-_ADVICE: Final[dict[int, tuple[type[PlatformError], str]]] = {
-    Code.UNKNOWN_CHANNEL: (GoneError, "the channel or thread does not exist, or not any more"),
-    Code.UNKNOWN_MESSAGE: (GoneError, "the message was deleted"),
-    Code.UNKNOWN_USER: (GoneError, "there is no such user"),
-    Code.NO_DIRECT_MESSAGES: (GoneError, "this person takes no direct messages from the app"),
-    Code.NOT_A_TEXT_CHANNEL: (GoneError, "nobody can write in this kind of channel"),
-    Code.NO_ACCESS: (
-        ForbiddenError,
-        "the app cannot see this channel: give its role the permission View Channel there",
-    ),
-    Code.NO_PERMISSION: (
-        ForbiddenError,
-        "the app lacks a permission there: `answerback doctor` says which",
-    ),
-    Code.THREAD_LOCKED: (
-        UnauthorizedError,
-        "the thread is locked: a moderator has to unlock it",
-    ),
-    Code.TAG_REQUIRED: (
-        UnauthorizedError,
-        "the forum wants a tag on every post: switch that off, or choose another channel",
-    ),
-    Code.AUTO_MODERATED: (
-        RefusedError,
-        "the server's AutoMod blocked the text: let the app's role pass its rules",
-    ),
-    Code.LINK_FILTERED: (
-        RefusedError,
-        "Discord's filter of harmful links blocked the text: ask again without its links",
-    ),
-    Code.THREAD_ARCHIVED: (
-        RefusedError,
-        "the thread is archived, and opening it did not last: open it in Discord, or ask elsewhere",
-    ),
-    Code.TOO_MANY_THREADS: (
-        RefusedError,
-        "the server has as many active threads as it may: close some, or ask in a channel that is no forum",
-    ),
-    Code.BAD_USER_AGENT: (UnauthorizedError, "Discord does not take our User-Agent"),
-}
+)  # fmt: skip
+_KINDS: Final[Mapping[int, type[PlatformError]]] = {403: UnauthorizedError, 404: GoneError}
+"""What a status stands for whose code is not in the table; every other one is `RefusedError`."""
 
 
 def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: str) -> PlatformError:
@@ -118,13 +105,12 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
     number = code if isinstance(code, int) and not isinstance(code, bool) else 0
     name = str(number or status)
     said = str(answer.get("message") or f"HTTP {status}")[:300]
-    if status == 429 or number in _LIMITS:
-        pause = _number(answer.get("retry_after")) or _number(headers.get("Retry-After"))
-        return RateLimitedError(
-            f"Discord limits {what}", retry_after=pause or LIMIT_PAUSE, code=name
-        )
-    if number in _ADVICE:
-        kind, advice = _ADVICE[number]
+    kind, advice = _TABLE.get(number, Failure(_KINDS.get(status, RefusedError)))
+    if status == 429 or kind is RateLimitedError:
+        told = answer.get("retry_after"), headers.get("Retry-After")
+        wait = pause(*told, default=LIMIT_PAUSE)
+        return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name)
+    if advice:
         return kind(f"Discord refused {what}: {advice} ({said}).", code=name)
     if number == Code.INVALID_FORM:
         where = "; ".join(_paths(answer.get("errors"), ())) or said
@@ -139,10 +125,9 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
     if status == 403 and not answer:
         words = "something on the way there, such as a proxy or Cloudflare, refused it"
         return UnavailableError(f"Discord did not answer {what}: {words}.", code=name)
-    if status >= 500 or number == Code.OVERLOADED:
+    if status >= 500 or kind is UnavailableError:
         return UnavailableError(f"Discord is out of order: {what} got {said}.", code=name)
-    kinds: dict[int, type[PlatformError]] = {403: UnauthorizedError, 404: GoneError}
-    return kinds.get(status, RefusedError)(f"Discord refused {what}: {said}.", code=name)
+    return kind(f"Discord refused {what}: {said}.", code=name)
 
 
 def has_code(error: PlatformError, *codes: Code) -> bool:
@@ -161,10 +146,3 @@ def _paths(node: JsonValue, path: tuple[str, ...]) -> Iterator[str]:
     for key, child in node.items():
         if key != "_errors":
             yield from _paths(child, (*path, key))
-
-
-def _number(value: JsonValue) -> float | None:
-    try:
-        return float(value) if isinstance(value, (int, float, str)) else None
-    except ValueError:
-        return None

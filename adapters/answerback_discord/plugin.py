@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field
 
 from answerback.ports.plugin import (
     Built,
@@ -14,39 +14,35 @@ from answerback.ports.plugin import (
     Host,
     Preview,
     SurfacePlugin,
-    SurfaceSettings,
 )
-from answerback.ports.tables import HttpUrl, Names
+from answerback_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
     from answerback.core.labels import Labels
     from answerback.core.view import View
 
 
-class DiscordSettings(SurfaceSettings):
+class DiscordSettings(ChatSettings):
     """The Discord surface; there is one once ``bot_token`` is set. ``public_key`` means clicks come by HTTP."""
 
-    bot_token: SecretStr | None = None
+    platform = "Discord"
+
     public_key: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
-    responders: Names = ()
-    api_url: HttpUrl | None = None
     gateway: bool = True
     message_content: bool = True
     """Whether to ask for the privileged intent by which every typed message can be read."""
     shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
     """How many gateway connections share the servers."""
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.bot_token is None and self.public_key is not None:
-            raise ValueError("bot_token is missing: without it nothing can be posted to Discord")
-        if self.bot_token and not self.gateway and self.public_key is None:
-            raise ValueError("clicks cannot come in: add public_key, or leave gateway on")
-        return self
+    def without_bot(self) -> bool:
+        """See `ChatSettings.without_bot`."""
+        return self.public_key is not None
 
-    def configured(self) -> bool:
-        """See `SurfaceSettings.configured`."""
-        return self.bot_token is not None
+    def unreachable(self) -> str | None:
+        """See `ChatSettings.unreachable`."""
+        if self.gateway or self.public_key is not None:
+            return None
+        return "clicks cannot come in: add public_key, or leave gateway on"
 
     def by_http(self) -> str | None:
         """See `SurfaceSettings.by_http`."""
@@ -55,13 +51,6 @@ class DiscordSettings(SurfaceSettings):
     def connection(self) -> str:
         """See `SurfaceSettings.connection`."""
         return "HTTP" if self.public_key else "gateway"
-
-    @property
-    def token(self) -> str:
-        """The bot token of a surface that is configured."""
-        if self.bot_token is None:
-            raise AssertionError("a surface without a bot token is not configured")
-        return self.bot_token.get_secret_value()
 
 
 class DiscordPlugin(SurfacePlugin[DiscordSettings]):
@@ -103,7 +92,6 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         """See `SurfacePlugin.findings`."""
         from answerback_discord import doctor
 
-        people = (*settings.responders, *checkup.responders)
         setup = doctor.Setup(
             bot_token=settings.token,
             public_key=settings.public_key,
@@ -112,7 +100,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
             content=settings.gateway and settings.message_content,
             gateway=settings.gateway,
             channels=checkup.channels,
-            roles=[who[1:] for who in people if who.startswith("@")],
+            roles=settings.groups(checkup),
             fix=checkup.fix,
         )
         async for finding in doctor.findings(setup, checkup.http):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Final
 
 import aiohttp
@@ -13,11 +12,12 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import PlatformError
 from answerback.ports.plugin import Finding
+from answerback_chat.diagnostics import Diagnosis
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import SCOPES
 
-_CLOCK_SECONDS: Final = SIGNATURE_SECONDS / 5
+_SLACK: Final = Diagnosis("Slack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         return kept[0]
 
     if not setup.bot_token.startswith(("xoxb-", "xoxe.xoxb-")):
-        yield Finding(
-            "Slack: bot token",
+        yield _SLACK.wrong(
+            "bot token",
             "slack.bot_token is no bot token",
             "Copy the Bot User OAuth Token, xoxb-…, from OAuth & Permissions.",
         )
@@ -52,45 +52,35 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     try:
         told = await calls.do("auth.test", who)
     except PlatformError as error:
-        yield _failed("Slack: bot token", error)
+        yield _SLACK.failed("bot token", error)
         return
-    yield Finding(f"Slack: bot token, as {told.get('user')} in {told.get('team')}")
-    yield _scopes(kept[0])
-    yield _clock(kept[0])
+    headers = {name.lower(): str(value) for name, value in kept[0].headers.items()}
+    yield _SLACK.well(f"bot token, as {told.get('user')} in {told.get('team')}")
+    yield _scopes(headers.get("x-oauth-scopes", ""))
+    yield _SLACK.clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _way_in(setup, calls)
+    client = calls.client
     for channel in dict.fromkeys(setup.channels):
-        yield await _membership(channel, calls)
+        method, last = "conversations.history", partial(client.conversations_history, limit=1)
+        reading = partial(calls.do, method, partial(last, channel=channel))
+        yield await _SLACK.tried(f"channel {channel}", reading)
     for group in dict.fromkeys(setup.groups):
-        yield await _group(group, calls)
+        method, listed = "usergroups.users.list", client.usergroups_users_list
+        reading = partial(calls.do, method, partial(listed, usergroup=group))
+        yield await _SLACK.tried(f"user group {group}", reading)
 
 
-def _scopes(response: AsyncSlackResponse) -> Finding:
+def _scopes(granted_scopes: str) -> Finding:
     """Slack names a token's scopes with every answer."""
-    header = next((v for k, v in response.headers.items() if k.lower() == "x-oauth-scopes"), "")
-    granted = {scope.strip() for scope in str(header).split(",")}
+    granted = {scope.strip() for scope in granted_scopes.split(",")}
     missing = [scope for scope in SCOPES if scope not in granted]
     if not missing:
-        return Finding("Slack: scopes")
-    return Finding(
-        "Slack: scopes",
+        return _SLACK.well("scopes")
+    return _SLACK.wrong(
+        "scopes",
         f"missing: {', '.join(missing)}",
         "Paste the manifest again (`answerback manifest slack`: it has the scopes, and the events that the app"
         " subscribes to) under App Manifest, and install the app again.",
-    )
-
-
-def _clock(response: AsyncSlackResponse) -> Finding:
-    """Requests that seem older than five minutes are refused, so the clock matters in HTTP mode."""
-    date = next((v for k, v in response.headers.items() if k.lower() == "date"), None)
-    if date is None:
-        return Finding("Slack: clock")
-    off = abs(parsedate_to_datetime(str(date)).timestamp() - time.time())
-    if off < _CLOCK_SECONDS:
-        return Finding("Slack: clock")
-    return Finding(
-        "Slack: clock",
-        f"this machine's clock is {off:.0f} s away from Slack's",
-        "Set it by NTP; from five minutes on, every click would be refused.",
     )
 
 
@@ -99,56 +89,24 @@ async def _way_in(setup: Setup, calls: Calls) -> Finding:
     token = setup.app_token
     if token is not None:
         if not token.startswith("xapp-"):
-            return Finding(
-                "Slack: Socket Mode",
+            return _SLACK.wrong(
+                "Socket Mode",
                 "slack.app_token is no app-level token",
                 "Make one with the scope connections:write under Basic Information, App-Level Tokens.",
             )
-        try:
-            await calls.do(
-                "apps.connections.open",
-                lambda: calls.client.apps_connections_open(app_token=token),
-            )
-        except PlatformError as error:
-            return _failed("Slack: Socket Mode", error)
-        return Finding("Slack: Socket Mode")
+        opening = partial(calls.client.apps_connections_open, app_token=token)
+        call = partial(calls.do, "apps.connections.open", opening)
+        return await _SLACK.tried("Socket Mode", call)
     secret = setup.signing_secret or ""
     if len(secret) < 16 or secret.startswith("xox"):
-        return Finding(
-            "Slack: signing secret",
+        return _SLACK.wrong(
+            "signing secret",
             "slack.signing_secret does not look like one",
             "Copy the Signing Secret from Basic Information, App Credentials.",
         )
     if setup.public_url is None:
-        return Finding(
-            "Slack: request URL",
-            "public.url is not set, so nobody can say which address Slack has to call",
+        return _SLACK.without_address(
+            "request URL",
             "Set public.url, and enter it with /slack/events as the request URL of both events and interactivity.",
         )
-    return Finding(f"Slack: request URL, to be {setup.public_url.rstrip('/')}/slack/events")
-
-
-async def _membership(channel: str, calls: Calls) -> Finding:
-    try:
-        await calls.do(
-            "conversations.history",
-            lambda: calls.client.conversations_history(channel=channel, limit=1),
-        )
-    except PlatformError as error:
-        return _failed(f"Slack: channel {channel}", error)
-    return Finding(f"Slack: channel {channel}")
-
-
-async def _group(group: str, calls: Calls) -> Finding:
-    try:
-        await calls.do(
-            "usergroups.users.list", lambda: calls.client.usergroups_users_list(usergroup=group)
-        )
-    except PlatformError as error:
-        return _failed(f"Slack: user group {group}", error)
-    return Finding(f"Slack: user group {group}")
-
-
-def _failed(what: str, error: PlatformError) -> Finding:
-    wrong, _, fix = str(error).partition(": ")
-    return Finding(what, wrong, fix[:1].upper() + fix[1:] if fix else "Try again in a minute.")
+    return _SLACK.well(f"request URL, to be {setup.public_url.rstrip('/')}/slack/events")

@@ -1,4 +1,4 @@
-"""Slack's errors as ours: one table, with the words that tell the operator what to do.
+"""Slack's errors as ours: one table (`_TABLE`), with the words that tell the operator what to do.
 
 Codes: the method pages under https://docs.slack.dev/reference/methods
 """
@@ -19,82 +19,74 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from answerback_chat.failures import pause, table, unexplained
 
-LATER: Final = frozenset(
+_TABLE: Final = table(
     {
-        "ratelimited", "rate_limited", "service_unavailable", "internal_error", "fatal_error",
-        "request_timeout", "team_added_to_org", "streaming_state_conflict", "accesslimited",
-        "external_channel_migrating",
+        # It passes by itself, and may have been done.
+        UnavailableError: unexplained(
+            "service_unavailable", "internal_error", "fatal_error", "request_timeout"
+        ),
+        # It passes by itself, and was not done; or a person was slower than Slack's three seconds, or closed the modal.
+        NotDoneError: unexplained(
+            "ratelimited", "rate_limited", "team_added_to_org", "streaming_state_conflict", "accesslimited",
+            "external_channel_migrating", "expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id",
+            "hash_conflict", "not_found",
+        ),
+        # What we rendered is wrong.
+        RefusedError: unexplained(
+            "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
+            "no_text", "invalid_arguments", "metadata_too_large", "invalid_metadata_format", "invalid_view",
+            "duplicate_external_id", "push_limit_reached", "markdown_text_conflict",
+        ),
+        GoneError: {
+        "channel_not_found": "there is no such channel, or the app may not see it: invite the app with /invite",
+        "not_in_channel": "the app is not in the channel: invite it with /invite",
+        "is_archived": "the channel is archived: unarchive it, or ask somewhere else",
+        "is_inactive": "the conversation is closed: ask somewhere else",
+        "thread_not_found": "the thread is gone: ask without a thread, or in another one",
+        "cannot_reply_to_message": "this message takes no replies: give the ts of the thread's first message",
+        "messages_tab_disabled": "direct messages to the app are off: switch the Messages tab on under App Home",
+        "user_not_found": "there is no such person in this workspace: give a member's id",
+        "users_not_found": "there is no such person in this workspace: give a member's id",
+        "user_disabled": "this person's account is deactivated: ask somebody else",
+        "cannot_dm_bot": "bots take no direct messages: give a person's id",
+        "no_such_subteam": "there is no such user group: give the id of one, S…",
+        "access_denied": "the app may not reach this place or person: ask the workspace's administrators to allow it",
+        "no_permission": "the app may not do this here: invite it with /invite",
+        "user_not_visible": "the app may not see this person: ask them in a channel, or ask the administrators",
+        "invalid_user_combination": "the app may not write to this person directly: ask them in a channel",
+        },
+        UnauthorizedError: {
+        "invalid_auth": "the token is wrong: copy the bot token from OAuth & Permissions into slack.bot_token",
+        "not_authed": "the token is missing: set slack.bot_token",
+        "token_revoked": "the token was revoked: install the app again and set its new slack.bot_token",
+        "token_expired": "the token has expired: install the app again and set its new slack.bot_token",
+        "account_inactive": "the app was removed from the workspace: install it again",
+        "missing_scope": "a scope is missing: add it under OAuth & Permissions and install the app again",
+        "not_allowed_token_type": "this is a token of another kind: bot_token begins with xoxb-, app_token with xapp-",
+        "app_access_restricted": "the workspace's administrators do not allow the app: ask them to approve it",
+        "team_access_not_granted": "the app has no access to this workspace: install it there",
+        "enterprise_is_restricted": "this is a whole organization's token: install the app in the workspace itself",
+        "two_factor_setup_required": "two-factor authentication is missing: set it up for who installed the app",
+        "org_login_required": "the workspace is being migrated: try again when that is done",
+        "ekm_access_denied": "the administrators have suspended access to messages: ask them",
+        "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",
+        },
     }
 )  # fmt: skip
-"""What passes by itself, and is tried again; every code that is unknown here is final."""
-_PERHAPS_DONE: Final = frozenset(
-    {"service_unavailable", "internal_error", "fatal_error", "request_timeout"}
-)
-"""Those of them after which Slack may have done it all the same."""
-OURS: Final = frozenset(
-    {
-        "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
-        "no_text", "invalid_arguments", "metadata_too_large", "invalid_metadata_format", "invalid_view",
-        "duplicate_external_id", "push_limit_reached", "markdown_text_conflict",
-    }
-)  # fmt: skip
+"""Every code that is not here is final."""
 MESSAGE_DELETED: Final = "message_not_found"
 MESSAGE_GONE: Final = frozenset(
     {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", "block_mismatch"}
 )
 """The message cannot be edited any more: another one takes its place."""
-MODAL_RACE: Final = frozenset(
-    {
-        "expired_trigger_id",
-        "exchanged_trigger_id",
-        "invalid_trigger_id",
-        "hash_conflict",
-        "not_found",
-    }
-)
-"""The person was slower than Slack's three seconds, or closed the modal: nothing is broken."""
-_GONE: Final[Mapping[str, str]] = {
-    "channel_not_found": "there is no such channel, or the app may not see it: invite the app with /invite",
-    "not_in_channel": "the app is not in the channel: invite it with /invite",
-    "is_archived": "the channel is archived: unarchive it, or ask somewhere else",
-    "is_inactive": "the conversation is closed: ask somewhere else",
-    "thread_not_found": "the thread is gone: ask without a thread, or in another one",
-    "cannot_reply_to_message": "this message takes no replies: give the ts of the thread's first message",
-    "messages_tab_disabled": "direct messages to the app are off: switch the Messages tab on under App Home",
-    "user_not_found": "there is no such person in this workspace: give a member's id",
-    "users_not_found": "there is no such person in this workspace: give a member's id",
-    "user_disabled": "this person's account is deactivated: ask somebody else",
-    "cannot_dm_bot": "bots take no direct messages: give a person's id",
-    "no_such_subteam": "there is no such user group: give the id of one, S…",
-    "access_denied": "the app may not reach this place or person: ask the workspace's administrators to allow it",
-    "no_permission": "the app may not do this here: invite it with /invite",
-    "user_not_visible": "the app may not see this person: ask them in a channel, or ask the administrators",
-    "invalid_user_combination": "the app may not write to this person directly: ask them in a channel",
-}
 _RESTRICTED: Final = "restricted_action"
 """How the codes begin by which a channel's settings keep the app from posting."""
-_UNAUTHORIZED: Final[Mapping[str, str]] = {
-    "invalid_auth": "the token is wrong: copy the bot token from OAuth & Permissions into slack.bot_token",
-    "not_authed": "the token is missing: set slack.bot_token",
-    "token_revoked": "the token was revoked: install the app again and set its new slack.bot_token",
-    "token_expired": "the token has expired: install the app again and set its new slack.bot_token",
-    "account_inactive": "the app was removed from the workspace: install it again",
-    "missing_scope": "a scope is missing: add it under OAuth & Permissions and install the app again",
-    "not_allowed_token_type": "this is a token of another kind: bot_token begins with xoxb-, app_token with xapp-",
-    "app_access_restricted": "the workspace's administrators do not allow the app: ask them to approve it",
-    "team_access_not_granted": "the app has no access to this workspace: install it there",
-    "enterprise_is_restricted": "this is the token of a whole organization: install the app in the workspace itself",
-    "two_factor_setup_required": "two-factor authentication is missing: set it up for who installed the app",
-    "org_login_required": "the workspace is being migrated: try again when that is done",
-    "ekm_access_denied": "the administrators have suspended access to messages: ask them",
-    "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",
-}
 TOKEN_REFUSED: Final = frozenset(
     {"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"}
 )
 """Those of them that hold for every call, until there is another token."""
-_ADVICE: Final[Mapping[str, str]] = {**_GONE, **_UNAUTHORIZED}
 DEFAULT_PAUSE: Final = 30.0
 """Seconds to wait where Slack limits us without saying how long."""
 
@@ -103,27 +95,20 @@ def advice(code: str) -> str:
     """What to do about an error code, as words after "Slack says …:"; empty where nothing is known."""
     if code.startswith(_RESTRICTED):
         return "the settings keep the app from posting there: ask the administrators, or ask somewhere else"
-    return _ADVICE.get(code, "")
+    return _TABLE[code].advice if code in _TABLE else ""
 
 
 def of_code(method: str, code: str, data: Mapping[str, object] | None = None) -> PlatformError:
     """An answer ``ok: false`` as our error."""
-    said = f"Slack refused {method} ({code})"
-    hint = advice(code)
+    said, hint = f"Slack refused {method} ({code})", advice(code)
+    kind = _TABLE[code].kind if code in _TABLE else GoneError
     if code == "missing_scope" and data and data.get("needed"):
         hint = f"add the scope {data['needed']} under OAuth & Permissions and install the app again"
-    words = f"{said}: {hint}" if hint else said
-    if code in _UNAUTHORIZED:
-        return UnauthorizedError(words, code=code)
-    if code in OURS:
-        return RefusedError(f"{words}: {details(data)}" if details(data) else words, code=code)
-    if code in _PERHAPS_DONE:
-        return UnavailableError(words, code=code)
-    if code in LATER or code in MODAL_RACE:
-        return NotDoneError(words, code=code)
-    if not hint and code not in MESSAGE_GONE:
-        words = f"{said}: see https://docs.slack.dev/reference/methods/{method}"
-    return GoneError(words, code=code)
+    elif kind is RefusedError:
+        hint = details(data)
+    elif kind is GoneError and code not in MESSAGE_GONE:
+        hint = hint or f"see https://docs.slack.dev/reference/methods/{method}"
+    return kind(f"{said}: {hint}" if hint else said, code=code)
 
 
 def of_exception(method: str, error: SlackApiError) -> PlatformError:
@@ -136,7 +121,9 @@ def of_exception(method: str, error: SlackApiError) -> PlatformError:
     if status == 429 or code in {"ratelimited", "rate_limited"}:
         headers = getattr(response, "headers", {})
         return RateLimitedError(
-            f"Slack limits {method}", retry_after=_seconds(headers.get("Retry-After")), code=code
+            f"Slack limits {method}",
+            retry_after=pause(headers.get("Retry-After"), default=DEFAULT_PAUSE),
+            code=code,
         )
     if not code or (isinstance(status, int) and status >= 500):
         return UnavailableError(f"Slack answered {method} with status {status}", code=str(status))
@@ -150,10 +137,3 @@ def details(data: Mapping[str, object] | None) -> str:
     metadata = data.get("response_metadata")
     found = data.get("errors") or (metadata.get("messages") if isinstance(metadata, dict) else None)
     return "; ".join(str(each) for each in found) if isinstance(found, list) else ""
-
-
-def _seconds(value: object) -> float:
-    try:
-        return max(float(str(value)), 0.1)
-    except ValueError:
-        return DEFAULT_PAUSE

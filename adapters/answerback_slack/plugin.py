@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, cast
 
-from pydantic import JsonValue, SecretStr, model_validator
+from pydantic import JsonValue, SecretStr
 
 from answerback.ports.plugin import (
     Built,
@@ -15,9 +15,8 @@ from answerback.ports.plugin import (
     Manifest,
     Preview,
     SurfacePlugin,
-    SurfaceSettings,
 )
-from answerback.ports.tables import HttpUrl, Names
+from answerback_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
     from answerback.core.labels import Labels
@@ -31,28 +30,23 @@ Example: `answerback manifest slack --mode socket`
 """
 
 
-class SlackSettings(SurfaceSettings):
+class SlackSettings(ChatSettings):
     """The Slack surface; there is one once ``bot_token`` is set. ``app_token`` means Socket Mode."""
 
-    bot_token: SecretStr | None = None
+    platform = "Slack"
+
     app_token: SecretStr | None = None
     signing_secret: SecretStr | None = None
-    responders: Names = ()
-    api_url: HttpUrl | None = None
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.bot_token is None and (self.app_token or self.signing_secret):
-            raise ValueError("bot_token is missing: without it nothing can be posted to Slack")
-        if self.bot_token and not (self.app_token or self.signing_secret):
-            raise ValueError(
-                "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"
-            )
-        return self
+    def without_bot(self) -> bool:
+        """See `ChatSettings.without_bot`."""
+        return bool(self.app_token or self.signing_secret)
 
-    def configured(self) -> bool:
-        """See `SurfaceSettings.configured`."""
-        return self.bot_token is not None
+    def unreachable(self) -> str | None:
+        """See `ChatSettings.unreachable`."""
+        if self.app_token or self.signing_secret:
+            return None
+        return "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"
 
     def by_http(self) -> str | None:
         """See `SurfaceSettings.by_http`."""
@@ -63,13 +57,6 @@ class SlackSettings(SurfaceSettings):
     def connection(self) -> str:
         """See `SurfaceSettings.connection`."""
         return "Socket Mode" if self.app_token else "HTTP"
-
-    @property
-    def token(self) -> str:
-        """The bot token of a surface that is configured."""
-        if self.bot_token is None:
-            raise AssertionError("a surface without a bot token is not configured")
-        return self.bot_token.get_secret_value()
 
 
 class SlackPlugin(SurfacePlugin[SlackSettings]):
@@ -110,7 +97,6 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         """See `SurfacePlugin.findings`."""
         from answerback_slack import doctor
 
-        people = (*settings.responders, *checkup.responders)
         setup = doctor.Setup(
             bot_token=settings.token,
             app_token=_opened(settings.app_token),
@@ -118,7 +104,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
             public_url=checkup.public_url,
             api_url=settings.api_url,
             channels=checkup.channels,
-            groups=[who[1:] for who in people if who.startswith("@")],
+            groups=settings.groups(checkup),
         )
         async for finding in doctor.findings(setup, checkup.http):
             yield finding

@@ -1,0 +1,50 @@
+"""`answerback doctor` on the chat platforms: what they share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+
+import aiohttp
+import pytest
+
+from answerback.ports.plugin import Finding
+from answerback_chat import diagnostics
+from answerback_discord import doctor as discord_doctor
+from answerback_slack import doctor as slack_doctor
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.slack.server import FakeSlack
+
+Look = Callable[[aiohttp.ClientSession], Awaitable[list[Finding]]]
+
+
+async def _slack(http: aiohttp.ClientSession) -> list[Finding]:
+    async with FakeSlack() as slack:
+        setup = slack_doctor.Setup(
+            slack.bot_token, None, "0" * 32, "https://a.example", slack.api_url
+        )
+        return [finding async for finding in slack_doctor.findings(setup, http)]
+
+
+async def _discord(http: aiohttp.ClientSession) -> list[Finding]:
+    async with FakeDiscord() as discord:
+        application = discord.application
+        key = application.public_key
+        setup = discord_doctor.Setup(application.token, key, "https://a.example", discord.api_url)
+        return [finding async for finding in discord_doctor.findings(setup, http)]
+
+
+@pytest.mark.rule("CLI-8")
+@pytest.mark.parametrize("look", [_slack, _discord])
+@pytest.mark.parametrize(("off", "well"), [(0, True), (50, True), (70, False), (-70, False)])
+async def test_a_clock_that_is_wrong_is_told_where_clicks_come_by_http(
+    monkeypatch: pytest.MonkeyPatch, look: Look, off: int, well: bool
+) -> None:
+    ours = SimpleNamespace(time=lambda: time.time() + off)  # the fakes keep the real one
+    monkeypatch.setattr(diagnostics, "time", ours)
+    async with aiohttp.ClientSession() as http:
+        found = await look(http)
+    [clock] = [finding for finding in found if finding.what.endswith(": clock")]
+    assert clock.well is well
+    assert well or "Set it by NTP; from 5 minutes on" in clock.fix
