@@ -2,6 +2,7 @@
 
 from answerback_client.client import AsyncClient, Client
 from answerback_client.shapes import (
+    Answers,
     Ask,
     ClientError,
     EndedError,
@@ -20,6 +21,7 @@ from answerback_client.shapes import (
 )
 
 __all__ = [
+    "Answers",
     "Ask",
     "AsyncClient",
     "Client",

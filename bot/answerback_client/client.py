@@ -22,7 +22,7 @@ import time
 from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Final, Self, TypeVar, Unpack
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import aiohttp
 from pydantic import JsonValue, ValidationError
@@ -30,6 +30,7 @@ from pydantic import JsonValue, ValidationError
 from answerback_client.backoff import Backoff
 from answerback_client.shapes import (
     OBJECT,
+    Answers,
     Ask,
     ClientError,
     EndedError,
@@ -189,6 +190,20 @@ class AsyncClient:
             EndedError: it has ended already.
         """
         return Ask.of(await self.call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}"))
+
+    async def answers(
+        self, conversation: str | None = None, *, after: int | None = None
+    ) -> Answers:
+        """Asks that ended and that this agent has not been told of, each once.
+
+        Args:
+            conversation: of this conversation only; empty: asked without one; None: of any.
+            after: the ``next`` that was kept with the answers before: those are acknowledged, and what came later
+                and was lost comes again. Begin with 0. None: only what no response has told.
+        """
+        query = {"conversation": conversation, "after": after}
+        given = {name: str(value) for name, value in query.items() if value is not None}
+        return Answers.of(await self.call("GET", f"/v1/answers?{urlencode(given)}"))
 
     async def open_asks(self, limit: int = 50) -> list[Ask]:
         """The newest open asks that the caller may see."""
@@ -353,6 +368,10 @@ class Client:
     def wait(self, ask_id: str, *, timeout: float | None = None) -> Ask:
         """The ask once it has ended; see `AsyncClient.wait`."""
         return self._run(self._client.wait(ask_id, timeout=timeout))
+
+    def answers(self, conversation: str | None = None, *, after: int | None = None) -> Answers:
+        """Late answers; see `AsyncClient.answers`."""
+        return self._run(self._client.answers(conversation, after=after))
 
     def withdraw(self, ask_id: str) -> Ask:
         """Takes an ask back; see `AsyncClient.withdraw`."""

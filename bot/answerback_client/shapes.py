@@ -12,6 +12,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 Json = dict[str, JsonValue]
 
 OBJECT: Final = TypeAdapter(Json)
+_ROWS: Final = TypeAdapter(list[Json])
 
 
 class ClientError(Exception):
@@ -135,6 +136,29 @@ class Ask:
                 url=str(url) if url else None,
                 json=found,
             )
+        except (KeyError, ValueError) as error:
+            raise ClientError(f"What answered is no Answerback: {error!r}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Late answers. Each ask's ``json`` has a ``message``: the answer in words for a model that has moved on."""
+
+    asks: tuple[Ask, ...]
+    next: int | None
+    """Acknowledges them, as ``after`` of the next call; None: there are none."""
+
+    @classmethod
+    def of(cls, found: Json) -> Self:
+        """From the API's JSON.
+
+        Raises:
+            ClientError: it is none.
+        """
+        try:
+            rows = _ROWS.validate_python(found["answers"])
+            number = found["next"]
+            return cls(tuple(map(Ask.of, rows)), None if number is None else int(str(number)))
         except (KeyError, ValueError) as error:
             raise ClientError(f"What answered is no Answerback: {error!r}.") from error
 

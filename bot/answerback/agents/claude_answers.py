@@ -5,6 +5,7 @@ Shapes: https://code.claude.com/docs/en/hooks, and the types of the package @ant
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -17,6 +18,9 @@ ASKING: Final = "AskUserQuestion"
 """The tool by which Claude asks its user."""
 Json = dict[str, JsonValue]
 
+_LATE: Final = (
+    "People have answered what you asked earlier in this session, after you stopped waiting for it."
+)
 _ENDED: Final = {Status.EXPIRED: "not answered in time", Status.WITHDRAWN: "withdrawn"}
 
 
@@ -101,6 +105,14 @@ def elicited(output: Json, words: str | None = None) -> Json:
     """The answer to an Elicitation event, with words for Claude's user."""
     answer: Json = {"hookSpecificOutput": {"hookEventName": "Elicitation", **output}}
     return answer if words is None else {**answer, "systemMessage": words}
+
+
+def reminded(event: str, words: Sequence[str]) -> Json:
+    """The answer to an event with which Claude is told what came late; nothing where there is nothing to tell."""
+    if not words:
+        return {}
+    context = "\n\n".join((_LATE, *words))
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
 
 def by(ask: Ask) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from answerback.agents import claude_answers
 from answerback.core.errors import ProblemError
 from answerback.service.submission import problems_of
 
@@ -72,6 +73,21 @@ class Elicitation(Event):
     elicitation_id: str | None = None
 
 
+class Moment(Event):
+    """Any other event that takes context for Claude: an answer that came late is given with it."""
+
+    hook_event_name: str
+    agent_id: str | None = None
+    """The subagent in which it happens; None: Claude itself."""
+
+
+MOMENTS: Final = frozenset(
+    {
+        "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit", "UserPromptExpansion",
+        "SessionStart", "Setup", "Stop", "SubagentStart", "SubagentStop", "Notification", "PostModelSwitch",
+    }
+)  # fmt: skip
+"""The events whose answer may have ``additionalContext``. On ``Stop`` the conversation goes on with it."""
 _EVENTS: Final[Mapping[str, type[PreToolUse | PermissionRequest | Elicitation]]] = {
     "PreToolUse": PreToolUse,
     "PermissionRequest": PermissionRequest,
@@ -91,7 +107,7 @@ def query_of(query: Mapping[str, str]) -> HookQuery:
         raise ProblemError(400, "Bad query", None, problems_of(error)) from error
 
 
-def event_of(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | None:
+def event_of(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | Moment | None:
     """The event in a body, or None for an event that is none of ours.
 
     Raises:
@@ -105,6 +121,10 @@ def event_of(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | None:
     if not isinstance(name, str):
         raise ProblemError(400, "Bad hook event", "A hook event names itself in hook_event_name.")
     try:
-        return _EVENTS[name].model_validate(body) if name in _EVENTS else None
+        if name == PreToolUse.__name__ and body.get("tool_name") != claude_answers.ASKING:
+            return Moment.model_validate(body)
+        if name in _EVENTS:
+            return _EVENTS[name].model_validate(body)
+        return Moment.model_validate(body) if name in MOMENTS else None
     except ValidationError as error:
         raise ProblemError(400, "Bad hook event", None, problems_of(error)) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiohttp import web
 from aiohttp.web_routedef import AbstractRouteDef
@@ -21,6 +21,7 @@ from answerback.agents.claude_events import (
     Elicitation,
     Event,
     HookQuery,
+    Moment,
     PermissionRequest,
     PreToolUse,
     event_of,
@@ -29,15 +30,27 @@ from answerback.agents.claude_events import (
 from answerback.core.ask import Ask, Change
 from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import refusal
-from answerback.service.callers import Callers, body_of
+from answerback.service.callers import CARRIER, Callers, body_of
+from answerback.service.late_words import late_words
 from answerback.service.service import Service
 from answerback.service.submission import Agent, read_submission
+from answerback.service.telling import Carrier
 
 Json = dict[str, JsonValue]
 
 PATH: Final = "/hooks/claude"
 _KEY: Final = 200
 """Characters of an id that is used as a key; longer ones are none of Claude Code's."""
+_TOGETHER: Final = 20
+"""Late answers that one event brings; more come with the next."""
+
+
+class _Caller(NamedTuple):
+    """Who calls, how the hook is set up, and what the response tells."""
+
+    query: HookQuery
+    agent: Agent | None
+    carrier: Carrier
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,105 +67,109 @@ class ClaudeHook:
     async def handle(self, request: web.Request) -> web.Response:
         """One event; what is none of ours is left to Claude Code with an empty answer."""
         agent = self.callers.agent(request)
-        query = query_of(request.query)
+        caller = _Caller(query_of(request.query), agent, request[CARRIER])
         answer: Json = {}
         match event_of(await body_of(request)):
-            case PreToolUse(tool_name=claude_answers.ASKING) as event:
+            case PreToolUse() as event:
                 key = event.tool_use_id and f"claude:{event.session_id}:{event.tool_use_id}"
-                decision = await self._question(event, event.tool_input, query, agent, key)
+                decision = await self._question(event, event.tool_input, caller, key)
                 answer = claude_answers.before_tool_use(decision)
             case PermissionRequest(tool_name=claude_answers.ASKING) as event:
-                answer = claude_answers.permission(await self._asked_before(event, query, agent))
+                answer = claude_answers.permission(await self._asked_before(event, caller))
             case PermissionRequest() as event:
-                answer = await self._permission(event, query, agent)
+                answer = await self._permission(event, caller)
             case Elicitation(requested_schema=dict()) as event:
-                answer = await self._elicitation(event, query, agent)
+                answer = await self._elicitation(event, caller)
+            case Moment(agent_id=None) as event:
+                answer = await self._late(event, caller)
             case _:
                 pass
         return web.json_response(answer)
+
+    async def _late(self, event: Moment, caller: _Caller) -> Json:
+        """What people answered since Claude stopped waiting for it: context for Claude, once."""
+        name = caller.agent.name if caller.agent else None
+        found = await self.service.telling.late(name, event.session_id, None, _TOGETHER)
+        for one in found:
+            caller.carrier.tell(one.ask)
+        words = [late_words(one.ask) for one in found]
+        return claude_answers.reminded(event.hook_event_name, words)
 
     async def _question(
         self,
         event: Event,
         tool_input: Json,
-        query: HookQuery,
-        agent: Agent | None,
+        caller: _Caller,
         key: str | None = None,
     ) -> Decision:
         """What people make of the questions of a call; ``key`` is the same for the same call."""
         call: Json = {
             "name": claude_answers.ASKING,
             "arguments": {"questions": tool_input.get("questions")},
-            "to": query.to,
+            "to": caller.query.to,
             "conversation": event.session_id,
             "tool_call_id": event.tool_use_id if isinstance(event, PreToolUse) else None,
             "metadata": _metadata(event),
         }
         try:
-            ask = await self._asked(call, query, agent, event, key)
+            ask = await self._asked(call, caller, event, key)
         except (InvalidCallError, ProblemError) as error:
             return Decision(_why_not(error))
         if ask.open:
-            return Decision(self._unanswered(ask, query))
+            return Decision(self._unanswered(ask, caller.query))
         return claude_answers.decided(ask, tool_input)
 
-    async def _asked_before(
-        self, event: PermissionRequest, query: HookQuery, agent: Agent | None
-    ) -> Decision:
+    async def _asked_before(self, event: PermissionRequest, caller: _Caller) -> Decision:
         """The decision about questions that need a permission as well: where people answered them, it is theirs.
 
         The answers in the input are held against those that people gave: a model can write some there too.
         """
         tool_input = event.tool_input if isinstance(event.tool_input, dict) else {}
         if tool_input.get("answers") is not None:
-            name = agent.name if agent else None
+            name = caller.agent.name if caller.agent else None
             page = await self.service.store.page(conversation=event.session_id, agent=name)
             for row in page.rows:
                 if row.request.agent == name and claude_answers.gave(row, tool_input):
                     return Decision(f"Answered{claude_answers.by(row)}.", updated=tool_input)
-        return await self._question(event, tool_input, query, agent)
+        return await self._question(event, tool_input, caller)
 
-    async def _permission(
-        self, event: PermissionRequest, query: HookQuery, agent: Agent | None
-    ) -> Json:
+    async def _permission(self, event: PermissionRequest, caller: _Caller) -> Json:
         asked = ("tool_name", "tool_input", "permission_suggestions", "mcp_server", "cwd")
         call: Json = {
             "name": event.hook_event_name,
             "arguments": event.model_dump(include=set(asked), exclude_none=True),
-            "to": query.to,
+            "to": caller.query.to,
             "conversation": event.session_id,
             "metadata": _metadata(event),
         }
         try:
-            ask = await self._asked(call, query, agent, event, None)
+            ask = await self._asked(call, caller, event, None)
         except (InvalidCallError, ProblemError) as error:
             return claude_answers.permission(Decision(_why_not(error)))
         if ask.open:
-            return claude_answers.permission(Decision(self._unanswered(ask, query)))
+            return claude_answers.permission(Decision(self._unanswered(ask, caller.query)))
         return claude_answers.permitted(ask)
 
-    async def _elicitation(self, event: Elicitation, query: HookQuery, agent: Agent | None) -> Json:
+    async def _elicitation(self, event: Elicitation, caller: _Caller) -> Json:
         call: Json = {
             "name": "elicitation/create",
             "arguments": {"message": event.message, "requestedSchema": event.requested_schema},
-            "to": query.to,
+            "to": caller.query.to,
             "conversation": event.session_id,
             "tool_call_id": event.elicitation_id,
             "metadata": {**_metadata(event), "mcp_server": event.mcp_server_name},
         }
         key = event.elicitation_id and f"claude:{event.session_id}:{event.elicitation_id}"
         try:
-            ask = await self._asked(call, query, agent, event, key)
+            ask = await self._asked(call, caller, event, key)
         except (InvalidCallError, ProblemError) as error:
             return claude_answers.elicited({"action": "cancel"}, f"Not asked: {_why_not(error)}")
         if ask.open:
-            told = self._unanswered(ask, query)
+            told = self._unanswered(ask, caller.query)
             return claude_answers.elicited({"action": "cancel"}, told)
         return claude_answers.elicitation(ask)
 
-    async def _asked(
-        self, call: Json, query: HookQuery, agent: Agent | None, event: Event, key: str | None
-    ) -> Ask:
+    async def _asked(self, call: Json, caller: _Caller, event: Event, key: str | None) -> Ask:
         """The ask once it has ended, or as it stands when the time is up: then its prompt says that nobody waits.
 
         A permission prompt is at the terminal as well. Claude Code hangs up when it is decided there, and then nothing
@@ -160,18 +177,20 @@ class ClaudeHook:
         """
         usable = key if key and len(key) <= 2 * _KEY else None
         body = read_submission(call)
-        ask = (await self.callers.submit(self.service, body, agent, usable)).ask
+        ask = (await self.callers.submit(self.service, body, caller.agent, usable)).ask
         if ask.open and ask.unattended:
             await self._attend(ask, unattended=False)
+        caller.carrier.carry(ask)
         if ask.open:
             try:
-                ask = await self.service.wait(ask.id, query.wait, ask) or ask
+                ask = await self.service.wait(ask.id, caller.query.wait, ask) or ask
             except asyncio.CancelledError:
                 if isinstance(event, PermissionRequest):
                     await self.callers.finish(self.service.withdraw(ask.id))
                 raise
         if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
             await self._attend(ask, unattended=True)
+        caller.carrier.tell(ask)
         return ask
 
     def _unanswered(self, ask: Ask, query: HookQuery) -> str:

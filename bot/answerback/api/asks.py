@@ -55,7 +55,7 @@ async def submit(call: Call) -> web.Response:
             read_submission(body), agent=call.agent, idempotency_key=key, digest=_digest(body)
         )
     )
-    ask = submitted.ask
+    ask = call.told(submitted.ask)
     headers = {"Location": f"/v1/asks/{ask.id}"}
     wait = wait_of(call.request)
     if wait is None:
@@ -65,7 +65,7 @@ async def submit(call: Call) -> web.Response:
 
 async def read(call: Call) -> web.Response:
     """``GET /v1/asks/{id}``."""
-    ask = await call.ask()
+    ask = call.told(await call.ask())
     wait = wait_of(call.request)
     return ask_response(ask) if wait is None else await _held(call, ask, wait, {})
 
@@ -97,7 +97,7 @@ async def withdraw(call: Call) -> web.Response:
     if isinstance(done, Acted):
         return ask_response(done.ask)
     if done.why is Why.ENDED and done.ask is not None:
-        return ended(done.ask)
+        return ended(call.told(done.ask))
     raise ProblemError(404, "Not found", f"There is no ask {ask.id}.")
 
 
@@ -142,7 +142,8 @@ def next_link(request: web.Request, after: str | int | None) -> dict[str, str]:
 async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
     """The ask once it has ended, or as it stands when the time is up or the process is about to stop."""
     if ask.open and wait > 0:
-        ask = await call.service.wait(ask.id, wait, ask) or ask
+        call.carry(ask)
+        ask = call.told(await call.service.wait(ask.id, wait, ask) or ask)
     return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
 
 

@@ -23,6 +23,7 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import Holders
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
+from answerback.service.callers import CARRIER
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission import Agent, problems_of
@@ -55,10 +56,14 @@ class Api:
 
     async def finish(self, change: Coroutine[object, object, T]) -> T:
         """Carries a change through to its end, even if the caller hangs up meanwhile."""
+        return await asyncio.shield(self.begin(change))
+
+    def begin(self, change: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        """Begins a change that is finished before the process ends."""
         task = asyncio.create_task(change)
         self.working.add(task)
         task.add_done_callback(self.working.discard)
-        return await asyncio.shield(task)
+        return task
 
 
 API: Final = web.AppKey("api", Api)
@@ -93,6 +98,22 @@ class Call:
     def may_see(self, ask: Ask) -> bool:
         """Whether the caller may know of an ask: an agent of its own, a surface of all."""
         return self.agent is None or self.agent.role != "agent" or ask.request.agent == self.owner
+
+    def told(self, ask: Ask) -> Ask:
+        """The ask, which the response tells its agent of: a front end or a person who reads it is not told for it."""
+        if self.is_agents:
+            self.request[CARRIER].tell(ask)
+        return ask
+
+    def carry(self, ask: Ask) -> None:
+        """The response is to tell the agent how the ask ends."""
+        if self.is_agents:
+            self.request[CARRIER].carry(ask)
+
+    @property
+    def is_agents(self) -> bool:
+        """Whether an agent calls, as anybody does here who shows neither a token nor a key."""
+        return self.person is None and (self.agent is None or self.agent.role == "agent")
 
     @property
     def owner(self) -> str | None:

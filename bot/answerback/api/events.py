@@ -13,6 +13,7 @@ from answerback.api.bodies import dump_json
 from answerback.api.calls import Call
 from answerback.core.errors import ProblemError
 from answerback.ports.records import StoredEntry
+from answerback.service.callers import CARRIER
 from answerback.service.serialize import EVENT_NAMES, ask_json, entry_json
 
 HEARTBEAT: Final = 15.0
@@ -24,6 +25,7 @@ async def events(call: Call) -> web.StreamResponse:
     """``GET /v1/asks/{id}/events``."""
     told = _last_event_id(call.request)
     ask = await call.ask()
+    call.carry(ask)
     with call.service.follow(ask.id) as follower:
         rows = await call.api.store.record(ask.id, told, _BATCH)
         left = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
@@ -52,9 +54,10 @@ async def _tell(
             continue
         line = entry_json(row)
         if event == "outcome" and (ask := await call.service.get(ask_id)) is not None:
-            line = ask_json(ask)
+            line = ask_json(call.told(ask))
         await stream.send(dump_json(line).decode(), id=str(row.seq), event=event)
         if event == "outcome":
+            await call.request[CARRIER].streamed_out()
             return True
     return False
 

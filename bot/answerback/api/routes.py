@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.api import acting, asks, deliveries, events, operations, wire
+from answerback.api import acting, asks, deliveries, events, operations, telling, wire
 from answerback.api.calls import AGENT, BOTH, SURFACE, Header, Operation, Reply
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.service.submission import Submission
@@ -154,6 +154,25 @@ OPERATIONS: Final = (
             404: _NOT_FOUND,
         },
         headers=(_LAST_EVENT,),
+    ),
+    Operation(
+        "answers",
+        "GET",
+        "/v1/answers",
+        "Late answers",
+        telling.answers,
+        {
+            200: Reply(
+                "Asks that have ended and of which no response has told the agent, in the order of their ends.",
+                wire.AnswerPage,
+            ),
+            400: _BAD,
+        },
+        query=telling.AnswersQuery,
+        roles=AGENT,
+        description="Each once: what a waiting call, a stream, a webhook or an earlier list has told is not repeated. "
+        "Start with `after=0`, keep `next` together with the answers, and pass it as `after`: then nothing is lost and "
+        "nothing comes twice, whoever is killed.",
     ),
     Operation(
         "record",

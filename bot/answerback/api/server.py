@@ -17,7 +17,9 @@ from answerback.api.docs_page import DESCRIBED, Described, described
 from answerback.api.guard import guarded, only_local
 from answerback.api.problems import problems
 from answerback.api.routes import OPERATIONS
+from answerback.api.telling import telling
 from answerback.core.errors import ProblemError
+from answerback.http.arrivals import ARRIVALS, Arrivals
 from answerback.version import VERSION
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
@@ -36,8 +38,11 @@ def application(
         routes: more that agents may call; they ask for tokens themselves.
         pages: what a browser may open; on a loopback listener only as a loopback name.
     """
-    middlewares = [_finishing(api), problems] + ([] if api.tokens.required else [only_local])
+    middlewares = [telling(api), _finishing(api), problems] + (
+        [] if api.tokens.required else [only_local]
+    )
     app = web.Application(middlewares=middlewares)
+    app[ARRIVALS] = Arrivals()
     app[DESCRIBED] = _described(api.tokens.required)
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)

@@ -273,6 +273,19 @@ class AskPage(_Wire):
     next: str | None
 
 
+class LateBody(AskBody):
+    """An ask that has ended; ``message`` says the same in words, for a model that has moved on."""
+
+    message: str
+
+
+class AnswerPage(_Wire):
+    """How asks ended that the agent has not been told yet; ``next`` is the ``after`` that acknowledges them."""
+
+    answers: tuple[LateBody, ...]
+    next: int | None
+
+
 # --- the record and the deliveries ----------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from answerback.cli.address import url_or_configured
 from answerback.core.ask import ToolResult
-from answerback.mcp.backend import Asking, AskJson, NotAskedError
+from answerback.mcp.backend import Asking, AskJson, Late, NotAskedError
 from answerback.mcp.server import mcp_server
 from answerback.mcp.tools import AskingTool, asking_tools
 from answerback.runtime import logs
@@ -129,6 +129,14 @@ class ClientBackend:
             return None
         except ClientError as error:
             raise NotAskedError(_failure(_words(error))) from error
+
+    async def late(self, conversation: str | None, after: int | None) -> Late:
+        """What the agent has not been told; asks of the bridge have no conversation."""
+        try:
+            found = await self._client.answers(conversation or "", after=after)
+        except ClientError as error:
+            raise NotAskedError(_failure(_words(error))) from error
+        return Late([ask.json for ask in found.asks], found.next)
 
 
 def _words(error: ClientError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -12,13 +12,18 @@ from answerback.core.ask import Ask, ToolResult
 from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import refusal
 from answerback.ports.surface import Acted
+from answerback.ports.telling import Told
 from answerback.service.callers import Callers, may_see
+from answerback.service.late_words import late_json
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission import Agent, read_submission
+from answerback.service.telling import Carrier
 
 PATH: Final = "/mcp"
 """Where the service offers the tools."""
+_TOGETHER: Final = 20
+"""Late answers in one result."""
 AskJson = Mapping[str, JsonValue]
 """An ask as `answerback.service.serialize.ask_json` makes it."""
 
@@ -44,6 +49,14 @@ class Asking:
     tool_call_id: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Ended asks, each with a ``message`` for the model, and the number that acknowledges them."""
+
+    answers: Sequence[AskJson]
+    next: int | None
+
+
 class Backend(Protocol):
     """Asks, for one agent."""
 
@@ -66,14 +79,28 @@ class Backend(Protocol):
     async def withdraw(self, ask_id: str) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before."""
 
+    async def late(self, conversation: str | None, after: int | None) -> Late:
+        """What the agent has not been told of asks of a conversation, or of those asked without one."""
+
 
 class ServiceBackend:
-    """The service in this process, as one agent may use it."""
+    """The service in this process, as one agent may use it.
 
-    def __init__(self, service: Service, callers: Callers, agent: Agent | None) -> None:
+    Args:
+        carrier: what the response to the agent's call tells; None: nobody asks for late answers.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        callers: Callers,
+        agent: Agent | None,
+        carrier: Carrier | None = None,
+    ) -> None:
         self._service = service
         self._callers = callers
         self._agent = agent
+        self._carrier = carrier
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
         """Those of these dialects that are served."""
@@ -99,12 +126,12 @@ class ServiceBackend:
             raise NotAskedError(
                 ToolResult(content=words, structured={"error": words}, is_error=True)
             ) from error
-        return ask_json(submitted.ask)
+        return self._told(submitted.ask)
 
     async def get(self, ask_id: str) -> AskJson | None:
         """The ask as it stands, or None where the agent has none of this id."""
         ask = await self._own(ask_id)
-        return None if ask is None else ask_json(ask)
+        return None if ask is None else self._told(ask)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time or when the process stops."""
@@ -112,8 +139,10 @@ class ServiceBackend:
         if ask is None:
             return None
         if ask.open:
+            if self._carrier is not None:
+                self._carrier.carry(ask)
             ask = await self._service.wait(ask_id, seconds) or ask
-        return ask_json(ask)
+        return self._told(ask)
 
     async def withdraw(self, ask_id: str) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before."""
@@ -121,7 +150,21 @@ class ServiceBackend:
         if ask is None:
             return None
         done = await self._callers.finish(self._service.withdraw(ask_id))
-        return ask_json(done.ask if isinstance(done, Acted) else done.ask or ask)
+        return self._told(done.ask if isinstance(done, Acted) else done.ask or ask)
+
+    async def late(self, conversation: str | None, after: int | None) -> Late:
+        """What the agent has not been told of asks of a conversation, or of those asked without one."""
+        name = self._agent.name if self._agent else None
+        found = await self._service.telling.late(name, conversation or "", after, _TOGETHER)
+        for one in found:
+            self._told(one.ask, Told.LISTED)
+        return Late([late_json(one.ask) for one in found], found[-1].number if found else after)
+
+    def _told(self, ask: Ask, told: Told = Told.TOLD) -> AskJson:
+        """The ask, which the result tells its agent of."""
+        if self._carrier is not None:
+            self._carrier.tell(ask, told)
+        return ask_json(ask)
 
     async def _own(self, ask_id: str) -> Ask | None:
         ask = await self._service.get(ask_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp_asgi.resource import ASGIContext, ScopeDict
@@ -21,12 +21,13 @@ from answerback.core.errors import ProblemError
 from answerback.mcp.backend import Backend, ServiceBackend
 from answerback.mcp.server import PROGRESS, Context, mcp_server
 from answerback.mcp.tools import DEFAULT, AskingTool, asking_tools
-from answerback.service.callers import MAX_BODY, Callers, body_of
+from answerback.service.callers import CARRIER, MAX_BODY, Callers, body_of
 from answerback.service.service import Service
 from answerback.service.submission import Agent
 
 _AGENT: Final = "answerback.agent"
 _OFFERED: Final = "answerback.tools"
+_CARRIER: Final = "answerback.carrier"
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
@@ -88,8 +89,9 @@ class McpEndpoint:
 
     def _backend_of(self, ctx: Context) -> Backend:
         request = ctx.request
-        agent = request.scope.get(_AGENT) if isinstance(request, Request) else None
-        return ServiceBackend(self._service, self._callers, agent)
+        scope = request.scope if isinstance(request, Request) else {}
+        agent, carrier = scope.get(_AGENT), scope.get(_CARRIER)
+        return ServiceBackend(self._service, self._callers, agent, carrier)
 
 
 def _offered(ctx: Context) -> Sequence[AskingTool]:
@@ -114,6 +116,7 @@ class _Exchange(ASGIContext):
         super().__init__(manager.asgi_app, request, "/")
         self._agent = agent
         self._offered = offered
+        self._carrier = request.get(CARRIER)
         self._body: bytes | None = body
 
     @property
@@ -122,7 +125,14 @@ class _Exchange(ASGIContext):
         scope = super().scope
         scope[_AGENT] = self._agent  # type: ignore[typeddict-unknown-key] # servers may add keys
         scope[_OFFERED] = self._offered  # type: ignore[typeddict-unknown-key]
+        scope[_CARRIER] = self._carrier  # type: ignore[typeddict-unknown-key]
         return scope
+
+    async def on_send_http_response_body(self, payload: dict[str, Any]) -> None:
+        """Part of the answer, which is a stream: once the result is sent, the client may leave."""
+        await super().on_send_http_response_body(payload)
+        if self._carrier is not None:
+            await self._carrier.streamed_out()
 
     async def on_receive(self) -> dict[str, object]:
         """The body, and then nothing more: aiohttp cancels the handler of a client that has left."""

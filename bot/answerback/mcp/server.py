@@ -40,6 +40,7 @@ _INSTRUCTIONS: Final = (
     "Puts questions to people where they are (a chat thread or a web page) and returns their typed answers. "
     f"Asking waits a while for the answer; a result that is pending is fetched with {tools.WAIT}."
 )
+_NOTHING_NEW: Final = "There are no new answers. Questions that are open stay open."
 _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 
 Context = ServerRequestContext[dict[str, object]]
@@ -117,6 +118,8 @@ class _Calls:
         for tool in self._offered(ctx):
             if tool.name == name:
                 return await self._ask(ctx, backend, tool, arguments)
+        if name == tools.CHECK:
+            return await _late(backend, arguments)
         ask_id = arguments.pop("ask_id", None)
         if not isinstance(ask_id, str) or not ask_id:
             raise _BadArgumentError("ask_id is missing: the id that a pending result named.")
@@ -184,6 +187,28 @@ class _Calls:
             await ctx.session.report_progress(waited, seconds, words)
             await asyncio.sleep(self._progress)
             waited += self._progress
+
+
+async def _late(backend: Backend, arguments: dict[str, JsonValue]) -> CallToolResult:
+    """The answers that came late, in words and as data."""
+    conversation, after = arguments.pop("conversation", None), arguments.pop("after", None)
+    if conversation is not None and not (isinstance(conversation, str) and conversation):
+        raise _BadArgumentError("conversation is the name of a conversation.")
+    if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
+        raise _BadArgumentError("after is the `next` of an earlier result, a number.")
+    _nothing_else(arguments)
+    late = await backend.late(conversation, after)
+    words = [str(ask["message"]) for ask in late.answers]
+    answers: list[JsonValue] = [_answer(ask) for ask in late.answers]
+    structured: JsonValue = {"answers": answers, "next": late.next}
+    return _text_result("\n\n".join(words) or _NOTHING_NEW, structured)
+
+
+def _answer(ask: AskJson) -> dict[str, JsonValue]:
+    result = ask["tool_result"]
+    given = result["structured"] if isinstance(result, dict) else None
+    named = {name: ask[name] for name in ("status", "tool_call_id", "end_turn", "message")}
+    return {"ask_id": ask["id"], **named, "structured": given}
 
 
 class _BadArgumentError(Exception):

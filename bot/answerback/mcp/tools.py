@@ -20,6 +20,7 @@ ASK_USER_QUESTION: Final = "ask_user_question"
 WAIT: Final = "wait_for_answer"
 GET: Final = "get_answer"
 WITHDRAW: Final = "withdraw_ask"
+CHECK: Final = "check_answers"
 ENVELOPE: Final = ("to", "wait_seconds")
 """Arguments of the asking tools that are no part of the form."""
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
@@ -135,6 +136,30 @@ def waiting_tools() -> list[Tool]:
             "was answered so far.",
             input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        ),
+        Tool(
+            name=CHECK,
+            title="Check for late answers",
+            description="Get, without waiting, the answers that came in after you stopped waiting. Each comes once. "
+            "Call it when you go on after an interruption, and before you finish, if a question was left "
+            "open.",
+            input_schema=_schema(
+                {
+                    "conversation": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "The conversation that the questions were asked in. Leave it out for questions "
+                        "that you asked with these tools.",
+                    },
+                    "after": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": "The `next` of an earlier result: gives again what came after that, in case it "
+                        "was lost on its way to you.",
+                    },
+                }
+            ),
+            annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
         ),
         Tool(
             name=WITHDRAW,

@@ -12,6 +12,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from answerback.core.errors import ConfigError
+from answerback.http.arrivals import ARRIVALS
 from answerback.http.strangers import STRANGERS, Strangers
 
 BACKLOG: Final = 1024
@@ -74,7 +75,9 @@ async def listen(
     Args:
         refuse: the answer to a request that no route is to see.
     """
-    runner, _ = await _runner(app, refuse, keepalive_timeout=_IDLE)
+    runner, server = await _runner(app, refuse, keepalive_timeout=_IDLE)
+    if ARRIVALS in app:
+        app[ARRIVALS].attach(server)
     await web.SockSite(runner, bound, backlog=BACKLOG).start()
     return runner
 

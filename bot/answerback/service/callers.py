@@ -19,9 +19,12 @@ from answerback.http.bodies import BodyError, receive
 from answerback.service.service import Service
 from answerback.service.submission import Agent, Submission
 from answerback.service.submit import Submitted
+from answerback.service.telling import Carrier
 
 MAX_BODY: Final = 256 * 1024
 """Bytes of a request's body."""
+CARRIER: Final = web.RequestKey("carrier", Carrier)
+"""What the response to a request tells its agent."""
 
 T = TypeVar("T")
 

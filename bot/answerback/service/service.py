@@ -33,6 +33,7 @@ from answerback.service.act import Acting, Seen
 from answerback.service.notify import Follower
 from answerback.service.submission import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitting
+from answerback.service.telling import Telling
 from answerback.service.transaction import Commits
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ class Service:
         )
         self.signals = self._commits.signals
         self.hooks = self._commits.hooks
+        self.telling = Telling(store, clock)
         self._submitting = Submitting(
             self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
         )

@@ -132,7 +132,8 @@ class Commits:
         deliveries: tuple[Delivery, ...] = ()
         if ask.outcome is not None and ask.request.callback is not None:
             deliveries = (_delivery(ask, ask.request.callback, at),)
-        return Write(ask, change.entries, deliveries, memory, claim=self._claim)
+        owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
+        return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
 
     def stored(self, told: object) -> None:
         """Tells of a change, if that is what a decision came to: whoever made it may have hung up meanwhile."""

@@ -270,6 +270,7 @@ def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
 @pytest.mark.rule("CLIENT-4")
 def test_the_package_exports_these_names_and_no_others() -> None:
     exported = [
+        "Answers",
         "Ask",
         "AsyncClient",
         "Client",

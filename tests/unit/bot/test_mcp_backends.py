@@ -18,6 +18,7 @@ from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableEr
 from answerback.mcp.backend import PATH, Asking, Backend, ServiceBackend
 from answerback.mcp.http import McpEndpoint
 from answerback.mcp.server import PROGRESS, mcp_server
+from answerback.mcp.tools import waiting_tools
 from answerback.service.callers import Callers, finish
 from answerback.service.routing import ToolRule
 from answerback_client import AsyncClient
@@ -83,7 +84,7 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
 async def test_both_backends_say_the_same(service: Served, backend: Backend) -> None:
     async with Client(mcp_server(lambda _: backend)) as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]
-        assert names == ["ask_user", "wait_for_answer", "get_answer", "withdraw_ask"]
+        assert names == ["ask_user", *(tool.name for tool in waiting_tools())]
         pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
         ask_id = pending.structured_content["ask_id"]
         waited = await mcp.call_tool("wait_for_answer", {"ask_id": ask_id, "wait_seconds": 0.05})
@@ -150,7 +151,7 @@ async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_l
     async with AsyncClient("http://127.0.0.1:1", patience=0.1) as client:
         backend = ClientBackend(client)
         async with Client(mcp_server(lambda _: backend)) as mcp:
-            assert len((await mcp.list_tools()).tools) == 5
+            assert len((await mcp.list_tools()).tools) == 6
             for name, arguments in (
                 ("ask_user", GO),
                 ("wait_for_answer", {"ask_id": "ask_1"}),

@@ -1,0 +1,87 @@
+"""Late answers, and the middleware that notes which responses told an agent how an ask ended."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from contextlib import closing
+from typing import Annotated
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from answerback.api.calls import Api, Call, json_response
+from answerback.http.arrivals import ARRIVALS, Arrival
+from answerback.ports.telling import Told
+from answerback.service.callers import CARRIER
+from answerback.service.late_words import late_json
+from answerback.service.telling import Carrier
+
+
+class AnswersQuery(BaseModel):
+    """Which late answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    conversation: Annotated[
+        str | None,
+        Field(description="Only asks of this conversation; empty, only asks without one."),
+    ] = None
+    after: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            lt=2**63,
+            description="The last `next` that you have: acknowledges what came with it and before, and gives "
+            "again what came later. Without it, only what no response has told you.",
+        ),
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=200, description="Asks at the most.")] = 50
+
+
+async def answers(call: Call) -> web.Response:
+    """``GET /v1/answers``."""
+    query = call.query(AnswersQuery)
+    found = await call.service.telling.late(
+        call.owner, query.conversation, query.after, query.limit
+    )
+    for one in found:
+        call.request[CARRIER].tell(one.ask, Told.LISTED)
+    rows: list[JsonValue] = [late_json(one.ask) for one in found]
+    return json_response({"answers": rows, "next": found[-1].number if found else query.after})
+
+
+def telling(api: Api) -> Middleware:
+    """Notes what agents are told, once it is sent; takes it back where it does not arrive."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        def sent() -> Coroutine[object, object, Arrival]:
+            return api.finish(_sent(api, request, carrier))
+
+        with closing(api.service.telling.carrier(sent)) as carrier:
+            request[CARRIER] = carrier
+            response = await handler(request)
+            if carrier.tells and not carrier.streamed:
+                await _send(request, response, carrier)
+            return response
+
+    return middleware
+
+
+async def _send(request: web.Request, response: web.StreamResponse, carrier: Carrier) -> None:
+    try:
+        await response.prepare(request)
+        await response.write_eof()
+    except ConnectionError:
+        return  # aiohttp finds that out for itself, and the agent asks again
+    await carrier.sent()
+
+
+async def _sent(api: Api, request: web.Request, carrier: Carrier) -> Arrival:
+    """Notes what a response tells that was just sent; goes on where the client has left with it."""
+    arrival = request.app[ARRIVALS].watch(request, lambda: api.begin(carrier.take_back()))
+    with carrier.holding():
+        if await arrival.taken():
+            await carrier.note()
+    return arrival

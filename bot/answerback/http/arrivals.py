@@ -1,0 +1,124 @@
+"""Whether responses arrived: found out from what becomes of their connections.
+
+A client that is killed with a response in its socket's buffer, unread, resets the connection; one that has read it
+closes the connection or sends the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+PATIENCE: Final = 5.0
+"""Seconds in which the other side's system has to take a response."""
+LINGER: Final = 0.25
+"""Seconds for which a stream is held open behind its last event: who leaves with that has read all there is."""
+_FIRST_PAUSE: Final = 0.002
+_CLOSED: Final = 7
+"""TCP's state after a reset, in Linux."""
+_INFO: Final = struct.Struct("=B23xI")
+"""The state and the number of segments under way, of Linux's ``struct tcp_info``."""
+_TCP_INFO: Final = getattr(socket, "TCP_INFO", None)
+_UNKNOWN: Final = _INFO.pack(1, 0)
+"""Where the system does not tell, an open connection counts as one that takes everything."""
+
+
+class End(Enum):
+    """What became of the connection of a response."""
+
+    READ = "read"
+    LOST = "lost"
+
+
+class Arrival:
+    """A response that was sent, or the last event of a stream.
+
+    Args:
+        lost: called if it turns out that it did not arrive.
+    """
+
+    def __init__(self, request: web.BaseRequest, lost: Callable[[], object]) -> None:
+        self._transport = request.transport
+        self._lost = lost
+        self._end = asyncio.Event()
+        self.end = None if self._transport is not None else End.LOST
+
+    def ended(self, end: End) -> None:
+        """The connection is over, or the next request came on it."""
+        self.end = end
+        self._end.set()
+        if end is End.LOST:
+            self._lost()
+
+    async def taken(self) -> bool:
+        """Whether the other side's system has taken it all, or the client has read it; waits for that a while."""
+        pause, until = _FIRST_PAUSE, asyncio.get_running_loop().time() + PATIENCE
+        while self.end is None:
+            if is_taken(self._transport):
+                return True
+            if asyncio.get_running_loop().time() > until:
+                return False
+            await asyncio.sleep(pause)
+            pause *= 2
+        return self.end is End.READ
+
+    async def left(self) -> None:
+        """Returns once the client has left, or after a moment."""
+        try:
+            async with asyncio.timeout(LINGER):
+                await self._end.wait()
+        except TimeoutError:
+            pass
+
+
+class Arrivals:
+    """The connections of one listener whose last response is to be known to have arrived."""
+
+    def __init__(self) -> None:
+        self._watched: dict[object, Arrival] = {}
+
+    def attach(self, server: web.Server) -> None:
+        """Follows what happens to a server's connections."""
+        lost, handle = server.connection_lost, server.request_handler
+
+        def connection_lost(protocol: RequestHandler, error: BaseException | None = None) -> None:
+            if (arrival := self._watched.pop(protocol, None)) is not None:
+                well = error is None and is_taken(protocol.transport)
+                arrival.ended(End.READ if well else End.LOST)
+            lost(protocol, error)
+
+        async def next_request(request: web.BaseRequest) -> web.StreamResponse:
+            if (arrival := self._watched.pop(request.protocol, None)) is not None:
+                arrival.ended(End.READ)
+            return await handle(request)
+
+        server.connection_lost = connection_lost  # type: ignore[method-assign, assignment]
+        server.request_handler = next_request
+
+    def watch(self, request: web.BaseRequest, lost: Callable[[], object]) -> Arrival:
+        """Follows what becomes of the response to a request, which was just sent."""
+        arrival = Arrival(request, lost)
+        if arrival.end is None:
+            self._watched[request.protocol] = arrival
+        return arrival
+
+
+ARRIVALS: Final = web.AppKey("arrivals", Arrivals)
+
+
+def is_taken(transport: asyncio.BaseTransport | None) -> bool:
+    """Whether everything that was sent over a connection was taken, as far as the system tells."""
+    if not isinstance(transport, asyncio.WriteTransport) or transport.get_write_buffer_size():
+        return False
+    end: socket.socket = transport.get_extra_info("socket")
+    tcp = socket.IPPROTO_TCP
+    info = end.getsockopt(tcp, _TCP_INFO, _INFO.size) if _TCP_INFO else _UNKNOWN
+    state, under_way = _INFO.unpack(info)
+    return bool(under_way == 0 and state != _CLOSED)

@@ -1,0 +1,52 @@
+"""A late answer in words for a model that has moved on from its question. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Status
+from answerback.core.labels import Labels
+from answerback.core.view import texts_of, view_of
+from answerback.dialects import registry
+from answerback.service.serialize import ask_json
+
+_ENGLISH: Final = Labels()
+_SHOWN: Final = 200
+"""Characters of a question that remind a model of it."""
+
+
+def late_words(ask: Ask) -> str:
+    """What a person answered, and to what."""
+    asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
+    if ask.status is Status.TURN_ENDED:
+        return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
+    return f"The answer to {asked}:\n{_answer(ask)}"
+
+
+def late_json(ask: Ask) -> dict[str, JsonValue]:
+    """The ask as JSON, and the words."""
+    return {**ask_json(ask), "message": late_words(ask)}
+
+
+def _questions(ask: Ask) -> str:
+    first, *more = ask.form.questions
+    text = first.text if len(first.text) <= _SHOWN else f"{first.text[:_SHOWN]}…"
+    return f'"{text}"' + (f" and {len(more)} more" if more else "")
+
+
+def _answer(ask: Ask) -> str:
+    result = registry.result_of(ask)
+    if result is None:
+        raise AssertionError("an ask that ended otherwise than by End Turn has a result")
+    given = [line for line in view_of(ask).lines if line.given is not None]
+    if ask.request.dialect != "approval" or not given:
+        return result.content
+    # What a host's prompt is answered is for the host; a model reads what was decided.
+    return "\n".join(
+        text
+        for line in given
+        if line.given
+        for text in texts_of(line.question, line.given, _ENGLISH)
+    )

@@ -1,0 +1,254 @@
+"""Late answers: what no response has told an agent, once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+
+from answerback.core.errors import StoreError
+from answerback.service.telling import Carrier
+from tests.unit.bot.api.conftest import Json, Serve, Served, until
+
+QUICK: Json = {"question": "Deploy?", "answer_type": "boolean"}
+ROLES = {"bot": "agent", "other": "agent", "front": "surface"}
+
+
+async def late(api: Served, query: str = "", **headers: str) -> Json:
+    """The late answers, and the number that acknowledges them."""
+    status, body = await api.get(f"/v1/answers{query}", **headers)
+    assert status == 200, body
+    return body
+
+
+async def ids(api: Served, query: str = "", **headers: str) -> list[str]:
+    """The asks among the late answers."""
+    return [one["id"] for one in (await late(api, query, **headers))["answers"]]
+
+
+async def answered(api: Served, **more: Any) -> Json:
+    """An ask that was answered when nobody waited."""
+    ask = await api.asked(QUICK, **more)
+    assert (await api.act(ask, action="answer", value=True))[0] == 200
+    return ask
+
+
+@pytest.mark.rule("LATE-1")
+async def test_an_answer_for_which_nobody_waited_is_given_once(api: Served) -> None:
+    ask = await answered(api, conversation="c1")
+    await answered(api, conversation="c2")
+    body = await late(api, "?conversation=c1")
+    (given,) = body["answers"]
+    assert (given["id"], given["status"]) == (ask["id"], "answered")
+    assert given["tool_result"]["structured"] == {"answer_type": "boolean", "answer": True}
+    assert body["next"] == 1
+    assert await late(api, "?conversation=c1") == {"answers": [], "next": None}
+    assert len(await ids(api)) == 1
+
+
+@pytest.mark.rule("LATE-3")
+async def test_a_list_that_is_not_acknowledged_comes_again(api: Served) -> None:
+    first, second = await answered(api), await answered(api)
+    body = await late(api, "?after=0&limit=1")
+    assert [one["id"] for one in body["answers"]] == [first["id"]]
+    assert await ids(api, "?after=0") == [first["id"], second["id"]]
+    assert await ids(api, f"?after={body['next']}") == [second["id"]]
+    assert await late(api, "?after=2") == {"answers": [], "next": 2}
+    assert await ids(api, "?after=0") == []
+
+
+@pytest.mark.rule("LATE-1")
+@pytest.mark.parametrize("how", ["read", "wait", "submit", "events", "withdraw"])
+async def test_what_a_call_has_told_is_not_told_again(api: Served, how: str) -> None:
+    key = {"Idempotency-Key": "k"}
+    if how == "submit":
+        ask = await api.asked(QUICK, headers=key)
+    else:
+        ask = await api.asked(QUICK)
+    path = f"/v1/asks/{ask['id']}"
+    waiting = None
+    if how == "wait":
+        waiting = asyncio.create_task(api.get(path, Prefer="wait=5"))
+        await api.waiters(1)
+    await api.act(ask, action="answer", value=True)
+    if waiting is not None:
+        assert (await waiting)[0] == 200
+    elif how == "submit":
+        body = {"name": "ask_user", "arguments": QUICK, "to": "web"}
+        async with api.http.post("/v1/asks", json=body, headers=key) as response:
+            assert response.status == 200
+    elif how == "withdraw":
+        async with api.http.delete(path) as response:
+            assert response.status == 410
+    else:
+        async with api.http.get(path if how == "read" else f"{path}/events") as response:
+            await response.read()
+    assert await ids(api) == []
+
+
+async def test_only_its_agent_is_told(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await answered(api, headers=api.bearer("bot"))
+        for reader in (api.bearer("front"), api.person):
+            status, _ = await api.get(f"/v1/asks/{ask['id']}", **reader)
+            assert status == 200
+        assert await ids(api, **api.bearer("other")) == []
+        assert (await api.get("/v1/answers", **api.bearer("front")))[0] == 403
+        assert await ids(api, **api.bearer("bot")) == [ask["id"]]
+
+
+async def test_without_tokens_a_person_who_reads_with_their_key_is_not_the_agent(
+    api: Served,
+) -> None:
+    ask = await answered(api)
+    await api.get(f"/v1/asks/{ask['id']}", **api.person)
+    assert await ids(api) == [ask["id"]]
+
+
+async def test_what_the_agent_withdrew_itself_is_no_news(api: Served) -> None:
+    ask = await api.asked(QUICK)
+    async with api.http.delete(f"/v1/asks/{ask['id']}") as response:
+        assert response.status == 200
+    assert await ids(api) == []
+
+
+@pytest.mark.parametrize("query", ["?after=-1", "?after=x", "?limit=0", "?more=1"])
+async def test_a_query_that_is_none_is_refused(api: Served, query: str) -> None:
+    assert (await api.get(f"/v1/answers{query}"))[0] == 400
+
+
+class Raw:
+    """A client whose socket is a test's to read, to leave alone and to cut."""
+
+    def __init__(self, api: Served) -> None:
+        address = urlsplit(api.running.api_url)
+        self.socket = socket.create_connection((address.hostname, address.port))
+
+    def send(self, path: str, *headers: str) -> None:
+        """Asks for a path."""
+        lines = (f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", "")
+        self.socket.sendall("\r\n".join(lines).encode())
+
+    async def arrived(self) -> None:
+        """Returns once a response lies in the socket's buffer."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, lambda: self.socket.recv(1, socket.MSG_PEEK))
+
+    def close(self) -> None:
+        """What the system does for a process that is killed."""
+        self.socket.close()
+
+
+@pytest.mark.rule("LATE-4")
+@pytest.mark.parametrize("path", ["/v1/asks/{id}", "/v1/answers"])
+async def test_a_response_that_a_killed_client_did_not_read_is_told_again(
+    api: Served, path: str
+) -> None:
+    ask = await answered(api)
+    client = Raw(api)
+    client.send(path.format(id=ask["id"]))
+    await client.arrived()
+    assert await ids(api) == [], "it may be read yet"
+    client.close()
+
+    async def again() -> bool:
+        return await ids(api) == [ask["id"]]
+
+    await until(again)
+    assert await ids(api) == []
+
+
+@pytest.mark.rule("LATE-4")
+async def test_a_response_that_was_read_counts_whatever_becomes_of_the_connection(
+    api: Served,
+) -> None:
+    ask = await answered(api)
+    client = Raw(api)
+    client.send(f"/v1/asks/{ask['id']}")
+    await client.arrived()
+    assert b"answered" in client.socket.recv(65536)
+    client.send("/healthz")
+    await client.arrived()
+    client.close()  # unread: but that is another response
+    assert (await api.get("/healthz"))[0] == 200
+    assert await ids(api) == []
+
+
+@pytest.mark.rule("LATE-4")
+@pytest.mark.parametrize("reset", [True, False])
+async def test_a_client_that_is_killed_while_it_waits_is_told_when_it_comes_back(
+    api: Served, reset: bool
+) -> None:
+    ask = await api.asked(QUICK)
+    client = Raw(api)
+    client.send(f"/v1/asks/{ask['id']}", "Prefer: wait=60")
+    await api.waiters(1)
+    if reset:
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    # Answered at once: perhaps before it is noticed that the client is gone.
+    await api.act(ask, action="answer", value=True)
+    await api.waiters(0)
+
+    async def told() -> bool:
+        return await ids(api) == [ask["id"]]
+
+    await until(told)
+    assert await ids(api) == []
+
+
+async def never() -> Any:
+    """Of a response that is not sent."""
+    raise AssertionError("it is not sent")
+
+
+@pytest.mark.rule("LATE-1")
+async def test_an_answer_that_is_on_its_way_is_in_no_list(api: Served) -> None:
+    ask = await api.asked(QUICK)
+    follower = Carrier(api.running.service.telling, never)
+    stored = await api.running.service.get(ask["id"])
+    assert stored is not None
+    follower.carry(stored)
+    follower.carry(stored)
+    await api.act(ask, action="answer", value=True)
+    assert await ids(api) == []
+    follower.close()
+    assert await ids(api) == [ask["id"]]
+
+
+@pytest.mark.rule("LATE-5")
+async def test_a_store_that_fails_to_note_it_tells_twice_and_never_less(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await answered(api)
+    store = api.running.service.store
+
+    async def failing(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "told", failing)
+        assert await ids(api) == [ask["id"]]
+        assert await ids(api) == [ask["id"]]
+        assert (await api.get("/healthz"))[0] == 200, "on the same connection, so behind the note"
+    assert await ids(api) == [ask["id"]]
+    assert await ids(api) == []
+
+
+async def test_a_stream_that_breaks_before_the_outcome_tells_nothing(api: Served) -> None:
+    ask = await api.asked(QUICK)
+    async with (
+        aiohttp.ClientSession(api.running.api_url) as http,
+        http.get(f"/v1/asks/{ask['id']}/events") as stream,
+    ):
+        await stream.content.readline()
+    await api.waiters(0)
+    await api.act(ask, action="answer", value=True)
+    found = await late(api)
+    assert json.dumps(found["answers"][0]["answers"]) == '{"answer": true}'

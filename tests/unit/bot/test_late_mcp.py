@@ -1,0 +1,177 @@
+"""`check_answers`: late answers over MCP, in this process and over the bridge; and the Python client's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client as McpClient
+from mcp_types import CallToolResult
+
+from answerback.cli.mcp import ClientBackend
+from answerback.mcp.server import mcp_server
+from answerback_client import AsyncClient, Client, ClientError
+from answerback_client.shapes import Answers
+from tests.unit.bot.agent_parts import Served, served
+from tests.unit.bot.test_mcp import GO, client, text
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+async def check(mcp: McpClient, **arguments: Any) -> Any:
+    """What `check_answers` gives."""
+    result: CallToolResult = await mcp.call_tool("check_answers", arguments)
+    assert not result.is_error, text(result)
+    return result.structured_content
+
+
+async def answered(service: Served, mcp: McpClient, count: int = 1) -> str:
+    """A question that was answered when its call had ended; its id."""
+    pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+    await service.act(await service.newest(count), action="answer", value=True)
+    return str(pending.structured_content["ask_id"])
+
+
+@pytest.mark.rule("LATE-1", "MCP-11")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_late_answer_is_given_once(service: Served, mode: str) -> None:
+    async with client(service, mode) as mcp:
+        ask_id = await answered(service, mcp)
+        result = await mcp.call_tool("check_answers", {})
+        assert text(result).startswith('The answer to "Deploy?" (asked earlier with ask_user')
+        (given,) = result.structured_content["answers"]
+        assert (given["ask_id"], given["status"], given["end_turn"]) == (ask_id, "answered", False)
+        assert given["structured"] == {"answer_type": "boolean", "answer": True}
+        again = await mcp.call_tool("check_answers", {})
+        assert text(again) == "There are no new answers. Questions that are open stay open."
+        assert again.structured_content == {"answers": [], "next": None}
+
+
+@pytest.mark.rule("LATE-3", "MCP-11")
+async def test_what_was_lost_is_given_again_by_the_number_before_it(service: Served) -> None:
+    async with client(service) as mcp:
+        first = await answered(service, mcp)
+        number = (await check(mcp))["next"]
+        second = await answered(service, mcp, 2)
+        assert [one["ask_id"] for one in (await check(mcp))["answers"]] == [second]
+        again = await check(mcp, after=number)
+        assert [one["ask_id"] for one in again["answers"]] == [second]
+        assert (await check(mcp, after=again["next"]))["answers"] == []
+        assert first != second
+
+
+@pytest.mark.rule("LATE-1")
+@pytest.mark.parametrize("tool", ["ask_user", "wait_for_answer", "get_answer", "withdraw_ask"])
+async def test_what_a_tool_has_told_is_not_told_again(service: Served, tool: str) -> None:
+    async with client(service) as mcp:
+        if tool == "ask_user":
+            calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
+            await service.act(await service.newest(), action="answer", value=True)
+            await calling
+        else:
+            pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+            ask_id = {"ask_id": pending.structured_content["ask_id"]}
+            ask = await service.newest()
+            if tool == "wait_for_answer":
+                calling = asyncio.create_task(mcp.call_tool(tool, ask_id))
+                await service.waited_for(ask)
+                await service.act(ask, action="answer", value=True)
+                await calling
+            else:
+                await service.act(ask, action="answer", value=True)
+                await mcp.call_tool(tool, ask_id)
+        assert (await check(mcp))["answers"] == []
+
+
+@pytest.mark.rule("LATE-4")
+async def test_a_client_that_left_while_it_waited_is_told_when_it_comes_back(
+    service: Served,
+) -> None:
+    async with client(service) as mcp:
+        calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
+        ask = await service.newest()
+        await service.waited_for(ask)
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+    await service.waited_for(ask, 0)
+    await service.act(ask, action="answer", value=False)
+    async with client(service) as mcp:
+        (given,) = (await check(mcp))["answers"]
+        assert given["structured"] == {"answer_type": "boolean", "answer": False}
+        assert (await check(mcp))["answers"] == []
+
+
+async def test_answers_of_a_conversation_are_asked_for_by_its_name(service: Served) -> None:
+    body = {"name": "ask_user", "arguments": GO, "to": "web", "conversation": "c1"}
+    async with service.http.post(f"{service.url}/v1/asks", json=body) as response:
+        assert response.status == 201
+    await service.act(await service.newest(), action="end_turn")
+    async with client(service) as mcp:
+        assert (await check(mcp))["answers"] == []
+        (given,) = (await check(mcp, conversation="c1"))["answers"]
+        assert (given["end_turn"], given["structured"]) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"conversation": 7}, "conversation is the name"),
+        ({"conversation": ""}, "conversation is the name"),
+        ({"after": "x"}, "after is the `next`"),
+        ({"after": True}, "after is the `next`"),
+        ({"after": -1}, "after is the `next`"),
+        ({"ask_id": "ask_1"}, "ask_id is no argument"),
+    ],
+)
+async def test_arguments_that_are_none_are_told_in_words(
+    service: Served, arguments: dict[str, Any], words: str
+) -> None:
+    async with client(service) as mcp:
+        result = await mcp.call_tool("check_answers", arguments)
+    assert result.is_error
+    assert words in text(result)
+
+
+@pytest.mark.rule("LATE-1", "MCP-8")
+async def test_the_bridge_gives_late_answers_too(service: Served) -> None:
+    async with AsyncClient(service.url, patience=0.3) as http:
+        backend = ClientBackend(http, to="web")
+        async with McpClient(mcp_server(lambda _: backend)) as mcp:
+            ask_id = await answered(service, mcp)
+            found = await check(mcp)
+            assert [one["ask_id"] for one in found["answers"]] == [ask_id]
+            assert (await check(mcp, after=found["next"]))["answers"] == []
+    async with AsyncClient("http://127.0.0.1:1", patience=0.1) as away:
+        backend = ClientBackend(away)
+        async with McpClient(mcp_server(lambda _: backend)) as mcp:
+            result = await mcp.call_tool("check_answers", {})
+    assert result.is_error
+
+
+@pytest.mark.rule("LATE-3", "CLIENT-5")
+async def test_the_client_keeps_a_number_with_the_answers(service: Served) -> None:
+    async with AsyncClient(service.url) as http:
+        ask = await http.submit("ask_user", GO, to="web", conversation="c1")
+        assert await http.answers() == Answers((), None)
+        await service.act(await service.newest(), action="answer", value=True)
+        found = await http.answers("c1", after=0)
+        assert [one.id for one in found.asks] == [ask.id]
+        assert str(found.asks[0].json["message"]).startswith('The answer to "Deploy?"')
+        assert await http.answers("c1", after=found.next) == Answers((), found.next)
+
+    def blocking() -> Answers:
+        with Client(service.url) as http:
+            return http.answers(after=0)
+
+    assert await asyncio.to_thread(blocking) == Answers((), 0)
+    mistakes: list[Any] = [{}, {"answers": [], "next": "x"}, {"answers": [1], "next": 1}]
+    for wrong in mistakes:
+        with pytest.raises(ClientError, match="no Answerback"):
+            Answers.of(wrong)
