@@ -12,16 +12,17 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core import typed_words, walker
+from answerback.core import typed_words
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.errors import Problem, StoreError, UnreadableError
 from answerback.core.labels import Labels
-from answerback.core.walker import Action, Answer, Refused, Source, Submit
+from answerback.core.walker import Action, Answer, Refused, Source
 from answerback.ports.claims import SOLE, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, Page, StoredDelivery, StoredEntry
@@ -30,6 +31,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
 from answerback.service import routing
 from answerback.service.act import Acting, Seen
+from answerback.service.expiring import expired
 from answerback.service.notify import Follower
 from answerback.service.submission import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitting
@@ -206,7 +208,7 @@ class Service:
 
     async def expire(self, ask_id: str) -> Acted | Rejected:
         """Nobody answered in time: the defaults are taken where that was asked for and all are there."""
-        return await self._commits.change(ask_id, self._expired)
+        return await self._commits.change(ask_id, partial(expired, self._commits))
 
     async def answer_by_inquiry(self, ask_id: str, value: JsonValue) -> Acted | Rejected:
         """The inquiry backend answered the open question; an answer that does not fit fails the ask."""
@@ -382,20 +384,3 @@ class Service:
         await self.store.tried([again], [])
         self.hooks.deliver()
         return again
-
-    def _expired(self, ask: Ask, at: float) -> Change:
-        """The end of an ask whose time is up: what the configuration answers stays its to answer."""
-        if ask.request.on_expiry == "defaults" and not ask.form.decided_by_hand:
-            change = Change(replace(ask, walk=walker.resumed(ask.form, ask.walk)), ())
-            while (change := self._commits.routed(change, at)).ask.open:
-                question = change.ask.question
-                if question is not None and not question.has_default:
-                    break
-                action: Action = Submit() if question is None else Answer(value=question.default)
-                following = asks.acted(change.ask, action, at=at, by=None, source=Source.DEFAULT)
-                if isinstance(following, Refused):
-                    break
-                change = Change(following.ask, (*change.entries, *following.entries))
-            if not change.ask.open:
-                return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
-        return asks.ended(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)
