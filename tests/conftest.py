@@ -14,6 +14,7 @@ from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from answerback.runtime.plugins import installed
+from tests import postgres
 from tests.meta.project import PACKAGES
 
 pytest_plugins = ["answerback.testing.plugin"]
@@ -85,3 +86,17 @@ def chromium() -> str:
     if found is None:
         pytest.skip("chromium is not installed: browser tests need it (apt-get install chromium)")
     return found
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.Server]:
+    """A PostgreSQL server of this session's own; tests fail where the machine has none."""
+    with postgres.server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: postgres.Server) -> Iterator[str]:
+    """The address of a PostgreSQL database without rows, for this test alone."""
+    with postgres_server.lent() as name:
+        yield postgres_server.url(name)

@@ -61,6 +61,16 @@ def load(text: bytes) -> JsonValue:
     return _JSON.validate_python(from_json(text))
 
 
+def read_value(value: bytes, table: str) -> tuple[JsonValue] | None:
+    """A stored value; one that cannot be read counts as not there: people are asked, or enter it again."""
+    try:
+        return (load(value),)
+    except ValueError:
+        extra = {"action": "unreadable", "table": table}
+        logger.error("A row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
+        return None
+
+
 def dump_request(request: Request) -> str:
     """What the agent sent as JSON text."""
     return _dump(_REQUEST, request)
@@ -219,22 +229,28 @@ class RequestCache:
     def __init__(self, characters: int = _CACHE_CHARACTERS) -> None:
         self._limit = characters
         self._held = 0
-        self._requests: OrderedDict[int, tuple[Request, int]] = OrderedDict()
+        self._requests: OrderedDict[int | str, tuple[Request, int]] = OrderedDict()
         self._lock = Lock()
         self.told: set[tuple[str, int]] = set()
         """The rows that were logged as unreadable, by table and number."""
 
-    def get(self, seq: int, read: Callable[[], str]) -> Request:
-        """The request of an ask; ``read`` gives its JSON when it is not here."""
+    def held(self, key: int | str) -> Request | None:
+        """The request of an ask by its row or id, whichever this store uses, if it is here."""
         with self._lock:
-            if (found := self._requests.get(seq)) is not None:
-                self._requests.move_to_end(seq)
-                return found[0]
+            if (found := self._requests.get(key)) is None:
+                return None
+            self._requests.move_to_end(key)
+            return found[0]
+
+    def get(self, key: int | str, read: Callable[[], str]) -> Request:
+        """The request of an ask; ``read`` gives its JSON when it is not here."""
+        if (held := self.held(key)) is not None:
+            return held
         text = read()
         request = Request.model_validate_json(text)
         with self._lock:
-            if seq not in self._requests:
-                self._requests[seq] = (request, len(text))
+            if key not in self._requests:
+                self._requests[key] = (request, len(text))
                 self._held += len(text)
             while self._held > self._limit:
                 self._held -= self._requests.popitem(last=False)[1][1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import sqlite3
 import time
@@ -32,8 +31,6 @@ from answerback_storage.sqlite.claims import SqliteClaims
 from answerback_storage.sqlite.telling import SqliteTelling
 
 T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
 
 _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
@@ -188,7 +185,7 @@ class SqliteStore(SqliteClaims, SqliteTelling):
                 key,
             ).fetchone()
         )
-        return None if found is None else _read(found[0], "remembered")
+        return None if found is None else rows.read_value(found[0], "remembered")
 
     async def draft(self, key: str) -> JsonValue:
         """A draft, or None."""
@@ -197,7 +194,7 @@ class SqliteStore(SqliteClaims, SqliteTelling):
                 "SELECT CAST(value AS BLOB) FROM drafts WHERE key = ?", (key,)
             ).fetchone()
         )
-        kept = None if found is None else _read(found[0], "drafts")
+        kept = None if found is None else rows.read_value(found[0], "drafts")
         return None if kept is None else kept[0]
 
     async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
@@ -290,16 +287,6 @@ _PRUNED: Final = (
     ("owed", "seq", "AND told > 0"),
 )
 """What is forgotten: the table, its key, and what is kept all the same."""
-
-
-def _read(value: bytes, table: str) -> tuple[JsonValue] | None:
-    """A stored value; one that cannot be read counts as not there: people are asked, or enter it again."""
-    try:
-        return (rows.load(value),)
-    except ValueError:
-        extra = {"action": "unreadable", "table": table}
-        logger.error("A row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
-        return None
 
 
 def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:

@@ -11,6 +11,7 @@ from answerback.ports.store import Store
 from answerback.testing.store_claims import SharedStoreContract
 from answerback.testing.store_contract import StoreContract
 from answerback_storage.memory import MemoryStore, Tables
+from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 
 
@@ -29,3 +30,11 @@ class TestMemoryStore(SharedStoreContract, StoreContract):
     def make_store(self) -> Callable[[], Store]:
         tables = Tables()
         return lambda: MemoryStore(tables)
+
+
+class TestPostgresStore(StoreContract):
+    """`StoreContract` on a real server."""
+
+    @pytest.fixture
+    def make_store(self, database: str) -> Callable[[], Store]:
+        return lambda: PostgresStore(database)

@@ -1,0 +1,192 @@
+"""The statements about asks and their record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from typing import Final, NamedTuple, TypeVar
+
+from answerback.core.ask import Ask, Entry, Request
+from answerback.core.errors import UnreadableError
+from answerback.ports.records import Page, StoredEntry
+from answerback_storage import rows
+from answerback_storage.postgres.connections import Database
+from answerback_storage.postgres.statements import Parameters, same
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+COLUMNS: Final = "version, id, revision, shown_revision, message, thread, state"
+"""As `rows.ASK_COLUMNS`, but for the first, which `rows.ask_of` does not look at."""
+_MOST_TOLD: Final = 10_000
+"""Rows that are logged as unreadable, at the most."""
+_ENTRY: Final = ("text", "float8", "text", "text")
+_SEARCHED: Final = "status, surface, channel, thread_id, due, message, thread"
+_STEPPED: Final = "revision, updated_at, shown_revision, state"
+STORED: Final = f"{_SEARCHED}, message_id, {_STEPPED}"
+"""The columns of `stored`."""
+STORED_TYPES: Final = (
+    *("text", "text", "text", "text", "float8", "text", "text", "text"),
+    *("bigint", "float8", "bigint", "text"),
+)
+
+
+class Loaded(NamedTuple):
+    """An ask and the version of its row, which a write compares."""
+
+    version: int
+    ask: Ask
+
+
+def hashed(*names: str) -> bytes:
+    """What a key of these names is unique by."""
+    return sha256(rows.dump(list(names)).encode()).digest()
+
+
+def stored(ask: Ask) -> rows.Row:
+    """The columns of `STORED`."""
+    message = ask.message or {}
+    message_id = message.get("id")
+    return (
+        *rows.searched_columns(ask),
+        message_id if isinstance(message_id, str) else None,
+        *(ask.revision, ask.updated_at, ask.shown_revision, rows.state(ask)),
+    )
+
+
+def loaded(cache: rows.RequestCache, row: rows.Row, request: Request | None = None) -> Loaded:
+    """The ask of a row of `COLUMNS` and its request's text (not looked at where the request is given).
+
+    Raises:
+        UnreadableError: this version cannot read it.
+    """
+    *columns, text = row
+
+    def read() -> str:
+        if text is None:
+            raise rows.unreadable(row[1])
+        return str(text)
+
+    try:
+        request = request or cache.get(row[1], read)
+    except ValueError as error:
+        raise rows.unreadable(row[1], error) from error
+    return Loaded(row[0], rows.ask_of(tuple(columns), request))
+
+
+def load_statement(where: str) -> str:
+    """The rows that `loaded` takes."""
+    return (
+        f"SELECT {COLUMNS}, (SELECT request FROM requests WHERE seq = asks.seq) FROM asks {where}"
+    )
+
+
+async def load(database: Database, cache: rows.RequestCache, ask_id: str) -> Ask | None:
+    """The ask as it stands."""
+    found = await database.read(load_statement("WHERE id = $1"), (ask_id,))
+    return loaded(cache, found[0]).ask if found else None
+
+
+def readable(
+    told: set[tuple[str, str]],
+    table: str,
+    found: Iterable[tuple[str, rows.Row]],
+    read: Callable[[rows.Row], T],
+) -> list[T]:
+    """What ``read`` gives for rows, by their ids; one that cannot be read is left out, and logged once."""
+    result = []
+    for name, row in found:
+        try:
+            result.append(read(row))
+        except (UnreadableError, ValueError) as error:
+            if (table, name) not in told and len(told) < _MOST_TOLD:
+                told.add((table, name))
+                why = error if isinstance(error, UnreadableError) else type(error).__name__
+                extra = {"action": "unreadable", "table": table, "id": name}
+                logger.error("A row cannot be read and is left out: %s", why, extra=extra)  # noqa: TRY400
+    return result
+
+
+def record_lines(given: Parameters, lines: Sequence[rows.Row], moved: str | None = None) -> str:
+    """The part of a statement that adds lines to the record; with ``moved``, those of the asks in it."""
+    join = f"JOIN {moved} ON {moved}.id = a" if moved else ""
+    return f"""INSERT INTO record (ask_id, at, kind, entry) SELECT a, b, c, d
+        FROM ({given.rows(lines, _ENTRY)}) AS line (a, b, c, d, n) {join} ORDER BY n"""
+
+
+async def add_entry(database: Database, ask_id: str | None, entry: Entry) -> None:
+    """Adds a line to the record."""
+    given = Parameters()
+    await database.write(record_lines(given, rows.entry_rows(ask_id, [entry])), given.values)
+
+
+async def record(database: Database, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
+    """The record of an ask behind a number, oldest first."""
+    found = await database.read(
+        "SELECT seq, at, entry FROM record WHERE ask_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+        (ask_id, after, limit),
+    )
+    return [
+        StoredEntry(seq, rows.entry_of(ask_id, seq, at, text.encode())) for seq, at, text in found
+    ]
+
+
+class Reader:
+    """Asks by what they have in common; those that cannot be read are left out."""
+
+    def __init__(self, database: Database, cache: rows.RequestCache) -> None:
+        self._database = database
+        self._cache = cache
+        self.told: set[tuple[str, str]] = set()
+        """The rows that were logged as unreadable, by table and id."""
+
+    async def find(
+        self, place: tuple[str, str, str | None], limit: int, after: str | None
+    ) -> list[Ask]:
+        """The open asks at (surface, channel, thread; None: anywhere in the channel), newest first."""
+        filters = dict(zip(("surface", "channel", "thread_id"), place, strict=True))
+        before = 2**63 - 1
+        if after is not None:
+            found = await self._database.read("SELECT seq FROM asks WHERE id = $1", (after,))
+            before = found[0][0] if found else 0
+        asks: list[Ask] = []
+        while len(asks) < limit:
+            part, before = await self._part(
+                "status = 'open' AND", filters, (before, limit - len(asks))
+            )
+            asks += part
+            if not before:
+                break
+        return asks
+
+    async def page(self, filters: dict[str, str | None], after: int, limit: int) -> Page[Ask]:
+        """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
+        asks, before = await self._part("", filters, (after, limit))
+        return Page(tuple(asks), rows.cursor("asks", before) if before else None)
+
+    async def _part(
+        self, where: str, filters: dict[str, str | None], span: tuple[int, int]
+    ) -> tuple[list[Ask], int]:
+        """Asks behind a row, so many, and the row to go on behind; 0: there are no more."""
+        before, limit = span
+        given = Parameters()
+        terms = f"{where} {same(given, filters)} seq < {given.add(before, 'bigint')}"
+        found = await self._database.read(
+            f"SELECT seq, {load_statement(f'WHERE {terms} ORDER BY seq DESC LIMIT {limit + 1}')[7:]}",
+            given.values,
+        )
+        part = [(row[2], row[1:]) for row in found[:limit]]
+        asks = readable(self.told, "asks", part, lambda row: loaded(self._cache, row).ask)
+        return asks, found[limit - 1][0] if len(found) > limit else 0
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose message on a surface has this id."""
+        given = Parameters()
+        terms = same(given, {"surface": surface, "message_id": message_id})
+        found = await self._database.read(
+            load_statement(f"WHERE {terms} status = 'open' AND message_id IS NOT NULL LIMIT 1"),
+            given.values,
+        )
+        return loaded(self._cache, found[0]).ask if found else None

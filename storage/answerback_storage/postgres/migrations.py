@@ -1,0 +1,252 @@
+"""The schema of the PostgreSQL database, as migrations that are applied in order and never edited once released.
+
+Owns every table, index and trigger. A migration only adds to what the version before it uses; what no version uses
+any more goes a release later: while replicas are upgraded one by one, old and new ones run side by side. Times are
+seconds since the epoch, UTC; JSON is text, since ``jsonb`` refuses U+0000.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from answerback.core.errors import DatabaseTooNewError, StoreError
+from answerback_storage.postgres.connections import Connection, Database
+from answerback_storage.postgres.statements import indexed
+
+LEAST_VERSION: Final = 14
+"""The oldest PostgreSQL that is still maintained: https://www.postgresql.org/support/versioning/"""
+_LOCK: Final = 0x416E7362
+"""Held by whoever migrates, for its transaction: "Ansb"."""
+
+
+class Migration(NamedTuple):
+    """One step: its name, never changed once released, and its statements."""
+
+    name: str
+    statements: tuple[str, ...]
+
+
+def _indexed(*columns: str) -> str:
+    return ", ".join(map(indexed, columns))
+
+
+def _counted(table: str, column: str) -> tuple[str, ...]:
+    """Keeps count of a table's rows by a column. Each server process has one of 64 rows a name to add to, so that
+    they seldom wait for each other."""
+    return (
+        f"""CREATE FUNCTION count_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF TG_OP <> 'INSERT' THEN
+                INSERT INTO counters VALUES (OLD.{column}, pg_backend_pid() % 64, -1)
+                    ON CONFLICT (name, slot) DO UPDATE SET n = counters.n - 1;
+            END IF;
+            INSERT INTO counters VALUES (NEW.{column}, pg_backend_pid() % 64, 1)
+                ON CONFLICT (name, slot) DO UPDATE SET n = counters.n + 1;
+            RETURN NULL;
+        END $$""",
+        f"""CREATE TRIGGER {table}_counted AFTER INSERT ON {table}
+            FOR EACH ROW EXECUTE FUNCTION count_{table}()""",
+        f"""CREATE TRIGGER {table}_recounted AFTER UPDATE OF {column} ON {table}
+            FOR EACH ROW WHEN (OLD.{column} <> NEW.{column}) EXECUTE FUNCTION count_{table}()""",
+    )
+
+
+_FIRST: Final = (
+    # What the agent sent can be 256 KiB and never changes: a row of its own, so that a click does
+    # not write it again.
+    """CREATE TABLE requests (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        request text NOT NULL
+    )""",
+    # `version` grows with every write, and is what a write compares; `revision` is what people see.
+    """CREATE TABLE asks (
+        seq bigint PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        version bigint NOT NULL DEFAULT 0,
+        status text NOT NULL,
+        surface text NOT NULL,
+        channel text,
+        thread_id text,
+        conversation text,
+        agent text,
+        revision bigint NOT NULL,
+        shown_revision bigint NOT NULL,
+        due double precision,
+        created_at double precision NOT NULL,
+        updated_at double precision NOT NULL,
+        message text,
+        message_id text,
+        thread text,
+        state text NOT NULL
+    ) WITH (fillfactor = 80)""",
+    "CREATE INDEX asks_by_status ON asks (status, seq)",
+    f"CREATE INDEX asks_by_surface ON asks ({_indexed('surface')}, seq)",
+    f"CREATE INDEX asks_by_surface_status ON asks ({_indexed('surface')}, status, seq)",
+    f"CREATE INDEX asks_by_agent ON asks ({_indexed('agent')}, seq) WHERE agent IS NOT NULL",
+    f"CREATE INDEX asks_by_agent_status ON asks ({_indexed('agent')}, status, seq) WHERE agent IS NOT NULL",
+    f"""CREATE INDEX asks_by_conversation ON asks ({_indexed("conversation")}, seq)
+        WHERE conversation IS NOT NULL""",
+    f"""CREATE INDEX asks_in_channel ON asks ({_indexed("surface", "channel")}, seq)
+        WHERE status = 'open' AND channel IS NOT NULL""",
+    f"""CREATE INDEX asks_in_thread ON asks ({_indexed("surface", "channel", "thread_id")}, seq)
+        WHERE status = 'open' AND thread_id IS NOT NULL""",
+    f"""CREATE INDEX asks_by_message ON asks ({_indexed("surface", "message_id")})
+        WHERE status = 'open' AND message_id IS NOT NULL""",
+    "CREATE INDEX asks_due ON asks (due) WHERE due IS NOT NULL",
+    f"""CREATE INDEX asks_behind ON asks ({_indexed("surface", "channel")}, (message IS NULL), updated_at)
+        WHERE shown_revision < revision""",
+    # The record refers to an ask by its id only: it outlives the ask.
+    """CREATE TABLE record (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        ask_id text COLLATE "C",
+        at double precision NOT NULL,
+        kind text NOT NULL,
+        entry text NOT NULL
+    )""",
+    "CREATE INDEX record_by_ask ON record (ask_id, seq) WHERE ask_id IS NOT NULL",
+    """CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'the record is append-only';
+    END $$""",
+    """CREATE TRIGGER record_is_not_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON record
+        FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()""",
+    """CREATE TABLE deliveries (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        ask_id text COLLATE "C" NOT NULL,
+        type text NOT NULL,
+        url text NOT NULL,
+        agent text,
+        body text NOT NULL,
+        created_at double precision NOT NULL,
+        state text NOT NULL,
+        tries bigint NOT NULL,
+        next_at double precision,
+        last_status bigint,
+        last_error text,
+        updated_at double precision NOT NULL
+    )""",
+    "CREATE INDEX deliveries_by_state ON deliveries (state, seq)",
+    f"CREATE INDEX deliveries_by_agent ON deliveries ({_indexed('agent')}, seq) WHERE agent IS NOT NULL",
+    f"""CREATE INDEX deliveries_by_agent_state ON deliveries ({_indexed("agent")}, state, seq)
+        WHERE agent IS NOT NULL""",
+    "CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state = 'pending'",
+    "CREATE INDEX deliveries_waiting ON deliveries (ask_id, seq) WHERE state = 'pending'",
+    'CREATE TABLE seen (id text COLLATE "C" PRIMARY KEY, at double precision NOT NULL)',
+    "CREATE INDEX seen_by_time ON seen (at)",
+    # A key may be longer than what an index holds: what is unique is its SHA-256, made by `asks.hashed`.
+    """CREATE TABLE idempotency (
+        hash bytea PRIMARY KEY,
+        agent text NOT NULL,
+        key text NOT NULL,
+        digest text NOT NULL,
+        ask_id text COLLATE "C" NOT NULL,
+        at double precision NOT NULL
+    )""",
+    "CREATE INDEX idempotency_by_time ON idempotency (at)",
+    """CREATE TABLE remembered (
+        hash bytea PRIMARY KEY,
+        agent text NOT NULL,
+        conversation text NOT NULL,
+        turn text NOT NULL,
+        tool text NOT NULL,
+        question_id text NOT NULL,
+        value text NOT NULL,
+        at double precision NOT NULL
+    )""",
+    "CREATE INDEX remembered_by_time ON remembered (at)",
+    """CREATE TABLE drafts (
+        hash bytea PRIMARY KEY,
+        key text NOT NULL,
+        value text NOT NULL,
+        at double precision NOT NULL
+    )""",
+    "CREATE INDEX drafts_by_time ON drafts (at)",
+    "CREATE TABLE secrets (name text PRIMARY KEY, value bytea NOT NULL)",
+    # One row that `check` writes, to prove that writing works.
+    "CREATE TABLE health (id int PRIMARY KEY CHECK (id = 1), checks bigint NOT NULL)",
+    "INSERT INTO health VALUES (1, 0)",
+    # How many rows there are by status and state: count(*) would read them all.
+    """CREATE TABLE counters (
+        name text,
+        slot int,
+        n bigint NOT NULL,
+        PRIMARY KEY (name, slot)
+    ) WITH (fillfactor = 50)""",
+    *_counted("asks", "status"),
+    *_counted("deliveries", "state"),
+)
+
+MIGRATIONS: Final = (Migration("asks_record_and_outbox", _FIRST),)
+_OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
+
+
+async def migrate(database: Database) -> None:
+    """Brings the schema up to date. Several that start at once wait for the first.
+
+    Raises:
+        DatabaseTooNewError: a newer Answerback wrote it.
+        StoreError: it cannot be used; in words.
+    """
+    async with database.transaction() as connection:
+        await _check_server(connection, database.name)
+        applied = await _applied(connection, database.name)
+        if applied == {step.name for step in MIGRATIONS}:
+            return
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", (_LOCK,))
+        applied = await _applied(connection, database.name)
+        await connection.execute(
+            "CREATE TABLE IF NOT EXISTS answerback_migrations (name text PRIMARY KEY, at timestamptz NOT NULL)"
+        )
+        for step in MIGRATIONS:
+            if step.name not in applied:
+                for statement in step.statements:
+                    await connection.execute(statement.encode())
+                await connection.execute(
+                    "INSERT INTO answerback_migrations VALUES ($1, now())", (step.name,)
+                )
+
+
+async def _check_server(connection: Connection, name: str) -> None:
+    version = connection.info.server_version // 10_000
+    if version < LEAST_VERSION:
+        raise StoreError(
+            f"The database {name} is on PostgreSQL {version}; Answerback needs {LEAST_VERSION} or newer. Upgrade"
+            " the server, or name another in `storage.url`."
+        )
+    found = await connection.execute(
+        "SELECT current_setting('server_encoding'), current_setting('synchronous_commit')"
+    )
+    encoding, durable = await found.fetchone() or ("", "")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"The database {name} has the encoding {encoding}, which cannot hold every text. Create one with"
+            " `createdb --encoding=UTF8 --template=template0 NAME`, and name that in `storage.url`."
+        )
+    if durable == "off":
+        raise StoreError(
+            f"The database {name} confirms commits that are not on disk yet (`synchronous_commit` is off): a"
+            " power cut would lose answers that people were told are stored. Run `ALTER ROLE … SET"
+            " synchronous_commit = on` for the role in `storage.url`."
+        )
+
+
+async def _applied(connection: Connection, name: str) -> set[str]:
+    """The migrations that were applied; refuses a schema that is not ours, or newer than this version."""
+    found = await connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    )
+    tables = {table for (table,) in await found.fetchall()}
+    if "answerback_migrations" not in tables:
+        if others := sorted(tables.intersection(_OURS)):
+            raise StoreError(
+                f"The database {name} belongs to another program (it has the tables {', '.join(others)})."
+                " Nothing in it was touched: set `storage.url` to a database of Answerback's own."
+            )
+        return set()
+    rows = await (await connection.execute("SELECT name FROM answerback_migrations")).fetchall()
+    applied = {step for (step,) in rows}
+    if newer := sorted(applied - {step.name for step in MIGRATIONS}):
+        raise DatabaseTooNewError(
+            f"The database {name} was written by a newer Answerback than this one (it knows"
+            f" {', '.join(newer)}). Install that version again, or start with another database."
+        )
+    return applied

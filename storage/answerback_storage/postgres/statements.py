@@ -1,0 +1,62 @@
+"""How statements are put together: numbered values, rows of them, several statements as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from answerback_storage.rows import Row
+
+_INDEXED: Final = 128
+"""Characters of a name that an index holds: an entry has at most 2,704 bytes, and names can be longer."""
+
+
+class Parameters:
+    """The values of a statement, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def add(self, value: Any, kind: str = "text") -> str:
+        """How the statement refers to a value."""
+        self.values.append(value)
+        return f"${len(self.values)}::{kind}"
+
+    def row(self, row: Row, kinds: Sequence[str]) -> str:
+        """How the statement refers to several values, each of its type."""
+        first = len(self.values) + 1
+        self.values += row
+        return ", ".join(f"${number}::{kind}" for number, kind in enumerate(kinds, first))
+
+    def rows(self, found: Iterable[Row], kinds: Sequence[str]) -> str:
+        """Rows as ``VALUES``, each with its number behind its columns."""
+        lines = (f"({self.row(row, kinds)}, {number})" for number, row in enumerate(found))
+        return f"VALUES {', '.join(lines)}"
+
+
+def numbered(first: int, last: int) -> str:
+    """The names of columns of rows: c0, c1, …"""
+    return ", ".join(f"c{number}" for number in range(first, last + 1))
+
+
+def as_one(parts: Mapping[str, str], last: str) -> str:
+    """Several statements as one, which is one transaction and one round trip."""
+    return f"WITH {', '.join(f'{name} AS ({part})' for name, part in parts.items())} {last}"
+
+
+def indexed(column: str) -> str:
+    """What of a column that holds names is in an index."""
+    return f"left({column}, {_INDEXED})"
+
+
+def same(given: Parameters, filters: Mapping[str, str | None]) -> str:
+    """The conditions that columns have these values (None: any), as the indexes on them have it."""
+    terms = []
+    for name, value in filters.items():
+        if value is None:
+            continue
+        wanted = given.add(value)
+        if name not in {"status", "state"}:
+            terms.append(f"{indexed(name)} = {indexed(wanted)} AND ")
+        terms.append(f"{name} = {wanted} AND ")
+    return "".join(terms)

@@ -1,0 +1,308 @@
+"""`PostgresStore`: the asks in a PostgreSQL database, which any number of processes share.
+
+Everything that writes is one statement, and so one transaction; only the clock's set-back and migrations are several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Entry, Status
+from answerback.core.errors import StoreError
+from answerback.ports.records import (
+    Created,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
+from answerback.ports.shown import noted
+from answerback.ports.store import Decision, Write
+from answerback.ports.surface import Shown
+from answerback_storage import rows
+from answerback_storage.postgres import asks, upkeep, writing
+from answerback_storage.postgres.changes import ChangeJob, Changes
+from answerback_storage.postgres.connections import Database
+from answerback_storage.postgres.migrations import migrate
+from answerback_storage.postgres.outbox import Outbox
+
+T = TypeVar("T")
+
+_NOT_OPEN: Final = "The store is not open."
+
+
+class PostgresStore:
+    """The protocol `answerback.ports.store.Store` on a PostgreSQL database.
+
+    Args:
+        url: the database, as libpq takes it; it is there already, its tables need not be.
+        listen_url: the server itself, where ``url`` is a pooler that hands connections on between transactions.
+        timed: is told how many seconds a write took which somebody waited for.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        listen_url: str | None = None,
+        timed: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
+        self._timed = timed
+        self._requests = rows.RequestCache()
+        self._database = Database(url, pooled=listen_url is not None)
+        self._reader = asks.Reader(self._database, self._requests)
+        self._outbox = Outbox(self._database, self._reader.told)
+        self._changes = Changes(self._database, self._requests, self._changed)
+        self._doing: set[asyncio.Future[Any]] = set()
+        self._open = False
+
+    async def open(self) -> None:
+        """Connects, and migrates. Reads nothing else: the number of asks makes no difference."""
+        await migrate(self._database)
+        self._open = True
+
+    async def close(self) -> None:
+        """Finishes what was handed in and closes the connections."""
+        self._open = False
+        while self._doing:
+            await asyncio.wait(self._doing)
+        await self._changes.finish()
+        await self._database.close()
+
+    async def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Does it to its end, even if the caller leaves."""
+        if not self._open:
+            raise StoreError(_NOT_OPEN)
+        doing = asyncio.ensure_future(work())
+        self._doing.add(doing)
+        doing.add_done_callback(self._doing.discard)
+        return await asyncio.shield(doing)
+
+    async def _read(self, statement: str, *values: object) -> list[rows.Row]:
+        return await self._do(lambda: self._database.read(statement, values))
+
+    async def _write(self, statement: str, *values: object) -> list[rows.Row]:
+        return await self._do(lambda: self._database.write(statement, values))
+
+    def _changed(self, ask_ids: Iterable[str]) -> None:
+        """Asks were changed by this store."""
+
+    async def check(self) -> None:
+        """Writes a row, durably, and reads it."""
+        await self._write("UPDATE health SET checks = checks + 1")
+        await self._read("SELECT checks FROM health")
+
+    async def latest(self) -> float | None:
+        """When the last line of the record was written, or None."""
+        found = await self._read("SELECT at FROM record ORDER BY seq DESC LIMIT 1")
+        return found[0][0] if found else None
+
+    async def set_back(self, seconds: float, at: float) -> None:
+        """Plans anew because the clock was set back; see `answerback.ports.store.Store.set_back`."""
+        await self._do(lambda: upkeep.set_back(self._database, self._requests, seconds, at))
+
+    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+        """Stores a new ask, or finds the one that this idempotency key stored before."""
+
+        async def run() -> Created | Existing:
+            statement, given = writing.creation(write, idempotency)
+            while True:
+                if await self._database.write(statement, given.values):
+                    self._changed([write.ask.id])
+                    return Created(write.ask)
+                # Who was first is found, unless its key is forgotten in this very moment.
+                if idempotency and (existing := await self._existing(idempotency)):
+                    return existing
+
+        began = time.perf_counter()
+        try:
+            return await self._do(run)
+        finally:
+            self._timed(time.perf_counter() - began)
+
+    async def _existing(self, idempotency: Idempotency) -> Existing | None:
+        found = await self._database.read(
+            "SELECT ask_id, digest FROM idempotency WHERE hash = $1",
+            (asks.hashed(idempotency.agent, idempotency.key),),
+        )
+        if not found:
+            return None
+        first = await asks.load(self._database, self._requests, found[0][0])
+        return None if first is None else Existing(first, found[0][1] == idempotency.digest)
+
+    async def created(self, idempotency: Idempotency) -> Existing | None:
+        """What this idempotency key stored before, or None."""
+        return await self._do(lambda: self._existing(idempotency))
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        then: Callable[[T], None] | None = None,
+    ) -> tuple[T, bool]:
+        """Loads an ask, decides and stores, unless somebody else changed it meanwhile: then once more."""
+        began = time.perf_counter()
+        try:
+            return await self._change(ChangeJob(ask_id, decide, delivery, then))
+        finally:
+            self._timed(time.perf_counter() - began)
+
+    async def _change(self, job: ChangeJob[T]) -> tuple[T, bool]:
+        if not self._open:
+            raise StoreError(_NOT_OPEN)
+        return await self._changes.do(job)
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """An ask, or None."""
+        return await self._do(lambda: asks.load(self._database, self._requests, ask_id))
+
+    async def find(
+        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
+    ) -> Sequence[Ask]:
+        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
+        place = (surface, channel, thread)
+        return await self._do(lambda: self._reader.find(place, limit, after))
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose reference to its live message has this ``id``, or None."""
+        return await self._do(lambda: self._reader.shown_at(surface, message_id))
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        filters = {
+            "status": status and status.value,
+            "surface": surface,
+            "conversation": conversation,
+            "agent": agent,
+        }
+        behind = rows.behind_cursor("asks", after)
+        return await self._do(lambda: self._reader.page(filters, behind, limit))
+
+    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """The record of an ask behind a number, oldest first."""
+        return await self._do(lambda: asks.record(self._database, ask_id, after, limit))
+
+    async def note(self, ask_id: str | None, entry: Entry) -> None:
+        """Adds a line to the record that no change of an ask comes with."""
+        await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
+
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
+        """Notes what the live message shows; an older revision than the one noted is ignored."""
+
+        def decide(latest: Ask | None) -> Decision[None]:
+            if latest is None:
+                return Decision(None, None)
+            now = noted(
+                latest,
+                of or latest,
+                revision=shown.revision,
+                message=shown.message,
+                thread=shown.thread,
+                at=shown.at,
+            )
+            return Decision(Write(now) if now else None, None)
+
+        await self._change(ChangeJob(ask_id, decide))
+
+    async def behind(self, limit: int) -> Sequence[str]:
+        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
+        return [name for (name,) in await self._read(upkeep.BEHIND, limit)]
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first."""
+        statement = "SELECT id FROM asks WHERE due <= $1 ORDER BY due LIMIT $2"
+        return [name for (name,) in await self._read(statement, now, limit)]
+
+    async def next_due(self, after: float) -> float | None:
+        """When, later than ``after``, the clock has something to do next, or None."""
+        found = await self._read("SELECT min(due) FROM asks WHERE due > $1", after)
+        when: float | None = found[0][0]
+        return when
+
+    async def remembered(
+        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+    ) -> tuple[JsonValue] | None:
+        """The remembered answer in a tuple of one, or None."""
+        key = asks.hashed(agent, conversation, turn, tool, question_id)
+        found = await self._read("SELECT value FROM remembered WHERE hash = $1", key)
+        return rows.read_value(found[0][0].encode(), "remembered") if found else None
+
+    async def draft(self, key: str) -> JsonValue:
+        """A draft, or None."""
+        found = await self._read("SELECT value FROM drafts WHERE hash = $1", asks.hashed(key))
+        kept = rows.read_value(found[0][0].encode(), "drafts") if found else None
+        return None if kept is None else kept[0]
+
+    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
+        """Stores or (None) drops a draft."""
+        if value is None:
+            await self._write("DELETE FROM drafts WHERE hash = $1", asks.hashed(key))
+            return
+        await self._write(
+            """INSERT INTO drafts (hash, key, value, at) VALUES ($1, $2, $3, $4)
+                ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at""",
+            *(asks.hashed(key), key, rows.dump(value), at),
+        )
+
+    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
+        return await self._do(lambda: self._outbox.due(now, limit))
+
+    async def next_delivery(self, after: float = 0.0) -> float | None:
+        """When, later than ``after``, the next pending delivery is due, or None."""
+        return await self._do(lambda: self._outbox.next_due(after))
+
+    async def tried(
+        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+    ) -> None:
+        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
+        await self._do(lambda: self._outbox.tried(results, entries))
+
+    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+        """One delivery, or None."""
+        return await self._do(lambda: self._outbox.get(delivery_id))
+
+    async def deliveries(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        filters = {"state": state and state.value, "agent": agent}
+        behind = rows.behind_cursor("deliveries", after)
+        return await self._do(lambda: self._outbox.page(filters, behind, limit))
+
+    async def secret(self, name: str) -> bytes:
+        """32 random bytes of this name, made once and kept."""
+        await self._write(
+            "INSERT INTO secrets VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            *(name, secrets.token_bytes(32)),
+        )
+        found = await self._read("SELECT value FROM secrets WHERE name = $1", name)
+        return bytes(found[0][0])
+
+    async def prune(self, before: float) -> int:
+        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
+        return await self._do(lambda: upkeep.prune(self._database, before))
+
+    async def counts(self) -> Mapping[str, int]:
+        """How many asks there are by status, and deliveries by state, from counters; every name is there."""
+        found = await self._read("SELECT name, sum(n)::bigint FROM counters GROUP BY name")
+        return dict.fromkeys([*Status, *DeliveryState], 0) | dict(found)

@@ -1,0 +1,82 @@
+"""What is done besides asks and deliveries: planning anew, forgetting, and what is to be shown again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from answerback.core.ask import Entry
+from answerback_storage import rows
+from answerback_storage.postgres import asks
+from answerback_storage.postgres.connections import Database
+from answerback_storage.postgres.statements import Parameters
+
+BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+        PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
+    ) AS turn FROM asks WHERE shown_revision < revision) AS behind ORDER BY turn, updated_at LIMIT $1"""
+"""The asks whose message is behind, oldest change first, all places in turn."""
+_PRUNE_STEP: Final = 1_000
+"""Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
+_PRUNED: Final = (
+    ("seen", "id", ""),
+    # The key of an open ask is kept: a late repeat must not ask people a second time.
+    (
+        "idempotency",
+        "hash",
+        "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
+    ),
+    ("remembered", "hash", ""),
+    ("drafts", "hash", ""),
+)
+"""What is forgotten: the table, its key, and what is kept all the same."""
+
+
+async def prune(database: Database, before: float) -> int:
+    """Forgets what is older; returns how many rows."""
+    forgotten = 0
+    for table, key, still in _PRUNED:
+        step = _PRUNE_STEP
+        while step == _PRUNE_STEP:
+            found = await database.write(
+                f"""DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table}
+                    WHERE at < $1 {still} ORDER BY at LIMIT {_PRUNE_STEP}) RETURNING 1""",
+                (before,),
+            )
+            step = len(found)
+            forgotten += step
+    return forgotten
+
+
+async def set_back(database: Database, cache: rows.RequestCache, seconds: float, at: float) -> None:
+    """Has what was planned by a clock that was then set back to ``at`` come as soon as it would have come."""
+    async with database.transaction() as connection:
+        new = await connection.execute(
+            "INSERT INTO seen VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1",
+            (f"clock:{at!r}", at),
+        )
+        if await new.fetchone() is None:
+            return
+        await connection.execute(
+            "UPDATE deliveries SET next_at = next_at - $1 WHERE state = 'pending' AND next_at > $2",
+            (seconds, at),
+        )
+        due = await connection.execute(
+            asks.load_statement("WHERE due IS NOT NULL ORDER BY id FOR UPDATE OF asks").encode()
+        )
+        found = [(row[1], row) for row in await due.fetchall()]
+        for one in asks.readable(set(), "asks", found, lambda row: asks.loaded(cache, row).ask):
+            if at - rows.NOTICED <= one.created_at <= at:
+                continue
+            given = Parameters()
+            values = given.row(
+                asks.stored(replace(one, set_back=one.set_back + seconds)), asks.STORED_TYPES
+            )
+            await connection.execute(
+                f"""UPDATE asks SET (version, {asks.STORED}) = ROW (version + 1, {values})
+                    WHERE id = {given.add(one.id)}""".encode(),
+                given.values,
+            )
+        given = Parameters()
+        entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+        lines = asks.record_lines(given, rows.entry_rows(None, [entry]))
+        await connection.execute(lines.encode(), given.values)

@@ -1,0 +1,102 @@
+"""PostgreSQL's errors in words: what went wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+_CODES: Final = {
+    "25006": "it may only be read. Name the primary server in `storage.url` (for several hosts, with"
+    " `target_session_attrs=read-write`), or end its read-only mode",
+    "26000": "a pooler handed the connection on between two statements. Set `storage.listen_url` to the"
+    " server's own address: then no statement is prepared",
+    "3D000": "there is no such database. Create it with `createdb`, or change the name in `storage.url`",
+    "42501": "the role lacks a privilege. Give it the database (`GRANT ALL ON SCHEMA public TO …`), or let it"
+    " own the database",
+    "42P01": "a table is missing: it was dropped, or the role's `search_path` changed. Restore a backup, or"
+    " set the search path back, and restart Answerback",
+    "42P05": "a pooler handed the connection on between two statements. Set `storage.listen_url` to the"
+    " server's own address: then no statement is prepared",
+    "53100": "the server's disk is full. Free some space there; nothing has to be restarted",
+    "53200": "the server is out of memory. Give it more, or lower its `max_connections`",
+    "53300": "the server has no connection left. Raise its `max_connections`, stop what else uses it, or put"
+    " a pooler in front of it",
+    "55P03": "somebody else holds a lock on it. Stop that program (a migration, a backup, an open `psql`),"
+    " or try again",
+    "57014": "the statement was cancelled, by `statement_timeout` or by an administrator. Raise the timeout"
+    " of Answerback's role, or look for what slows the server down",
+}
+_CLASSES: Final = {
+    "08": "the connection was lost. Look at the server's log; nothing has to be restarted here",
+    "28": "the server refuses the user or the password. Check both in `storage.url`, and `pg_hba.conf`",
+    "40": "other transactions were in the way each time it was tried. Try again",
+    "53": "the server is short of something it needs. Look at its log",
+    "57": "the server is shutting down or starting. Wait, or look at its log; nothing has to be restarted"
+    " here",
+    "58": "the server's disk failed to read or write. Look at the disk and at the server's log",
+    "XX": "it is damaged, or the server is defective. Look at the server's log, and restore a backup",
+}
+_REFUSED: Final = (
+    ("password", "28P01"),
+    ("pg_hba.conf", "28000"),
+    ("role", "28000"),
+    ("permission denied", "42501"),
+    ("database", "3D000"),
+    ("too many", "53300"),
+    ("remaining connection slots", "53300"),
+    ("starting up", "57P03"),
+    ("shutting down", "57P03"),
+)
+"""How messages of a server that opens no connection contain what libpq gives no code for."""
+
+_LOST: Final = "08006"
+_UNREACHABLE: Final = (
+    "it cannot be reached. Check that the server runs, and that `storage.url` has its host and port; nothing"
+    " has to be restarted here"
+)
+_DEFECT: Final = "PostgreSQL refused what was asked; this is a defect of Answerback's"
+
+
+def name_of(url: str) -> str:
+    """The database as people know it, without a password.
+
+    Raises:
+        psycopg.ProgrammingError: it is not the address of a database.
+    """
+    parts = conninfo_to_dict(url)
+    host = parts.get("host") or parts.get("hostaddr") or "this machine"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"{parts.get('dbname') or parts.get('user') or 'of the user'} on {host}{port}"
+
+
+def in_words(name: str, error: psycopg.Error) -> str:
+    """What a statement that failed came to."""
+    if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
+        why, code = _DEFECT, type(error).__name__
+    else:
+        code = error.sqlstate or _LOST
+        why = _CODES.get(code) or _CLASSES.get(code[:2]) or _DEFECT
+    return f"The database {name}: {why} ({code}: {_first_line(error)})."
+
+
+def refused(name: str, error: psycopg.Error) -> str:
+    """Why no connection could be opened. libpq gives no code for that, only the server's message."""
+    text = str(error)
+    code = error.sqlstate or next((code for words, code in _REFUSED if words in text), None)
+    if "FATAL" not in text or code is None:
+        return f"The database {name}: {_UNREACHABLE} ({_reason(text)})."
+    why = _CODES.get(code) or _CLASSES[code[:2]]
+    return f"The database {name}: {why} ({_reason(text)})."
+
+
+def _first_line(error: psycopg.Error) -> str:
+    """Without the details, which may quote what a row holds."""
+    found = error.diag.message_primary or str(error)
+    return found.partition("\n")[0].strip().rstrip(".")
+
+
+def _reason(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else "no reason given"

@@ -1,0 +1,177 @@
+"""A real PostgreSQL for tests: the machine's own binaries in a temporary folder, never run as root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+USER: Final = "answerback"
+GUARDED: Final = "guarded"
+"""A role whose password, "right", is asked for; it owns nothing."""
+_HBA: Final = f"""
+host all {GUARDED} 127.0.0.1/32 scram-sha-256
+host all all 127.0.0.1/32 trust
+local all all trust
+"""
+_EMPTY: Final = """DO $$ DECLARE name text; BEGIN
+    PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid();
+    SET LOCAL session_replication_role = replica; -- the record's triggers let nothing be deleted
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
+        AND tablename NOT IN ('answerback_migrations', 'health')
+    LOOP EXECUTE format('TRUNCATE %I RESTART IDENTITY', name); END LOOP;
+END $$"""
+"""Deletes what a test left."""
+_SETTINGS: Final = {
+    "fsync": "off",  # tests kill us, never the machine
+    "full_page_writes": "off",
+    "listen_addresses": "127.0.0.1",
+    "max_connections": "100",
+    "autovacuum": "off",
+    "deadlock_timeout": "100ms",
+}
+
+
+def binaries() -> Path | None:
+    """The folder of the newest PostgreSQL server on this machine."""
+    on_path = [Path(found).resolve().parent] if (found := shutil.which("initdb")) else []
+    debians = Path("/usr/lib/postgresql").glob("*/bin")
+    newest = sorted(debians, key=lambda folder: float(folder.parent.name), reverse=True)
+    return next((folder for folder in [*on_path, *newest] if (folder / "postgres").exists()), None)
+
+
+def free_port() -> int:
+    """A port that nobody listens on right now."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _runs_as() -> dict[str, Any]:
+    """Whom the server runs as: `initdb` refuses root (https://www.postgresql.org/docs/current/app-initdb.html)."""
+    if os.geteuid() != 0:
+        return {}
+    names = {entry.pw_name: entry for entry in pwd.getpwall()}
+    entry = names.get("postgres") or names["nobody"]
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+class Server:
+    """A PostgreSQL server on loopback and a free port, with databases for one test each."""
+
+    def __init__(self, binaries: Path, folder: Path) -> None:
+        self._binaries = binaries
+        self._folder = folder
+        self._runs_as = _runs_as()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stock: list[str] = []
+        self.port = free_port()
+
+    def make(self) -> None:
+        """Makes the server's files."""
+        if self._runs_as:
+            os.chown(self._folder, self._runs_as["user"], self._runs_as["group"])
+        self._run("initdb", "-D", "data", "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync")
+        (self._folder / "data" / "pg_hba.conf").write_text(_HBA)
+
+    def start(self) -> None:
+        """Starts it, and returns once it can be used."""
+        settings = _SETTINGS | {
+            "port": str(self.port),
+            "unix_socket_directories": str(self._folder),
+        }
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", "data", *(f"-c{k}={v}" for k, v in settings.items())],
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
+                **self._runs_as,
+            )  # fmt: skip
+        self._run("pg_isready", "-q", "-h", str(self._folder), "-p", str(self.port), tries=200)
+
+    def stop(self) -> None:
+        """Has it end every connection, and stop."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(30)
+            self._process = None
+
+    def _run(self, program: str, *arguments: str, tries: int = 1) -> None:
+        said = b""
+        for _ in range(tries):
+            done = subprocess.run(
+                [self._binaries / program, *arguments],
+                cwd=self._folder,
+                capture_output=True,
+                timeout=60,
+                check=False,
+                **self._runs_as,
+            )
+            if done.returncode == 0:
+                return
+            said = done.stderr
+        raise AssertionError(f"{program}: {said.decode()} {self.log()}")
+
+    def log(self) -> str:
+        """What the server said."""
+        return (self._folder / "log").read_text("utf-8", "replace")
+
+    def url(self, database: str, *, user: str = USER, port: int | None = None) -> str:
+        """The address of a database, over TCP."""
+        return f"postgresql://{user}@127.0.0.1:{port or self.port}/{database}"
+
+    def run(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Runs a statement as the superuser."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def lent(self) -> Iterator[str]:
+        """The name of a database without rows, used by one test after the other: that is quicker than a new one."""
+        name = self._stock.pop() if self._stock else f"lent_{uuid.uuid4().hex[:12]}"
+        if not self.run(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
+            self.run(f"CREATE DATABASE {name}")
+        yield name
+        self.run(_EMPTY, name)
+        self._stock.append(name)
+
+    @contextmanager
+    def database(self, template: str = "template1") -> Iterator[str]:
+        """The name of a new database, dropped at the end."""
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
+        try:
+            yield name
+        finally:
+            self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """A server, for as long as the context lasts; AssertionError where this machine has none."""
+    found = binaries()
+    assert found is not None, "PostgreSQL is missing: run .ci/system-packages, which installs it"
+    folder = Path(tempfile.mkdtemp(prefix="answerback-postgres-"))
+    running = Server(found, folder)
+    try:
+        running.make()
+        running.start()
+        running.run(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'right'")
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(folder)
