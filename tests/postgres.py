@@ -30,8 +30,9 @@ _EMPTY: Final = """DO $$ DECLARE name text; BEGIN
         WHERE datname = current_database() AND pid <> pg_backend_pid();
     SET LOCAL session_replication_role = replica; -- the record's triggers let nothing be deleted
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
-        AND tablename NOT IN ('answerback_migrations', 'health')
+        AND tablename NOT IN ('answerback_migrations', 'health', 'listed')
     LOOP EXECUTE format('TRUNCATE %I RESTART IDENTITY', name); END LOOP;
+    UPDATE listed SET last = 0;
 END $$"""
 """Deletes what a test left."""
 _SETTINGS: Final = {

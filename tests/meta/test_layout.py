@@ -41,6 +41,7 @@ LOOP_TOPS = (
     "bot/answerback/workers/message_sync.py",
     "bot/answerback/runtime/supervision.py",
     "bot/answerback/workers/scheduler.py",
+    "storage/answerback_storage/postgres/changes.py",
     "storage/answerback_storage/sqlite/worker.py",
 )
 """Where one request, event or task that fails unforeseen must not take the others down."""

@@ -138,7 +138,7 @@ class Reader:
 
     def __init__(self, database: Database, cache: rows.RequestCache) -> None:
         self._database = database
-        self._cache = cache
+        self.cache = cache
         self.told: set[tuple[str, str]] = set()
         """The rows that were logged as unreadable, by table and id."""
 
@@ -178,7 +178,7 @@ class Reader:
             given.values,
         )
         part = [(row[2], row[1:]) for row in found[:limit]]
-        asks = readable(self.told, "asks", part, lambda row: loaded(self._cache, row).ask)
+        asks = readable(self.told, "asks", part, lambda row: loaded(self.cache, row).ask)
         return asks, found[limit - 1][0] if len(found) > limit else 0
 
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
@@ -189,4 +189,4 @@ class Reader:
             load_statement(f"WHERE {terms} status = 'open' AND message_id IS NOT NULL LIMIT 1"),
             given.values,
         )
-        return loaded(self._cache, found[0]).ask if found else None
+        return loaded(self.cache, found[0]).ask if found else None

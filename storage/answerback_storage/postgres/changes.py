@@ -46,7 +46,7 @@ _SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, NULL, NULL
 class ChangeJob(Generic[T]):
     """One change: what `answerback.ports.store.Store.change` was given, and what came of it."""
 
-    __slots__ = ("_decide", "_result", "_then", "ask_id", "delivery", "future")
+    __slots__ = ("_decide", "_result", "_then", "ask_id", "delivery", "error", "future")
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class ChangeJob(Generic[T]):
         self.ask_id = ask_id
         self.delivery = delivery
         self.future: asyncio.Future[tuple[T, bool]] = asyncio.get_running_loop().create_future()
+        self.error: Exception | None = None
         self._decide = decide
         self._then = then
         self._result: tuple[T, bool] | None = None
@@ -73,14 +74,14 @@ class ChangeJob(Generic[T]):
             raise AssertionError(f"a decision about {self.ask_id} stored {write.ask.id}")
         return write
 
-    def fail(self, error: BaseException) -> None:
-        """Tells the caller, unless it has left, what went wrong."""
-        if not self.future.done():
-            self.future.set_exception(error)
-            self.future.exception()  # whoever left does not ask
-
     def resolve(self) -> None:
-        """Tells whoever is to be told of the result, and the caller, unless it has left."""
+        """Tells whoever is to be told of the result, and the caller, unless it has left, of that or the error."""
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+            self.future.exception()  # whoever left does not ask
+            return
         if self._result is None:
             raise AssertionError("a change that was not decided has no result")
         result, repeated = self._result
@@ -89,8 +90,7 @@ class ChangeJob(Generic[T]):
                 self._then(result)
             except Exception:  # what is done is done, and the others of the batch wait to be told
                 logger.exception("A result was not told on", extra={"action": "tell"})
-        if not self.future.done():
-            self.future.set_result(self._result)
+        self.future.set_result(self._result)
 
 
 class _Unit:
@@ -107,11 +107,12 @@ class _Unit:
         try:
             write = job.decide(self._ask, seen)
             if write is not None:
-                self.stored = self.stored or writing.Stored()
-                self.stored.add(write, job.delivery)
-                self._ask = write.ask
+                stored = self.stored or writing.Stored()
+                stored.add(write, job.delivery)
+                self.stored, self._ask = stored, write.ask
         except Exception as error:  # noqa: BLE001 it is raised again where the change came from
-            job.fail(error)
+            job.error = error
+            job.resolve()
             return
         self.jobs.append(job)
         if write is not None and job.delivery is not None:
@@ -159,7 +160,8 @@ class Changes:
                 await self._make(batch)
             except Exception as error:  # noqa: BLE001 a dead lane would let everybody wait for ever
                 for job in batch:
-                    job.fail(error)
+                    job.error = error
+                    job.resolve()
             finally:
                 self._busy.difference_update([job.ask_id for job in batch])
 
@@ -216,7 +218,8 @@ class Changes:
             try:
                 await self._make([job])
             except StoreError as error:
-                job.fail(error)
+                job.error = error
+                job.resolve()
 
     async def _decided(self, batch: Sequence[ChangeJob[Any]]) -> dict[str, _Unit]:
         """The asks that the changes are about, with what is to be stored."""
@@ -225,7 +228,8 @@ class Changes:
         for job in batch:
             loaded = found.get(job.ask_id)
             if isinstance(loaded, UnreadableError):
-                job.fail(loaded)
+                job.error = loaded
+                job.resolve()
             else:
                 units.setdefault(job.ask_id, _Unit(loaded)).attempt(job, seen)
         return units

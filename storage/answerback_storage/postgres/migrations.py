@@ -160,6 +160,20 @@ _FIRST: Final = (
         at double precision NOT NULL
     )""",
     "CREATE INDEX drafts_by_time ON drafts (at)",
+    """CREATE TABLE owed (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        ask_id text COLLATE "C" NOT NULL UNIQUE,
+        agent text NOT NULL,
+        conversation text NOT NULL,
+        told bigint NOT NULL,
+        number bigint,
+        at double precision NOT NULL
+    )""",
+    f"CREATE INDEX owed_to_agent ON owed ({_indexed('agent', 'conversation')}) WHERE told < 2",
+    "CREATE INDEX owed_by_time ON owed (at) WHERE told > 0",
+    # The number given last: it grows although rows are forgotten.
+    "CREATE TABLE listed (id int PRIMARY KEY CHECK (id = 1), last bigint NOT NULL)",
+    "INSERT INTO listed VALUES (1, 0)",
     "CREATE TABLE secrets (name text PRIMARY KEY, value bytea NOT NULL)",
     # One row that `check` writes, to prove that writing works.
     "CREATE TABLE health (id int PRIMARY KEY CHECK (id = 1), checks bigint NOT NULL)",

@@ -8,7 +8,7 @@ from typing import Final
 from answerback.core.ask import Entry
 from answerback.ports.records import Delivery, Page, StoredDelivery
 from answerback_storage import rows
-from answerback_storage.postgres import asks
+from answerback_storage.postgres import asks, telling
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.statements import Parameters, as_one, numbered, same
 
@@ -70,6 +70,8 @@ class Outbox:
             ] = f"""UPDATE deliveries SET state = c1, tries = c2, next_at = c3, last_status = c4,
                 last_error = c5, updated_at = c6 FROM ({given.rows(changed, _TRIED)})
                 AS new ({numbered(0, len(_TRIED) - 1)}, n) WHERE id = c0"""
+        if (heard := telling.heard(given, results)) is not None:
+            parts["heard"] = heard
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
             parts["noted"] = asks.record_lines(given, lines)

@@ -33,13 +33,14 @@ from answerback_storage.postgres.changes import ChangeJob, Changes
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import Outbox
+from answerback_storage.postgres.telling import PostgresTelling
 
 T = TypeVar("T")
 
 _NOT_OPEN: Final = "The store is not open."
 
 
-class PostgresStore:
+class PostgresStore(PostgresTelling):
     """The protocol `answerback.ports.store.Store` on a PostgreSQL database.
 
     Args:

@@ -27,6 +27,8 @@ _PRUNED: Final = (
     ),
     ("remembered", "hash", ""),
     ("drafts", "hash", ""),
+    # What an agent was not told is kept.
+    ("owed", "seq", "AND told > 0"),
 )
 """What is forgotten: the table, its key, and what is kept all the same."""
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from answerback.core.ask import Ask
 from answerback.ports.records import Delivery, Idempotency
 from answerback.ports.store import Write
 from answerback_storage import rows
-from answerback_storage.postgres import asks, outbox
+from answerback_storage.postgres import asks, outbox, telling
 from answerback_storage.postgres.statements import Parameters, as_one, numbered
 
 _SEEN: Final = ("text", "text", "float8")
@@ -29,6 +30,7 @@ class Stored:
     deliveries: list[tuple[str, Delivery]] = field(default_factory=list)
     memories: dict[bytes, rows.Row] = field(default_factory=dict)
     seen: list[rows.Row] = field(default_factory=list)
+    owed: Ask | None = None
 
     def add(self, write: Write, delivery: str | None = None) -> None:
         """Takes a write down; of something that is no text, StoreError and nothing."""
@@ -47,6 +49,8 @@ class Stored:
         self.columns = columns
         self.lines += lines
         self.deliveries += [(ask.id, one) for one in write.deliveries]
+        if write.owed:
+            self.owed = ask
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at))
 
@@ -105,6 +109,8 @@ def _beside(given: Parameters, units: Iterable[Stored]) -> Mapping[str, str]:
         parts["told"] = outbox.insert(given, deliveries, "moved")
     if memories := [row for unit in units for row in unit.memories.values()]:
         parts["remembering"] = _remember(given, memories)
+    if owed := [unit.owed for unit in units if unit.owed is not None]:
+        parts["owing"] = telling.owe(given, owed)
     if seen := [row for unit in units for row in unit.seen]:
         parts["noticed"] = f"""INSERT INTO seen (id, at) SELECT c1, c2
             FROM ({given.rows(seen, _SEEN)}) AS new ({numbered(0, len(_SEEN) - 1)}, n) JOIN moved ON moved.id = c0"""
