@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 COLUMNS: Final = "version, id, revision, shown_revision, message, thread, state"
 """As `rows.ASK_COLUMNS`, but for the first, which `rows.ask_of` does not look at."""
+LOADED: Final = f"{COLUMNS}, (SELECT request FROM requests WHERE seq = asks.seq)"
+"""The columns that `loaded` takes."""
 _MOST_TOLD: Final = 10_000
 """Rows that are logged as unreadable, at the most."""
 _ENTRY: Final = ("text", "float8", "text", "text")
@@ -109,9 +111,9 @@ def readable(
     return result
 
 
-def record_lines(given: Parameters, lines: Sequence[rows.Row], moved: str | None = None) -> str:
-    """The part of a statement that adds lines to the record; with ``moved``, those of the asks in it."""
-    join = f"JOIN {moved} ON {moved}.id = a" if moved else ""
+def record_lines(given: Parameters, lines: Sequence[rows.Row], those: str | None = None) -> str:
+    """The part of a statement that adds lines to the record; with ``those``, of the asks whose ids it has."""
+    join = "" if those is None else f"JOIN {those} ON id = a"
     return f"""INSERT INTO record (ask_id, at, kind, entry) SELECT a, b, c, d
         FROM ({given.rows(lines, _ENTRY)}) AS line (a, b, c, d, n) {join} ORDER BY n"""
 

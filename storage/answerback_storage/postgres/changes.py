@@ -16,7 +16,8 @@ from typing import Any, Final, Generic, TypeVar
 import psycopg
 
 from answerback.core.ask import Ask
-from answerback.core.errors import StoreError, UnreadableError
+from answerback.core.errors import FencedError, StoreError, UnreadableError
+from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
 from answerback_storage.postgres import asks, writing
@@ -46,7 +47,7 @@ _SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, NULL, NULL
 class ChangeJob(Generic[T]):
     """One change: what `answerback.ports.store.Store.change` was given, and what came of it."""
 
-    __slots__ = ("_decide", "_result", "_then", "ask_id", "delivery", "error", "future")
+    __slots__ = ("_decide", "_result", "_then", "ask_id", "delivery", "error", "fence", "future")
 
     def __init__(
         self,
@@ -54,7 +55,9 @@ class ChangeJob(Generic[T]):
         decide: Callable[[Ask | None], Decision[T]],
         delivery: str | None = None,
         then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
     ) -> None:
+        self.fence = fence
         self.ask_id = ask_id
         self.delivery = delivery
         self.future: asyncio.Future[tuple[T, bool]] = asyncio.get_running_loop().create_future()
@@ -166,12 +169,13 @@ class Changes:
                 self._busy.difference_update([job.ask_id for job in batch])
 
     def _take(self) -> list[ChangeJob[Any]]:
-        """The oldest changes of asks that are in no other batch."""
+        """The oldest changes of asks that are in no other batch; of those with a fence only one."""
         taken: list[ChangeJob[Any]] = []
         left: list[ChangeJob[Any]] = []
-        while self._queue and len(taken) < _BATCH:
+        while self._queue and len(taken) < _BATCH and not (taken and taken[-1].fence):
             job = self._queue.popleft()
-            (left if job.ask_id in self._busy else taken).append(job)
+            alone = job.fence is not None and bool(taken)
+            (left if job.ask_id in self._busy or alone else taken).append(job)
         self._queue.extendleft(reversed(left))
         self._busy.update(job.ask_id for job in taken)
         return taken
@@ -193,7 +197,7 @@ class Changes:
         moved: set[str] = set()
         try:
             if written:
-                moved = await self._write(written)
+                moved = await self._write(written, batch[0].fence)
         except StoreError as error:
             if not isinstance(error.__cause__, _OF_ONE):
                 raise
@@ -223,6 +227,12 @@ class Changes:
 
     async def _decided(self, batch: Sequence[ChangeJob[Any]]) -> dict[str, _Unit]:
         """The asks that the changes are about, with what is to be stored."""
+        if (fence := batch[0].fence) is not None:
+            held = (
+                "SELECT 1 FROM leases WHERE name = $1 AND epoch = $2 AND until > clock_timestamp()"
+            )
+            if not await self._database.read(held, fence):
+                raise FencedError(fence.lease)
         found, seen = await self._loaded(batch)
         units: dict[str, _Unit] = {}
         for job in batch:
@@ -258,10 +268,11 @@ class Changes:
                 found[name] = error
         return found, seen
 
-    async def _write(self, units: dict[str, _Unit]) -> set[str]:
+    async def _write(self, units: dict[str, _Unit], fence: Fence | None) -> set[str]:
         """The ids of the asks that nobody else changed meanwhile: these are stored."""
         statement, given = writing.moves(
-            {(name, unit.version): unit.stored for name, unit in units.items() if unit.stored}
+            {(name, unit.version): unit.stored for name, unit in units.items() if unit.stored},
+            fence,
         )
         moved = {name for (name,) in await self._database.write(statement, given.values)}
         self._changed(moved)

@@ -76,8 +76,12 @@ _FIRST: Final = (
         message text,
         message_id text,
         thread text,
-        state text NOT NULL
-    ) WITH (fillfactor = 80)""",
+        state text NOT NULL,
+        show_holder text,
+        show_until timestamptz,
+        due_holder text,
+        due_until timestamptz
+    )""",
     "CREATE INDEX asks_by_status ON asks (status, seq)",
     f"CREATE INDEX asks_by_surface ON asks ({_indexed('surface')}, seq)",
     f"CREATE INDEX asks_by_surface_status ON asks ({_indexed('surface')}, status, seq)",
@@ -92,6 +96,7 @@ _FIRST: Final = (
     f"""CREATE INDEX asks_by_message ON asks ({_indexed("surface", "message_id")})
         WHERE status = 'open' AND message_id IS NOT NULL""",
     "CREATE INDEX asks_due ON asks (due) WHERE due IS NOT NULL",
+    "CREATE INDEX asks_due_claimed ON asks (due_holder) WHERE due_holder IS NOT NULL",
     f"""CREATE INDEX asks_behind ON asks ({_indexed("surface", "channel")}, (message IS NULL), updated_at)
         WHERE shown_revision < revision""",
     # The record refers to an ask by its id only: it outlives the ask.
@@ -122,13 +127,16 @@ _FIRST: Final = (
         next_at double precision,
         last_status bigint,
         last_error text,
-        updated_at double precision NOT NULL
+        updated_at double precision NOT NULL,
+        holder text,
+        claimed_until timestamptz
     )""",
     "CREATE INDEX deliveries_by_state ON deliveries (state, seq)",
     f"CREATE INDEX deliveries_by_agent ON deliveries ({_indexed('agent')}, seq) WHERE agent IS NOT NULL",
     f"""CREATE INDEX deliveries_by_agent_state ON deliveries ({_indexed("agent")}, state, seq)
         WHERE agent IS NOT NULL""",
     "CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state = 'pending'",
+    "CREATE INDEX deliveries_claimed ON deliveries (holder) WHERE state = 'pending' AND holder IS NOT NULL",
     "CREATE INDEX deliveries_waiting ON deliveries (ask_id, seq) WHERE state = 'pending'",
     'CREATE TABLE seen (id text COLLATE "C" PRIMARY KEY, at double precision NOT NULL)',
     "CREATE INDEX seen_by_time ON seen (at)",
@@ -174,6 +182,13 @@ _FIRST: Final = (
     # The number given last: it grows although rows are forgotten.
     "CREATE TABLE listed (id int PRIMARY KEY CHECK (id = 1), last bigint NOT NULL)",
     "INSERT INTO listed VALUES (1, 0)",
+    """CREATE TABLE leases (
+        name text PRIMARY KEY,
+        holder text NOT NULL,
+        epoch bigint NOT NULL,
+        until timestamptz NOT NULL
+    )""",
+    "CREATE TABLE buckets (bucket text PRIMARY KEY, not_before timestamptz NOT NULL)",
     "CREATE TABLE secrets (name text PRIMARY KEY, value bytea NOT NULL)",
     # One row that `check` writes, to prove that writing works.
     "CREATE TABLE health (id int PRIMARY KEY CHECK (id = 1), checks bigint NOT NULL)",

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.ask import Entry
+from answerback.ports.claims import Claim
 from answerback.ports.records import Delivery, Page, StoredDelivery
 from answerback_storage import rows
 from answerback_storage.postgres import asks, telling
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.statements import Parameters, as_one, numbered, same
+from answerback_storage.postgres.statements import (
+    Parameters,
+    as_one,
+    free,
+    later,
+    numbered,
+    same,
+)
 
 _TYPES: Final = (
     *("text", "text", "text", "text", "text", "text", "float8", "text"),
@@ -31,6 +39,15 @@ def insert(given: Parameters, deliveries: Sequence[tuple[str, Delivery]], moved:
         JOIN {moved} ON {moved}.id = c0 ORDER BY n"""
 
 
+_CLAIM: Final = f"""WITH found AS (
+        SELECT seq {_FIRST} AND next_at <= $3 AND {free("holder", "claimed_until")}
+        ORDER BY next_at, seq LIMIT $4 FOR UPDATE SKIP LOCKED
+    ), taken AS (
+        UPDATE deliveries SET holder = $1, claimed_until = {later("$2")} FROM found
+        WHERE deliveries.seq = found.seq RETURNING deliveries.*
+    ) SELECT {rows.DELIVERY_COLUMNS} FROM taken ORDER BY next_at, seq"""
+
+
 class Outbox:
     """Deliveries on a database; those that cannot be read are left out of lists."""
 
@@ -43,12 +60,9 @@ class Outbox:
             self._told, "deliveries", [(row[0], row) for row in found], rows.delivery_of
         )
 
-    async def due(self, now: float, limit: int) -> list[StoredDelivery]:
-        """The first pending delivery of each ask, where its time has come, oldest first."""
-        found = await self._database.read(
-            f"SELECT {rows.DELIVERY_COLUMNS} {_FIRST} AND next_at <= $1 ORDER BY next_at, seq LIMIT $2",
-            (now, limit),
-        )
+    async def claim(self, claim: Claim, now: float, limit: int) -> list[StoredDelivery]:
+        """The first pending delivery of each ask whose time has come and that nobody holds, oldest first, claimed."""
+        found = await self._database.write(_CLAIM, (claim.holder, claim.seconds, now, limit))
         return self._readable(found)
 
     async def next_due(self, after: float) -> float | None:
@@ -59,22 +73,27 @@ class Outbox:
         return found[0][0] if found else None
 
     async def tried(
-        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None,
     ) -> None:
-        """Stores what became of deliveries, and the record's lines about it."""
+        """Stores what became of deliveries that are the holder's (None: anybody's), and the record's lines about it."""
         given, parts = Parameters(), {}
+        whose = "" if holder is None else f"AND holder = {given.add(holder)}"
         if results:
             changed = [(one.delivery.id, *rows.delivery_row(one)[7:]) for one in results]
             parts[
                 "told"
             ] = f"""UPDATE deliveries SET state = c1, tries = c2, next_at = c3, last_status = c4,
-                last_error = c5, updated_at = c6 FROM ({given.rows(changed, _TRIED)})
-                AS new ({numbered(0, len(_TRIED) - 1)}, n) WHERE id = c0"""
-        if (heard := telling.heard(given, results)) is not None:
-            parts["heard"] = heard
+                last_error = c5, updated_at = c6, holder = NULL, claimed_until = NULL
+                FROM ({given.rows(changed, _TRIED)}) AS new ({numbered(0, len(_TRIED) - 1)}, n)
+                WHERE deliveries.id = c0 {whose} RETURNING ask_id AS id, state, updated_at"""
+            parts["heard"] = telling.HEARD
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
-            parts["noted"] = asks.record_lines(given, lines)
+            ours = "(SELECT DISTINCT id FROM told) AS ours"
+            parts["noted"] = asks.record_lines(given, lines, None if holder is None else ours)
         if parts:
             await self._database.write(as_one(parts, "SELECT 1"), given.values)
 

@@ -60,3 +60,13 @@ def same(given: Parameters, filters: Mapping[str, str | None]) -> str:
             terms.append(f"{indexed(name)} = {indexed(wanted)} AND ")
         terms.append(f"{name} = {wanted} AND ")
     return "".join(terms)
+
+
+def free(holder: str, until: str) -> str:
+    """The condition that nobody holds what these two columns are about."""
+    return f"({holder} IS NULL OR {until} <= clock_timestamp())"
+
+
+def later(seconds: str) -> str:
+    """The time in so many seconds."""
+    return f"clock_timestamp() + {seconds}::float8 * interval '1 second'"

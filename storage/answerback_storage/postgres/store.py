@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
 from answerback.core.errors import StoreError
+from answerback.ports.claims import Fence
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -30,8 +31,10 @@ from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.postgres import asks, upkeep, writing
 from answerback_storage.postgres.changes import ChangeJob, Changes
+from answerback_storage.postgres.claims import PostgresClaims
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.migrations import migrate
+from answerback_storage.postgres.news import News
 from answerback_storage.postgres.outbox import Outbox
 from answerback_storage.postgres.telling import PostgresTelling
 
@@ -40,7 +43,7 @@ T = TypeVar("T")
 _NOT_OPEN: Final = "The store is not open."
 
 
-class PostgresStore(PostgresTelling):
+class PostgresStore(PostgresClaims, PostgresTelling):
     """The protocol `answerback.ports.store.Store` on a PostgreSQL database.
 
     Args:
@@ -61,13 +64,19 @@ class PostgresStore(PostgresTelling):
         self._database = Database(url, pooled=listen_url is not None)
         self._reader = asks.Reader(self._database, self._requests)
         self._outbox = Outbox(self._database, self._reader.told)
-        self._changes = Changes(self._database, self._requests, self._changed)
+        self._news = News(self._database, listen_url or url)
+        self._changes = Changes(self._database, self._requests, self._news.tell)
         self._doing: set[asyncio.Future[Any]] = set()
         self._open = False
 
     async def open(self) -> None:
         """Connects, and migrates. Reads nothing else: the number of asks makes no difference."""
-        await migrate(self._database)
+        try:
+            await migrate(self._database)
+            await self._news.open()
+        except StoreError:
+            await self._database.close()
+            raise
         self._open = True
 
     async def close(self) -> None:
@@ -76,6 +85,7 @@ class PostgresStore(PostgresTelling):
         while self._doing:
             await asyncio.wait(self._doing)
         await self._changes.finish()
+        await self._news.close()
         await self._database.close()
 
     async def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -93,8 +103,9 @@ class PostgresStore(PostgresTelling):
     async def _write(self, statement: str, *values: object) -> list[rows.Row]:
         return await self._do(lambda: self._database.write(statement, values))
 
-    def _changed(self, ask_ids: Iterable[str]) -> None:
-        """Asks were changed by this store."""
+    def listen(self, heard: Callable[[str | None], None]) -> None:
+        """Has ``heard`` told of each ask that another process changes; of None, where news may have been lost."""
+        self._news.listen(heard)
 
     async def check(self) -> None:
         """Writes a row, durably, and reads it."""
@@ -117,7 +128,7 @@ class PostgresStore(PostgresTelling):
             statement, given = writing.creation(write, idempotency)
             while True:
                 if await self._database.write(statement, given.values):
-                    self._changed([write.ask.id])
+                    self._news.tell([write.ask.id])
                     return Created(write.ask)
                 # Who was first is found, unless its key is forgotten in this very moment.
                 if idempotency and (existing := await self._existing(idempotency)):
@@ -150,11 +161,12 @@ class PostgresStore(PostgresTelling):
         *,
         delivery: str | None = None,
         then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, unless somebody else changed it meanwhile: then once more."""
         began = time.perf_counter()
         try:
-            return await self._change(ChangeJob(ask_id, decide, delivery, then))
+            return await self._change(ChangeJob(ask_id, decide, delivery, then, fence))
         finally:
             self._timed(time.perf_counter() - began)
 
@@ -207,7 +219,7 @@ class PostgresStore(PostgresTelling):
         await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
 
     async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
-        """Notes what the live message shows; an older revision than the one noted is ignored."""
+        """Notes what the live message shows, by `answerback.ports.shown.noted`."""
 
         def decide(latest: Ask | None) -> Decision[None]:
             if latest is None:
@@ -220,18 +232,13 @@ class PostgresStore(PostgresTelling):
                 thread=shown.thread,
                 at=shown.at,
             )
-            return Decision(Write(now) if now else None, None)
+            return Decision(Write(now), None)
 
         await self._change(ChangeJob(ask_id, decide))
 
     async def behind(self, limit: int) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
         return [name for (name,) in await self._read(upkeep.BEHIND, limit)]
-
-    async def due(self, now: float, limit: int) -> Sequence[str]:
-        """Ids of asks for which the clock has something to do, earliest first."""
-        statement = "SELECT id FROM asks WHERE due <= $1 ORDER BY due LIMIT $2"
-        return [name for (name,) in await self._read(statement, now, limit)]
 
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next, or None."""
@@ -264,19 +271,18 @@ class PostgresStore(PostgresTelling):
             *(asks.hashed(key), key, rows.dump(value), at),
         )
 
-    async def due_deliveries(self, now: float, limit: int) -> Sequence[StoredDelivery]:
-        """Pending deliveries whose time has come, oldest first, one (the first undelivered) an ask."""
-        return await self._do(lambda: self._outbox.due(now, limit))
-
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """When, later than ``after``, the next pending delivery is due, or None."""
         return await self._do(lambda: self._outbox.next_due(after))
 
     async def tried(
-        self, results: Sequence[StoredDelivery], entries: Sequence[tuple[str, Entry]]
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None = None,
     ) -> None:
-        """Stores what became of deliveries and the record's lines about the tries (with their ask ids)."""
-        await self._do(lambda: self._outbox.tried(results, entries))
+        """Stores what became of deliveries, which ends their claims, and the record's lines about the tries."""
+        await self._do(lambda: self._outbox.tried(results, entries, holder))
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
         """One delivery, or None."""

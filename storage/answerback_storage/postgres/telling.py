@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.ports.records import DeliveryState, StoredDelivery
+from answerback.ports.records import DeliveryState
 from answerback.ports.telling import Owed, Owing, Told
 from answerback_storage import rows
 from answerback_storage.postgres import asks
@@ -15,6 +15,9 @@ from answerback_storage.postgres.statements import Parameters, as_one, same
 
 T = TypeVar("T")
 
+HEARD: Final = f"""UPDATE owed SET told = {int(Told.TOLD)}, at = updated_at FROM told
+    WHERE ask_id = told.id AND state = '{DeliveryState.DELIVERED}' AND owed.told < {int(Told.TOLD)}"""
+"""Who got a delivery in ``told`` has been told."""
 _OWED: Final = ("text", "text", "text", "float8")
 
 
@@ -67,20 +70,6 @@ def owe(given: Parameters, ended: Iterable[Ask]) -> str:
     ]
     return f"""INSERT INTO owed (ask_id, agent, conversation, told, at) SELECT c0, c1, c2, 0, c3
         FROM ({given.rows(found, _OWED)}) AS new (c0, c1, c2, c3, n) JOIN moved ON moved.id = c0 ORDER BY n"""
-
-
-def heard(given: Parameters, results: Iterable[StoredDelivery]) -> str | None:
-    """The part of a statement that notes who has been told by a webhook; None: nobody."""
-    delivered = {
-        one.delivery.ask_id: one.updated_at
-        for one in results
-        if one.state is DeliveryState.DELIVERED
-    }
-    if not delivered:
-        return None
-    values = given.rows(delivered.items(), ("text", "float8"))
-    return f"""UPDATE owed SET told = {int(Told.TOLD)}, at = c1 FROM ({values}) AS heard (c0, c1, n)
-        WHERE ask_id = c0 AND told < {int(Told.TOLD)}"""
 
 
 def _theirs(given: Parameters, owing: Owing) -> str:

@@ -46,6 +46,7 @@ async def prune(database: Database, before: float) -> int:
             )
             step = len(found)
             forgotten += step
+    await database.write("DELETE FROM buckets WHERE not_before < clock_timestamp()")
     return forgotten
 
 

@@ -7,17 +7,26 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from answerback.core.ask import Ask
+from answerback.ports.claims import Claim, Fence
 from answerback.ports.records import Delivery, Idempotency
 from answerback.ports.store import Write
 from answerback_storage import rows
 from answerback_storage.postgres import asks, outbox, telling
-from answerback_storage.postgres.statements import Parameters, as_one, numbered
+from answerback_storage.postgres.statements import Parameters, as_one, free, later, numbered
 
 _SEEN: Final = ("text", "text", "float8")
 _MEMORY: Final = ("text", "bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY: Final = ("bytea", "text", "text", "text", "text", "float8")
-_NEW: Final = ("text", "float8", "text", "text", *asks.STORED_TYPES)
-_MOVED: Final = ("text", "bigint", *asks.STORED_TYPES)
+_NEW: Final = ("text", "float8", "text", "text", *asks.STORED_TYPES, "text")
+_CLAIM: Final = ("boolean", "text", "float8")
+_MOVED: Final = ("text", "bigint", *_CLAIM, *asks.STORED_TYPES)
+_DUE: Final = 5 + asks.STORED.split(", ").index("due")
+_CLAIMED: Final = ", ".join(
+    f"""{column} = CASE WHEN c3 IS NOT NULL AND (c2 OR {free("show_holder", "show_until")} OR show_holder = c3)
+        THEN {value} WHEN NOT c2 THEN {column} END"""
+    for column, value in (("show_holder", "c3"), ("show_until", later("c4")))
+)
+"""A message that is up to date is nobody's, another is claimed if it is free."""
 
 
 @dataclass(slots=True)
@@ -26,6 +35,8 @@ class Stored:
 
     columns: rows.Row = ()
     """Those of `asks.STORED`, as the last write has them."""
+    claimed: tuple[bool, Claim | None] = (False, None)
+    """Whether the message was up to date in between, which ended its claim, and who claims it now."""
     lines: list[rows.Row] = field(default_factory=list)
     deliveries: list[tuple[str, Delivery]] = field(default_factory=list)
     memories: dict[bytes, rows.Row] = field(default_factory=dict)
@@ -49,27 +60,43 @@ class Stored:
         self.columns = columns
         self.lines += lines
         self.deliveries += [(ask.id, one) for one in write.deliveries]
+        ended, claim = self.claimed
+        behind = ask.shown_revision < ask.revision
+        self.claimed = (ended, claim or write.claim) if behind else (True, None)
         if write.owed:
             self.owed = ask
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at))
 
+    def claim(self) -> rows.Row:
+        """The columns of `_CLAIM`."""
+        ended, claim = self.claimed
+        return (ended, None, None) if claim is None else (ended, claim.holder, claim.seconds)
 
-def moves(units: Mapping[tuple[str, int], Stored]) -> tuple[str, Parameters]:
+
+def moves(units: Mapping[tuple[str, int], Stored], fence: Fence | None) -> tuple[str, Parameters]:
     """The statement that moves asks, by their ids and the versions that were read; it tells which it moved."""
     given = Parameters()
-    found = [(*named, *stored.columns) for named, stored in sorted(units.items(), key=_by_name)]
-    columns = asks.STORED.split(", ")
-    sets = ", ".join(f"{name} = new.c{n}" for n, name in enumerate(columns, 2))
+    found = [
+        (*named, *stored.claim(), *stored.columns)
+        for named, stored in sorted(units.items(), key=_by_name)
+    ]
+    sets = ", ".join(f"{name} = new.c{n}" for n, name in enumerate(asks.STORED.split(", "), 5))
     parts = {
-        "new": f"SELECT * FROM ({given.rows(found, _MOVED)}) AS new ({numbered(0, len(_MOVED) - 1)}, n)",
-        # Locked in the order of their ids: two replicas that move the same asks do not meet halfway.
-        "same": """SELECT asks.id FROM asks JOIN new ON asks.id = c0 AND asks.version = c1
-            ORDER BY asks.id FOR UPDATE OF asks""",
-        "moved": f"""UPDATE asks SET version = asks.version + 1, {sets} FROM new
-            WHERE asks.id = c0 AND asks.id IN (SELECT id FROM same) RETURNING asks.id""",
-        **_beside(given, units.values()),
+        "new": f"SELECT * FROM ({given.rows(found, _MOVED)}) AS new ({numbered(0, len(_MOVED) - 1)}, n)"
     }
+    held = ""
+    if fence is not None:
+        parts["fenced"] = f"""SELECT 1 FROM leases WHERE name = {given.add(fence.lease)}
+            AND epoch = {given.add(fence.epoch, "bigint")} AND until > clock_timestamp() FOR SHARE"""
+        held = "AND EXISTS (SELECT 1 FROM fenced)"
+    # Locked in the order of their ids: two replicas that move the same asks do not meet halfway.
+    parts["same"] = f"""SELECT asks.id FROM asks JOIN new ON asks.id = c0 AND asks.version = c1
+        WHERE true {held} ORDER BY asks.id FOR UPDATE OF asks"""
+    parts["moved"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
+        due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE} THEN due_holder END
+        FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM same) RETURNING asks.id"""
+    parts |= _beside(given, units.values())
     return as_one(parts, "SELECT id FROM moved"), given
 
 
@@ -92,9 +119,12 @@ def creation(write: Write, idempotency: Idempotency | None) -> tuple[str, Parame
         key = "key"
     parts["requested"] = f"""INSERT INTO requests (request)
         SELECT {given.add(rows.dump_request(request))} FROM {key} RETURNING seq"""
-    named = (ask.id, ask.created_at, request.conversation, request.agent, *stored.columns)
-    parts["moved"] = f"""INSERT INTO asks (seq, id, created_at, conversation, agent, {asks.STORED})
-        SELECT seq, {given.row(named, _NEW)} FROM requested RETURNING id"""
+    _, holder, seconds = stored.claim()
+    named = (ask.id, ask.created_at, request.conversation, request.agent, *stored.columns, holder)
+    parts["moved"] = f"""INSERT INTO asks
+        (seq, id, created_at, conversation, agent, {asks.STORED}, show_holder, show_until)
+        SELECT seq, {given.row(named, _NEW)}, {later(given.add(seconds, "float8"))}
+        FROM requested RETURNING id"""
     parts |= _beside(given, [stored])
     return as_one(parts, "SELECT id FROM moved"), given
 

@@ -32,7 +32,7 @@ class TestMemoryStore(SharedStoreContract, StoreContract):
         return lambda: MemoryStore(tables)
 
 
-class TestPostgresStore(StoreContract):
+class TestPostgresStore(SharedStoreContract, StoreContract):
     """`StoreContract` on a real server."""
 
     @pytest.fixture

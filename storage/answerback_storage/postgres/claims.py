@@ -1,0 +1,137 @@
+"""Claims and leases in PostgreSQL: see `answerback.ports.claims.Claims`. Every time is the database's own.
+
+What is to be claimed is looked for and claimed by one statement, which passes by what another process claims at the
+same moment (``SKIP LOCKED``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from answerback.core.ask import Ask
+from answerback.ports.claims import RENEWED, Claim, Work
+from answerback.ports.records import StoredDelivery
+from answerback_storage import rows
+from answerback_storage.postgres import asks
+from answerback_storage.postgres.connections import Database
+from answerback_storage.postgres.outbox import Outbox
+from answerback_storage.postgres.statements import Parameters, free, later
+
+T = TypeVar("T")
+
+_TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = $2, show_until = {later("$3")}
+    WHERE id = $1 AND shown_revision < revision AND ({free("show_holder", "show_until")} OR show_holder = $2)
+    RETURNING {asks.LOADED}"""
+_DUE: Final = f"""WITH found AS (
+        SELECT id, due, due_holder = $1 AND due_until >= {later(f"$2 * {RENEWED}")} AS held FROM asks
+        WHERE due <= $3 AND ({free("due_holder", "due_until")} OR due_holder = $1)
+        ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED
+    ), taken AS (
+        UPDATE asks SET due_holder = $1, due_until = {later("$2")}
+        FROM found WHERE asks.id = found.id AND found.held IS NOT TRUE
+    ) SELECT id FROM found ORDER BY due"""
+_RELEASE: Final = {
+    Work.MESSAGE: "UPDATE asks SET show_holder = NULL WHERE shown_revision < revision AND show_holder = $1",
+    Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = $1",
+    Work.DELIVERY: "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1",
+}
+_LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALUES ($1, $2, 1, {later("$3")})
+    ON CONFLICT (name) DO UPDATE SET holder = $2, until = {later("$3")},
+        epoch = held.epoch + CASE WHEN held.holder <> $2 OR held.until <= clock_timestamp() THEN 1 ELSE 0 END
+    WHERE held.until <= clock_timestamp() OR held.holder = $2 RETURNING epoch"""
+_HOLD_OFF: Final = f"""INSERT INTO buckets AS held (bucket, not_before) VALUES ($1, {later("$2")})
+    ON CONFLICT (bucket) DO UPDATE SET not_before = greatest(held.not_before, excluded.not_before)"""
+_HELD_OFF: Final = """SELECT extract(epoch FROM not_before - clock_timestamp())::float8 FROM buckets
+    WHERE bucket = $1 AND not_before > clock_timestamp()"""
+
+
+class _Parts(Protocol):
+    """What the store that this is a part of runs statements with."""
+
+    _database: Database
+    _requests: rows.RequestCache
+    _outbox: Outbox
+
+    async def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T: ...
+    async def _read(self, statement: str, *values: object) -> list[rows.Row]: ...
+    async def _write(self, statement: str, *values: object) -> list[rows.Row]: ...
+
+
+class PostgresClaims:
+    """The part of `answerback.ports.store.Store` that is about claims."""
+
+    async def claim_message(self: _Parts, ask_id: str, claim: Claim) -> Ask | None:
+        """The ask, its message claimed; None where there is no such ask, or another holds its message."""
+        found = await self._read(
+            f"""SELECT {asks.LOADED}, show_holder,
+                extract(epoch FROM show_until - clock_timestamp())::float8 FROM asks WHERE id = $1""",
+            ask_id,
+        )
+        if not found:
+            return None
+        *row, holder, left = found[0]
+        ask = asks.loaded(self._requests, tuple(row)).ask
+        held = holder is not None and left > 0
+        if ask.shown_revision >= ask.revision:
+            return ask
+        if held and holder != claim.holder:
+            return None
+        if held and left >= RENEWED * claim.seconds:
+            return ask
+        taken = await self._write(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
+        return asks.loaded(self._requests, taken[0]).ask if taken else None
+
+    async def claim_due(self: _Parts, claim: Claim, now: float, limit: int) -> Sequence[str]:
+        """Ids of asks for which the clock has something to do, earliest first, their timers claimed."""
+        found = await self._write(_DUE, claim.holder, claim.seconds, now, limit)
+        return [name for (name,) in found]
+
+    async def claim_deliveries(
+        self: _Parts, claim: Claim, now: float, limit: int
+    ) -> Sequence[StoredDelivery]:
+        """Pending deliveries whose time has come and that nobody holds, oldest first, claimed."""
+        return await self._do(lambda: self._outbox.claim(claim, now, limit))
+
+    async def renew_delivery(self: _Parts, delivery_id: str, claim: Claim) -> bool:
+        """Renews a claim; False: the delivery is not the holder's."""
+        renewed = await self._write(
+            f"""UPDATE deliveries SET claimed_until = {later("$3")}
+                WHERE id = $1 AND holder = $2 AND state = 'pending' RETURNING 1""",
+            *(delivery_id, claim.holder, claim.seconds),
+        )
+        return bool(renewed)
+
+    async def release(self: _Parts, work: Work, holder: str) -> None:
+        """Gives back everything of a kind that the holder has claimed."""
+        await self._write(_RELEASE[work], holder)
+
+    async def lease(self: _Parts, name: str, claim: Claim) -> int | None:
+        """Takes or renews the lease of this name: its epoch, or None while another holds it."""
+        found = await self._write(_LEASE, name, claim.holder, claim.seconds)
+        return found[0][0] if found else None
+
+    async def release_lease(self: _Parts, name: str, holder: str) -> None:
+        """Ends a lease, if this holder has it."""
+        await self._write(
+            "UPDATE leases SET until = clock_timestamp() WHERE name = $1 AND holder = $2",
+            *(name, holder),
+        )
+
+    async def hold_off(self: _Parts, bucket: str, seconds: float) -> None:
+        """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
+        await self._write(_HOLD_OFF, bucket, seconds)
+
+    async def held_off(self: _Parts, bucket: str) -> float:
+        """The seconds for which a bucket still has to be left alone; 0: it need not be."""
+        found = await self._read(_HELD_OFF, bucket)
+        return found[0][0] if found else 0.0
+
+    async def revisions(self: _Parts, ask_ids: Collection[str]) -> Mapping[str, int]:
+        """The revisions of asks, read at once; those that do not exist are left out."""
+        if not ask_ids:
+            return {}
+        given = Parameters()
+        wanted = given.rows([(name,) for name in ask_ids], ("text",))
+        statement = f"SELECT id, revision FROM asks WHERE id IN (SELECT c0 FROM ({wanted}) AS wanted (c0, n))"
+        return dict(await self._read(statement, *given.values))
