@@ -175,7 +175,8 @@ class AskPages:
             problems = [_into_value(problem) for problem in rejected.problems]
             return self._ask_page(place, ask, status, post=post, problems=problems)
         labels = self._front.labels  # ids of a chat platform would tell nobody who they are
-        notice = messages.note(rejected, view_of(ask), labels, labels.those_asked)
+        reader = place.person.user_id if place.person else None
+        notice = messages.note(rejected, view_of(ask), labels, labels.those_asked, reader)
         kept = render.typed_texts(post)
         return self._ask_page(place, ask, status, notice=notice, kept=kept)
 

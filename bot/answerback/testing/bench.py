@@ -1,11 +1,12 @@
-"""A surface at work, for its tests: the real service, a store in memory, and what shows asks again when they change."""
+"""A surface at work, for its tests: the real service, a store, and what shows asks again when they change."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
+from typing import Self
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.form import Form
@@ -15,9 +16,11 @@ from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import Shower
-from answerback_storage.memory import MemoryStore
+from answerback_storage.memory import MemoryStore, Tables
 
 _NUMBERS = count(1)
+SWEEP = 100
+"""Asks that are brought up to date after a start."""
 
 
 @dataclass
@@ -25,14 +28,19 @@ class Bench:
     """What is up around a surface."""
 
     service: Service
-    store: Store
     shower: Shower
+
+    @property
+    def store(self) -> Store:
+        """Where the asks are."""
+        return self.service.store
 
     async def opens(
         self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,)
     ) -> Ask:
         """An ask of this form at a place, once it is shown."""
-        ask = new_ask(f"{next(_NUMBERS):024x}", to=to, form=form, responders=responders)
+        number, now = f"{next(_NUMBERS):024x}", self.service.clock.now()
+        ask = new_ask(number, to=to, form=form, responders=responders, at=now)
         await self.store.create(Write(ask), None)
         self.shower.poke(ask)
         return await self.shown(ask.id)
@@ -46,10 +54,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(surface: Surface, store: Store | None = None) -> AsyncIterator[Bench]:
-    """A surface, started, with a service of its own."""
+async def bench(surface: Surface, store: Store) -> AsyncIterator[Bench]:
+    """A surface, started, with a service of its own on a store."""
     async with AsyncExitStack() as stack:
-        store = store or MemoryStore()
         await store.open()
         stack.push_async_callback(store.close)
         names = frozenset({surface.name})
@@ -59,4 +66,35 @@ async def bench(surface: Surface, store: Store | None = None) -> AsyncIterator[B
         service.hooks.show = shower.poke
         stack.push_async_callback(surface.stop)
         await surface.start(service)
-        yield Bench(service, store, shower)
+        await shower.sweep(SWEEP)
+        yield Bench(service, shower)
+
+
+class BenchStage:
+    """The part of a `answerback.testing.desk.Stage` that is the same for every platform without a server of its own.
+
+    Args:
+        make: makes the surface, anew for each start.
+    """
+
+    def __init__(self, make: Callable[[], Surface]) -> None:
+        self._make = make
+        self._tables = Tables()
+        self._up = AsyncExitStack()
+        self.surface: Surface
+        self.bench: Bench
+
+    async def __aenter__(self) -> Self:
+        await self.restart()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._up.aclose()
+
+    async def restart(self) -> None:
+        """Stops what is up, and starts it anew."""
+        await self._up.aclose()
+        self.surface = self._make()
+        self.bench = await self._up.enter_async_context(
+            bench(self.surface, MemoryStore(self._tables))
+        )

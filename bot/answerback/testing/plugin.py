@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-for _module in ("store_asks", "store_lists", "store_upkeep", "surface_contract"):
+for _module in (
+    "store_asks",
+    "store_lists",
+    "store_upkeep",
+    "surface_clicks",
+    "surface_contract",
+    "surface_outages",
+    "surface_texts",
+    "surface_walks",
+):
     pytest.register_assert_rewrite(f"answerback.testing.{_module}")
 
 

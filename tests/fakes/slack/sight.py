@@ -4,7 +4,7 @@ Owns the reading of blocks as Slack's clients lay them out. Nothing here sends a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tests.fakes.slack.checks import options_of
@@ -124,13 +124,20 @@ def look(target: Target) -> Sight:
         return _sight(target.body["blocks"], lines, "")
     payload = target.payload() if isinstance(target, Message) else target.payload
     text, blocks = payload["text"], payload.get("blocks", [])
-    top = runs(text)
+    top = [_unless_bare(run, text) for run in runs(text)]
     shown = "".join(run.text for run in top)
     if blocks:  # with blocks, the text is only for notifications and screen readers
         sight = _sight(blocks, [], shown)
         notified = tuple(run for run in top if run.kind not in ("text", "link"))
         return Sight(sight.texts, sight.controls, sight.runs + notified, shown)
     return Sight((shown,) if shown else (), (), tuple(top), shown)
+
+
+def _unless_bare(run: Run, text: str) -> Run:
+    """In a message's own ``text``, @here without brackets reaches nobody while ``link_names`` is not set:
+    https://docs.slack.dev/reference/methods/chat.postMessage"""
+    bare = run.kind == "broadcast" and f"<!{run.target}" not in text
+    return replace(run, kind="text") if bare else run
 
 
 def text_runs(text: Json) -> list[Run]:

@@ -18,6 +18,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected, Shown
+from answerback_chat import messages
+from answerback_chat.sanitize import visible
 from linechat.render import action_of, message
 
 MOST = 1_000_000
@@ -59,7 +61,10 @@ class LineChat:
         return Shown(ask.revision, {"id": ask.id}, Thread(channel=ask.destination.channel))
 
     async def remind(self, ask: Ask, number: int) -> None:
-        await self._tell(ask.destination.channel, {"ask": ask.id, "note": "Please answer."})
+        """Says so once a number: who joined anew, or was told before a crash, knows a number again."""
+        words = self._labels.reminder.format(label=view_of(ask).label)
+        said: Said = {"ask": ask.id, "reminder": number, "text": visible(words)}
+        await self._tell(ask.destination.channel, said)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return (ANYONE,)
@@ -84,12 +89,12 @@ class LineChat:
             while line := await reader.readline():
                 said = _read(line)
                 if said is None:
-                    await _send(writer, {"note": "Each line is one JSON object."})
+                    await self._note(writer, "Each line is one JSON object.")
                 elif "join" in said:
                     name = str(said.get("as") or "")
                     await self._join(writer, str(said["join"]))
                 elif not name:
-                    await _send(writer, {"note": 'First: {"join": CHANNEL, "as": NAME}.'})
+                    await self._note(writer, 'First: {"join": CHANNEL, "as": NAME}.')
                 else:
                     await self._act(writer, said, name)
         except (ConnectionError, ValueError):
@@ -108,19 +113,27 @@ class LineChat:
         """One action: the service decides, commits, and has the result shown to all."""
         action, revision = action_of(said), said.get("revision")
         if action is None or self._asks is None or not isinstance(revision, int):
-            await _send(writer, {"note": "An action is {ask, revision, do, value}."})
+            await self._note(writer, "An action is {ask, revision, do, value}.")
             return
         actor = Actor(Person(surface=self.name, user_id=name, name=name), all_groups=True)
         try:
             done = await self._asks.act(str(said.get("ask")), action, actor, revision=revision)
         except StoreError:
-            await _send(writer, {"note": "Nothing was saved. Try again."})
+            await self._note(writer, "Nothing was saved. Try again.")
             return
         if isinstance(done, Rejected):
-            words = " ".join(problem.message for problem in done.problems)
-            await _send(writer, {"note": done.why.value, "problems": words})
-            if done.ask is not None:
-                await _send(writer, message(view_of(done.ask), self._labels))
+            await self._reject(writer, done, name)
+
+    async def _reject(self, writer: asyncio.StreamWriter, rejected: Rejected, name: str) -> None:
+        """Nothing changed: this person alone is told why, and how the ask stands."""
+        view = view_of(rejected.ask) if rejected.ask else None
+        who = ", ".join(rejected.ask.responders) if rejected.ask else ""
+        await self._note(writer, messages.note(rejected, view, self._labels, who, reader=name))
+        if view is not None:
+            await _send(writer, message(view, self._labels))
+
+    async def _note(self, writer: asyncio.StreamWriter, words: str) -> None:
+        await _send(writer, {"note": visible(words)})
 
 
 async def _send(writer: asyncio.StreamWriter, said: Said) -> None:

@@ -1,23 +1,29 @@
-"""A person at Discord's client, for the suite that every surface passes."""
+"""Discord's stage, and people at its client, for the suite that every surface passes."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.form import AnswerType, Form, Question
+from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
-from answerback.ports.store import Write
+from answerback.testing.bench import SWEEP, Bench
+from answerback_chat import controls
+from answerback_chat.controls import Verb
 from answerback_discord.text import fit
 from tests.fakes.discord.interactions import Interaction
-from tests.fakes.discord.sight import Control, Sight
-from tests.fakes.discord.world import Message
-from tests.unit.adapters.discord.examples import ask_of
-from tests.unit.adapters.discord.rig import Rig
+from tests.fakes.discord.person import Person
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.sight import Control, Sight, sight_of
+from tests.fakes.discord.world import Channel, Guild, Message
+from tests.unit.adapters.discord.rig import Mode, surface_in_front_of
 from tests.unit.adapters.discord.sight import unescaped
 
 LABELS = Labels()
@@ -28,56 +34,106 @@ OFFERS = {
     LABELS.submit: "submit",
     LABELS.other: "other",
 }
+POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
+
+
+class DiscordStage:
+    """See `answerback.testing.desk.Stage`."""
+
+    def __init__(self, discord: FakeDiscord, database: Path, mode: Mode) -> None:
+        self.discord = discord
+        self.guild: Guild = discord.add_guild()
+        self.channel: Channel = discord.add_channel(self.guild)
+        self.place = Destination(surface="discord", channel=str(self.channel.id))
+        self._database = database
+        self._mode: Mode = mode
+        self._up = AsyncExitStack()
+        self.bench: Bench
+
+    async def person(self, name: str) -> DiscordDesk:
+        return DiscordDesk(self.discord, self.channel, self.discord.person(name, self.guild))
+
+    async def restart(self) -> None:
+        await self._up.aclose()
+        up = surface_in_front_of(self.discord, self._database, self._mode)
+        _, service, _, shower = await self._up.enter_async_context(up)
+        await shower.sweep(SWEEP)
+        self.bench = Bench(service, shower)
+
+    async def stop(self) -> None:
+        await self._up.aclose()
+
+    def limits(self, calls: int) -> None:
+        self.discord.faults.clear()
+        for place in (POST, EDIT):
+            self.discord.faults.rate_limit(place, times=calls)
+
+    def limited(self) -> int:
+        return sum(call.status == 429 for call in self.discord.faults.log)
+
+
+@asynccontextmanager
+async def stage_of(folder: Path, mode: Mode) -> AsyncIterator[DiscordStage]:
+    """A fake Discord with the service in front of it."""
+    async with FakeDiscord() as discord:
+        stage = DiscordStage(discord, folder / "answerback.db", mode)
+        try:
+            await stage.restart()
+            yield stage
+        finally:
+            await stage.stop()
 
 
 class DiscordDesk:
-    """See `answerback.testing.surface_contract.Desk`."""
+    """See `answerback.testing.desk.Desk`."""
 
-    live = True
+    def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:
+        self._discord = discord
+        self._channel = channel
+        self._person = person
+        self.user_id = str(person.id)
+        self.name = person.user.name.title()  # as Discord tells it of who clicks
+        self._pings = len(discord.pings)
+        self._asked_for: set[int] = set()
+        """Private messages that the person opened: they tell nothing unasked."""
+        self._ask: Ask
+        self._copy: Message
 
-    def __init__(self, rig: Rig) -> None:
-        self._rig = rig
-        self._count = 0
-        self._ask_id = ""
+    # --- seeing ---
 
-    async def opens(self, form: Form) -> str:
-        """An ask of this form in the channel."""
-        self._count += 1
-        ask = ask_of(
-            form,
-            id=f"ask_{self._count:024x}",
-            destination=Destination(surface="discord", channel=str(self._rig.channel.id)),
-            responders=(str(self._rig.ann.id),),
-        )
-        await self._rig.store.create(Write(ask), None)
-        self._rig.shower.poke(ask)
-        self._ask_id = ask.id
-        await self._rig.shown(ask)
-        return ask.id
+    async def looks(self, ask: Ask) -> None:
+        self._ask = ask
+        if ask.open:
+            await self._person.until(lambda: len(self._standing()) == 1)
+        self._look_again()
 
-    async def stored(self, ask_id: str) -> Ask:
-        """The ask once everything is shown."""
-        return await self._rig.shown(ask_id)
-
-    def _sight(self) -> Sight:
-        return self._rig.ann.latest(self._rig.channel)
+    def _look_again(self) -> None:
+        self._copy = self._person.copy(self._live())
 
     def _live(self) -> Message:
-        return self._sight().message
+        return self._channel.messages[int(str((self._ask.message or {})["id"]))]
 
-    def offers(self, ask_id: str) -> set[str]:
+    def _standing(self) -> list[Message]:
+        """The messages with controls of the ask."""
+        stem = controls.stem(self._ask.id, self._ask.revision)
+        shown = [s for s in self._person.visible(self._channel) if not s.message.ephemeral]
+        mine = [s for s in shown if any(c.custom_id.startswith(stem) for c in s.controls)]
+        return [sight.message for sight in mine]
+
+    def _sight(self) -> Sight:
+        return sight_of(self._copy)
+
+    def offers(self) -> set[str]:
         """By the labels of the buttons; Submit of a multi-select is its own."""
-        labels = self._sight().labels
-        review = LABELS.review_title in self._sight().text
-        found = {OFFERS[label] for label in labels if label in OFFERS}
-        return found if review else found - {"submit"}
+        sight = self._sight()
+        found = {OFFERS[label] for label in sight.labels if label in OFFERS}
+        return found if LABELS.review_title in sight.text else found - {"submit"}
 
-    async def reads(self, ask_id: str) -> str:
-        """The message and, where it offers that, everything in full."""
+    async def reads(self) -> str:
         sight = self._sight()
         texts = list(sight.texts)
         if LABELS.details in sight.labels:
-            texts += await self._pages(sight)
+            texts += await self._pages()
         # Marks of ours go first: what people wrote has a backslash before each of its own.
         texts = [unescaped(re.sub(r"(?<!\\)\*\*", "", text)) for text in texts]
         texts += [control.label for control in sight.controls]
@@ -85,51 +141,75 @@ class DiscordDesk:
             texts += [f"{o.label} {o.description}" for o in control.options]
         return "".join(texts)
 
-    async def _pages(self, sight: Sight) -> list[str]:
-        clicked = await self._rig.ann.click(LABELS.details, on=sight.message)
-        found, page = [], self._rig.ann.notes()[0]
+    async def _pages(self) -> list[str]:
+        await self._click(LABELS.details)
+        found, page = [], self._newest_note()
+        self._asked_for.add(page.message.id)
         found.append(page.texts[0])
         while LABELS.next in page.labels:
-            clicked = await self._rig.ann.click(LABELS.next, on=page.message)
-            page = self._rig.ann.notes()[0]
+            assert (await self._person.click(LABELS.next, on=page.message)).answered
+            page = self._newest_note()
             found.append(page.texts[0])
-        assert clicked.answered
         return found
 
+    def _newest_note(self) -> Sight:
+        return self._person.notes()[0]
+
     async def starts_from(self, question: Question) -> JsonValue:
-        """Ticks, the highlighted button, or what the modal opens with."""
         sight = self._sight()
         match question.answer_type:
             case AnswerType.TEXT | AnswerType.SCHEMA:
                 return await self._entry_start(question)
             case AnswerType.MULTI_SELECT:
-                selected = [o.value for o in sight.selects[0].options if o.default]
-                return [question.options[int(i)].value for i in selected] or None
-            case _:
-                chosen = [c for c in sight.controls if c.component.get("style") == 1]
-                return _value_behind(question, chosen[0]) if chosen else None
+                ticks = [o.value for o in sight.selects[0].options if o.default]
+                return [question.options[int(i)].value for i in ticks] or None
+            case AnswerType.BOOLEAN:
+                chosen = [c.label for c in sight.controls if c.component.get("style") == 1]
+                return chosen[0] == LABELS.yes if chosen else None
+            case AnswerType.SELECT:
+                chosen = [c.custom_id for c in sight.controls if c.component.get("style") == 1]
+                at = [i for i in range(len(question.options)) if self._button(i) in chosen]
+                return question.options[at[0]].value if at else None
+
+    def _button(self, place: int) -> str:
+        return controls.encode(self._ask.id, self._ask.revision, Verb.ANSWER, str(place))
 
     async def _entry_start(self, question: Question) -> JsonValue:
-        await self._click(
-            LABELS.answer if question.answer_type is AnswerType.TEXT else LABELS.fill_in
-        )
-        modal = self._rig.ann.modal
+        is_text = question.answer_type is AnswerType.TEXT
+        await self._click(LABELS.answer if is_text else LABELS.fill_in)
+        modal = self._person.modal
         assert modal is not None
         text = str(modal.fields[0].value)
-        self._rig.ann.dismiss()
-        if question.answer_type is AnswerType.TEXT:
+        self._person.dismiss()
+        if is_text:
             return text or None
         return json.loads(text) if text else None
 
+    async def told(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            told = [s for s in self._person.notes() if s.message.id not in self._asked_for]
+            return [unescaped(sight.text) for sight in reversed(told)]
+
+        await self._person.until(lambda: len(notes()) >= count)
+        return notes()
+
+    def notified(self) -> list[str]:
+        return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
+
+    async def reminders(self, count: int) -> int:
+        thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
+        return sum(m.author_id == self._discord.bot.id for m in thread.messages.values())
+
+    # --- acting ---
+
     async def answers(self, question: Question, value: JsonValue) -> None:
-        """By button, menu or modal, whatever is there."""
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._click(LABELS.yes if value else LABELS.no)
             case AnswerType.SELECT:
                 await self._chooses(question, value)
             case AnswerType.MULTI_SELECT:
-                await self._select_several(question, value)
+                await self._ticks(question, value)
             case AnswerType.TEXT:
                 await self._writes(LABELS.answer, LABELS.other_label, str(value))
             case AnswerType.SCHEMA:
@@ -140,79 +220,98 @@ class DiscordDesk:
                 await self._writes(LABELS.fill_in, label, "" if blank else text)
 
     async def _chooses(self, question: Question, value: JsonValue) -> None:
-        index = next(i for i, o in enumerate(question.options) if o.value == value)
-        sight = self._sight()
-        names = {
-            fit(question.options[index].label, 80),
-            fit(f"{index + 1}. {question.options[index].label}", 80),
-        }
-        button = next((label for label in sight.labels if label in names), None)
-        if button is not None:
-            await self._click(button)
-            return
-        menu = sight.selects[0]
-        done = await self._rig.ann.choose(menu.custom_id, [menu.options[index].label])
-        assert done.answered
+        place = next(i for i, o in enumerate(question.options) if o.value == value)
+        named = [c for c in self._sight().controls if c.custom_id == self._button(place)]
+        if named:
+            await self._uses(named[0])
+        else:
+            await self._turns_to(question, place)
+            await self._uses(self._sight().selects[0], [str(place)])
 
-    async def _select_several(self, question: Question, value: JsonValue) -> None:
+    async def _ticks(self, question: Question, value: JsonValue) -> None:
         assert isinstance(value, list)
-        menu = self._sight().selects[0]
-        wanted = [o.label for o in menu.options if question.options[int(o.value)].value in value]
-        if sorted(menu.chosen) != sorted(wanted):
-            done = await self._rig.ann.choose(menu.custom_id, wanted)
-            assert done.answered
+        wanted = [str(i) for i, o in enumerate(question.options) if o.value in value]
+        for place in wanted or ["0"]:
+            await self._turns_to(question, int(place))
+            menu = self._sight().selects[0]
+            here = [o.value for o in menu.options if o.value in wanted]
+            if sorted(o.value for o in menu.options if o.default) != sorted(here):
+                await self._uses(menu, here)
+                self._look_again()
         await self._click(LABELS.submit)
+
+    async def _turns_to(self, question: Question, place: int) -> None:
+        """Looks for an option that is on another page of the menu."""
+        if str(place) not in [o.value for o in self._sight().selects[0].options]:
+            await self._writes(LABELS.search, LABELS.search, question.options[place].label)
+            self._look_again()
 
     async def _writes(self, button: str, field: str, text: str) -> None:
         await self._click(button)
-        self._rig.ann.fill(field, text)
-        done = await self._rig.ann.submit()
+        if self._person.modal is not None:
+            self._person.fill(field, text)
+            done = await self._person.submit()
+            assert done.answered, done.problem
+
+    async def opens_modal(self) -> bool:
+        await self._click(LABELS.answer)
+        return self._person.modal is not None
+
+    async def hands_in(self, text: str) -> str:
+        before = len(self._person.notes())
+        self._person.fill(LABELS.other_label, text)
+        done = await self._person.submit()
         assert done.answered, done.problem
+        new = self._person.notes()[: len(self._person.notes()) - before]
+        return unescaped("".join(note.text for note in new))
 
     async def writes_other(self, text: str) -> None:
-        """By the modal of "Something else…"."""
         await self._writes(LABELS.other, LABELS.other_label, text)
 
     async def goes_back(self) -> None:
-        """By its button."""
         await self._click(LABELS.back)
 
     async def edits(self, ask: Ask, question: Question) -> None:
-        """By the button beside the answer."""
         place = [given.question_id for given in ask.walk.answers].index(question.id)
         edits = [c for c in self._sight().controls if c.label == LABELS.edit]
-        ann, message = self._rig.ann, self._live()
-        done = await ann._use(message, edits[place], [], wait=True)
-        assert done.answered
+        await self._uses(edits[place])
 
     async def submits(self) -> None:
-        """By its button."""
         await self._click(LABELS.submit)
 
     async def replies(self, text: str | None) -> None:
-        """By its modal."""
-        await self._writes(
-            LABELS.reply, fit(LABELS.reply_label.format(label="Assistant"), 45), text or ""
-        )
+        label = fit(LABELS.reply_label.format(label="Assistant"), 45)
+        await self._writes(LABELS.reply, label, text or "")
 
     async def ends_turn(self) -> None:
         """By its button, and the one in the private message after it."""
+        known = {note.message.id for note in self._person.notes()}
         await self._click(LABELS.end_turn)
-        note = self._rig.ann.notes()[0]
-        done = await self._rig.ann.click(LABELS.end_turn, on=note.message)
-        assert done.answered
-        await self._rig.shown(self._ask_id)
+        new = [note for note in self._person.notes() if note.message.id not in known]
+        for note in new:
+            if LABELS.end_turn in note.labels:
+                self._asked_for.add(note.message.id)
+                assert (await self._person.click(LABELS.end_turn, on=note.message)).answered
 
-    async def _click(self, label: str) -> Interaction:
-        done = await self._rig.ann.click(label, on=self._live())
+    async def types(self, text: str, *, meant: bool = True) -> bool:
+        if not meant:
+            thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
+            return bool(self._person.types(thread, text).reactions)
+        said = self._person.replies(self._live(), text)
+        await self._person.until(lambda: said.reactions)
+        return "✅" in said.reactions
+
+    async def deletes(self) -> None:
+        gone = self._live()
+        self._discord.delete(gone)
+        await self._person.until(lambda: any(m.id != gone.id for m in self._standing()))
+
+    async def _click(self, label: str) -> None:
+        control = self._sight().button(label)
+        assert control is not None, (label, self._sight().labels)
+        await self._uses(control)
+
+    async def _uses(self, control: Control, values: list[str] | None = None) -> Interaction:
+        done = await self._person._use(self._copy, control, values or [], wait=True)
         assert done.answered, done.problem
         return done
-
-
-def _value_behind(question: Question, control: Control) -> JsonValue:
-    if control.label in {LABELS.yes, LABELS.no}:
-        return control.label == LABELS.yes
-    for i, option in enumerate(question.options):
-        if control.label in {fit(option.label, 80), fit(f"{i + 1}. {option.label}", 80)}:
-            return option.value
-    return None

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from answerback.testing.surface_contract import SurfaceContract
-from tests.unit.adapters.discord.desk import DiscordDesk
-from tests.unit.adapters.discord.rig import MODES, Mode, rig
+from tests.unit.adapters.discord.desk import DiscordStage, stage_of
+from tests.unit.adapters.discord.rig import MODES
+
+
+@pytest_asyncio.fixture(scope="class", loop_scope="class", params=MODES)
+async def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[DiscordStage]:
+    """A Discord that all cases share."""
+    async with stage_of(tmp_path_factory.mktemp("discord"), request.param) as made:
+        yield made
 
 
 class TestDiscord(SurfaceContract):
-    @pytest.fixture(params=MODES)
-    async def desk(
-        self, request: pytest.FixtureRequest, tmp_path: Path
-    ) -> AsyncIterator[DiscordDesk]:
-        mode: Mode = request.param
-        async with rig(tmp_path, mode) as up:
-            yield DiscordDesk(up)
+    """`SurfaceContract`: Discord has all there is."""

@@ -1,94 +1,136 @@
-"""A person at Slack's client, for the suite that every surface passes."""
+"""Slack's stage, and people at its client, for the suite that every surface passes."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
-from answerback.core.form import AnswerType, Form, Question
-from answerback.ports.store import Write
+from answerback.core.ask import Ask, Destination
+from answerback.core.form import AnswerType, Question
+from answerback.testing.bench import Bench
 from answerback_chat.controls import Verb
-from tests.fakes.slack.delivery import Ack
-from tests.fakes.slack.sight import Control, Sight
+from tests.fakes.slack.person import Person
+from tests.fakes.slack.schema import Json
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.sight import Control, Sight, look
 from tests.fakes.slack.state import initial
-from tests.fakes.slack.workspace import Message
-from tests.unit.adapters.slack.asks import ask_of
-from tests.unit.adapters.slack.rig import CHANNEL, Rig
+from tests.fakes.slack.workspace import Message, Snapshot, View
+from tests.unit.adapters.slack.rig import (
+    CHANNEL,
+    LABELS,
+    App,
+    Mode,
+    app_in_front_of,
+    belongs,
+    workspace,
+)
 
-_OFFERS = {
-    "back": "back",
-    "reply": "reply",
-    "end_turn": "end_turn",
-    "submit": "submit",
-    "other": "other",
-}
-
-
+_OFFERS = {"back", "reply", "end_turn", "submit", "other"}
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
+class SlackStage:
+    """See `answerback.testing.desk.Stage`."""
+
+    place = Destination(surface="slack", channel=CHANNEL)
+
+    def __init__(self, slack: FakeSlack, database: Path, mode: Mode) -> None:
+        self.slack = slack
+        self._database = database
+        self._mode: Mode = mode
+        self._up = AsyncExitStack()
+        self._people = 0
+        self.app: App
+        self.bench: Bench
+
+    async def person(self, name: str) -> SlackDesk:
+        self._people += 1
+        person = self.slack.person(f"U0{name.upper()}{self._people}", name)
+        self.slack.workspace.channels[CHANNEL].members.add(person.id)
+        return SlackDesk(self.slack, person)
+
+    async def restart(self) -> None:
+        await self._up.aclose()
+        up = app_in_front_of(self.slack, self._database, self._mode)
+        self.app = await self._up.enter_async_context(up)
+        self.bench = Bench(self.app.service, self.app.shower)
+
+    async def stop(self) -> None:
+        await self._up.aclose()
+
+    def limits(self, calls: int) -> None:
+        self.slack.faults.clear()
+        self.slack.faults.add("*", times=calls, status=429, retry_after=0, channel=CHANNEL)
+
+    def limited(self) -> int:
+        return sum(call.status == 429 for call in self.slack.calls)
+
+
+@asynccontextmanager
+async def stage_of(folder: Path, mode: Mode) -> AsyncIterator[SlackStage]:
+    """A fake Slack with the service in front of it."""
+    async with workspace() as (slack, _, _):
+        stage = SlackStage(slack, folder / "answerback.db", mode)
+        try:
+            await stage.restart()
+            yield stage
+        finally:
+            await stage.stop()
+
+
 class SlackDesk:
-    """See `answerback.testing.surface_contract.Desk`."""
+    """See `answerback.testing.desk.Desk`."""
 
-    live = True
-
-    def __init__(self, rig: Rig) -> None:
-        self._rig = rig
-        self._count = 0
+    def __init__(self, slack: FakeSlack, person: Person) -> None:
+        self._slack = slack
+        self._person = person
+        self.user_id = person.id
+        self.name = person.user.name.lower()  # as Slack tells it of who clicks
         self._ask_id = ""
+        self._copy: Snapshot
 
-    async def opens(self, form: Form) -> str:
-        """An ask of this form in the channel."""
-        self._rig.slack.workspace.stacks.clear()  # an earlier walk may have failed in a modal
-        self._count += 1
-        self._ask_id = f"ask_{self._count:024x}"
-        ask = ask_of(form, id=self._ask_id, responders=(self._rig.ada.id,))
-        place = replace(ask.destination, channel=CHANNEL)
-        ask = replace(ask, destination=place)
-        await self._rig.app.store.create(Write(ask), None)
-        self._rig.app.shower.poke(ask)
-        await self._rig.shown(ask)
-        return ask.id
+    # --- seeing ---
 
-    async def stored(self, ask_id: str) -> Ask:
-        """The ask once everything is shown."""
-        return await self._rig.shown(ask_id)
+    async def looks(self, ask: Ask) -> None:
+        self._slack.workspace.stacks.pop(self.user_id, None)  # who looks again closes the modal
+        self._ask_id = ask.id
+        await self._slack.until(self._standing)
+        self._copy = self._live().snapshot()
+
+    def _standing(self) -> list[Message]:
+        return [m for m in self._slack.messages(CHANNEL) if belongs(m, self._ask_id)]
+
+    def _live(self) -> Message:
+        [message] = self._standing()
+        return message
 
     def _sight(self) -> Sight:
-        return self._rig.ada.sees(self._rig.live(self._ask))
+        return look(self._copy)
 
-    @property
-    def _ask(self) -> Ask:
-        return ask_of(Form(questions=()), id=self._ask_id)
+    def offers(self) -> set[str]:
+        return {c.action_id for c in self._sight().controls} & _OFFERS
 
-    def offers(self, ask_id: str) -> set[str]:
-        """By the action ids of the buttons."""
-        return {c.action_id for c in self._sight().controls if c.action_id in _OFFERS}
-
-    async def reads(self, ask_id: str) -> str:
-        """The message and, where it offers that, everything in full."""
+    async def reads(self) -> str:
         sight = self._sight()
         found = [sight.words]
         if any(control.action_id == Verb.FULL for control in sight.controls):
             await self._press(Verb.FULL)
-            view = await self._rig.ada.sees_modal()
-            found.append(self._rig.ada.sees(view).words)
-            await self._rig.ada.close_modal()
+            found.append(look(await self._person.sees_modal()).words)
+            await self._person.close_modal()
         return "\n".join(found)
 
     async def starts_from(self, question: Question) -> JsonValue:
-        """Ticks, the highlighted button, or what the modal opens with."""
         sight = self._sight()
         if question.answer_type in {AnswerType.TEXT, AnswerType.SCHEMA}:
             return await self._entry_start(question)
-        menus = [c for c in sight.controls if c.action_id == Verb.CHOOSE]
-        if menus:
+        if menus := _menus(sight):
             [menu] = menus
-            selected = initial(menu)
-            chosen = selected.get("selected_options", [selected.get("selected_option")])
+            ticked = initial(menu)
+            chosen = ticked.get("selected_options", [ticked.get("selected_option")])
             values: list[JsonValue] = [question.options[int(o["value"])].value for o in chosen if o]
             if question.answer_type is AnswerType.MULTI_SELECT:
                 return values or None
@@ -104,17 +146,38 @@ class SlackDesk:
 
     async def _entry_start(self, question: Question) -> JsonValue:
         await self._press(Verb.WRITE if question.answer_type is AnswerType.TEXT else Verb.FILL)
-        view = await self._rig.ada.sees_modal()
-        assert len(self._rig.ada.sees(view).controls) == 1, view.body
-        [entry] = self._rig.ada.sees(view).controls
+        view = await self._person.sees_modal()
+        [entry] = look(view).controls
         text = str(initial(entry)["value"] or "")
-        await self._rig.ada.close_modal()
+        await self._person.close_modal()
         if question.answer_type is AnswerType.TEXT:
             return text or None
         return json.loads(text) if text else None
 
+    async def told(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            return self._person.private_notes(CHANNEL)
+
+        await self._slack.until(lambda: len(notes()) >= count)
+        return notes()
+
+    def notified(self) -> list[str]:
+        sights = [look(m) for m in self._slack.messages(CHANNEL) if self._is_about(m)]
+        mentions = [whom for sight in sights for whom in sight.mentions]
+        linked = [to for sight in sights for _, to in sight.links]
+        return [whom for whom in (*mentions, *linked) if whom != self.user_id]
+
+    def _is_about(self, message: Message) -> bool:
+        live = self._live()
+        return live.ts in (message.ts, message.thread_ts)
+
+    async def reminders(self, count: int) -> int:
+        live = self._live()
+        return sum(m.thread_ts == live.ts and m.bot for m in self._slack.messages(CHANNEL))
+
+    # --- acting ---
+
     async def answers(self, question: Question, value: JsonValue) -> None:
-        """By button, menu or modal, whatever is there."""
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._press(f"{Verb.ANSWER}.{json.dumps(value)}")
@@ -127,74 +190,103 @@ class SlackDesk:
 
     async def _chooses(self, question: Question, value: JsonValue) -> None:
         wanted = value if isinstance(value, list) else [value]
-        places = [i for i, o in enumerate(question.options) if o.value in wanted]
-        menus = [c for c in self._sight().controls if c.action_id == Verb.CHOOSE]
-        if not menus:
-            await self._press(f"{Verb.ANSWER}.{places[0]}")
-            return
-        [menu] = menus
-        labels = [c.label for c in menu.choices if int(c.option["value"]) in places]
-        if question.answer_type is AnswerType.MULTI_SELECT:
-            await self._rig.ada.check(self._live(), labels, Verb.CHOOSE)
+        places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+        if _menus(self._sight()):
+            await self._picks(self._copy, places)
+            await self._press(Verb.TAKE)
+        elif Verb.CHOOSE in {c.action_id for c in self._sight().controls}:
+            await self._press(Verb.CHOOSE)
+            await self._picks(await self._person.sees_modal(), places)
+            assert (await self._person.submit()).ok
         else:
-            await self._pick(menu, places[0])
-        await self._press(Verb.TAKE)
+            await self._press(f"{Verb.ANSWER}.{places[0]}")
 
-    async def _pick(self, menu: Control, place: int) -> None:
-        """Radios may read alike: the person picks by place."""
-        ada = self._rig.ada
-        entry = {"type": menu.kind, "selected_option": menu.choices[place].option}
-        await ada._enter(self._live().snapshot(), menu, entry)
+    async def _picks(self, shown: Snapshot | View, places: Iterable[str]) -> None:
+        """Options may read alike: the person picks by place."""
+        for menu in _menus(look(shown)):
+            picked = [c.option for c in menu.choices if c.option["value"] in places]
+            entry: Json = {"type": menu.kind, "selected_options": picked}
+            if menu.kind in {"radio_buttons", "static_select"}:
+                entry = {"type": menu.kind, "selected_option": picked[0]}
+            await self._person._enter(shown, menu, entry)
 
     async def _writes(self, verb: Verb, value: JsonValue) -> None:
-        await self._press(verb)
-        view = await self._rig.ada.sees_modal()
-        [entry] = [c for c in self._rig.ada.sees(view).controls if c.kind not in _CLICKED]
+        if not await self._opens(verb):
+            return
+        view = await self._person.sees_modal()
+        [entry] = [c for c in look(view).controls if c.kind not in _CLICKED]
         text = value
         if verb is Verb.FILL:
             whole = value["n"] if isinstance(value, dict) and entry.label == "n" else value
             text = "" if value is None and entry.label == "Answer" else json.dumps(whole)
-        ack = await self._rig.ada.submit({entry.label: text})
+        ack = await self._person.submit({entry.label: text})
         assert ack.ok
-        assert self._rig.ada.modal is None, (ack, text)
+
+    async def _opens(self, verb: Verb) -> bool:
+        """Whether a modal opens; a note to this person comes instead."""
+        notes = len(self._person.private_notes(CHANNEL))
+        await self._press(verb)
+        modal = self._person
+        await self._slack.until(
+            lambda: modal.modal or len(self._person.private_notes(CHANNEL)) > notes
+        )
+        return self._person.modal is not None
+
+    async def opens_modal(self) -> bool:
+        return await self._opens(Verb.WRITE)
+
+    async def hands_in(self, text: str) -> str:
+        assert (await self._person.submit({LABELS.other_label: text})).ok
+        return look(self._person.modal).text if self._person.modal else ""
 
     async def writes_other(self, text: str) -> None:
-        """By the modal of "Something else…"."""
         await self._writes(Verb.OTHER, text)
 
     async def goes_back(self) -> None:
-        """By its button."""
         await self._press(Verb.BACK)
 
     async def edits(self, ask: Ask, question: Question) -> None:
-        """By the button beside the answer."""
         place = [given.question_id for given in ask.walk.answers].index(question.id)
         await self._press(f"{Verb.EDIT}.{place}")
 
     async def submits(self) -> None:
-        """By its button."""
         await self._press(Verb.SUBMIT)
 
     async def replies(self, text: str | None) -> None:
-        """By its modal."""
         await self._writes(Verb.REPLY, text or "")
 
     async def ends_turn(self) -> None:
-        """By its button, with Slack's own dialog."""
-        await self._press(Verb.END_TURN)
+        await self._press(Verb.END_TURN)  # with Slack's own dialog
 
-    def _live(self) -> Message:
-        return self._rig.live(self._ask)
+    async def types(self, text: str, *, meant: bool = True) -> bool:
+        self._slack.clock.advance(2)  # nobody types within the moment that a question appears
+        thread, notes = self._live().ts, len(self._person.private_notes(CHANNEL))
+        say = self._person.mention_bot if meant else self._person.post
+        said = await say(CHANNEL, text, thread=thread)
+        if meant:
+            await self._slack.until(
+                lambda: said.reactions or len(self._person.private_notes(CHANNEL)) > notes
+            )
+        else:
+            await self._slack.queue.settle()
+        return "white_check_mark" in said.reactions
 
-    async def _press(self, name: str) -> Ack:
+    async def deletes(self) -> None:
+        gone = self._live()
+        await self._person.delete(gone)
+        await self._slack.until(lambda: any(m is not gone for m in self._standing()))
+
+    async def _press(self, name: str) -> None:
         """By action id: an option may be called "Back"."""
-        shown = self._live().snapshot()
         [control] = [c for c in self._sight().controls if c.action_id == name]
         action = {
             "type": "button",
             "text": control.element["text"],
             "value": control.element["value"],
         }
-        ack = await self._rig.ada._act(shown, control, action)
+        ack = await self._person._act(self._copy, control, action)
         assert ack.ok, ack
-        return ack
+
+
+def _menus(sight: Sight) -> list[Control]:
+    return [c for c in sight.controls if c.action_id == Verb.CHOOSE and c.kind != "button"]

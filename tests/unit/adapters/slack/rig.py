@@ -69,7 +69,7 @@ class Rig:
 
     def live(self, ask: Ask) -> Message:
         """The ask's message."""
-        found = [m for m in self.slack.messages(self.channel_of(ask)) if _belongs(m, ask.id)]
+        found = [m for m in self.slack.messages(self.channel_of(ask)) if belongs(m, ask.id)]
         assert len(found) == 1, f"{len(found)} messages of {ask.id}"
         return found[0]
 
@@ -104,7 +104,8 @@ class Rig:
         return found()
 
 
-def _belongs(message: Message, ask_id: str) -> bool:
+def belongs(message: Message, ask_id: str) -> bool:
+    """Whether a message is the live message of an ask."""
     metadata = message.metadata or {}
     mine = metadata.get("event_type") == "answerback_ask"
     return mine and metadata["event_payload"]["ask_id"] == ask_id

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from answerback.testing.surface_contract import SurfaceContract
-from tests.unit.adapters.slack.desk import SlackDesk
-from tests.unit.adapters.slack.rig import MODES, rig
+from tests.unit.adapters.slack.desk import SlackStage, stage_of
+from tests.unit.adapters.slack.rig import MODES
+
+
+@pytest_asyncio.fixture(scope="class", loop_scope="class", params=MODES)
+async def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[SlackStage]:
+    """A Slack that all cases share."""
+    async with stage_of(tmp_path_factory.mktemp("slack"), request.param) as made:
+        yield made
 
 
 class TestSlack(SurfaceContract):
-    @pytest.fixture(params=MODES)
-    async def desk(
-        self, request: pytest.FixtureRequest, tmp_path: Path
-    ) -> AsyncIterator[SlackDesk]:
-        async with rig(tmp_path, request.param) as up:
-            yield SlackDesk(up)
+    """`SurfaceContract`: Slack has all there is."""

@@ -1,59 +1,95 @@
-"""A person at a browser without JavaScript, for the suite that every surface passes."""
+"""The web page's stage, and people at browsers without JavaScript, for the suite that every surface passes."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.form import AnswerType, Form, Question
-from answerback.ports.store import Write
-from answerback.testing.store_examples import new_ask
-from tests.browser.site import Site, answering_path
-from tests.unit.adapters.web.reader import Document, Reader
+from answerback.core.form import AnswerType, Question
+from answerback.core.walker import Person
+from answerback.ports.person_key import Holder
+from answerback.testing.bench import SWEEP, Bench
+from answerback.workers.message_sync import Shower
+from answerback_web.access import Access
+from tests.browser.site import SECRET, Site, site
+from tests.unit.adapters.web.reader import Document, Reader, reader
 
 _OFFERS = {"back", "reply", "end_turn", "submit"}
 
 
+class WebStage:
+    """See `answerback.testing.desk.Stage`."""
+
+    place = Destination(surface="web")
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._keys: dict[str, Person] = {}
+        self._up = AsyncExitStack()
+        self.site: Site
+        self.bench: Bench
+
+    async def person(self, name: str) -> WebDesk:
+        key = f"abk_{len(self._keys)}"
+        person = Person(surface="web", user_id=f"{name}{len(self._keys)}@example.com", name=name)
+        self._keys[key] = person
+        return WebDesk(self, Holder(key, person))
+
+    async def restart(self) -> None:
+        await self._up.aclose()
+        self.site = await self._up.enter_async_context(site(self._folder, keys=self._keys))
+        shower = Shower(self.site.service)
+        self._up.push_async_callback(shower.stop)
+        self.site.service.hooks.show = shower.poke
+        await shower.sweep(SWEEP)
+        self.bench = Bench(self.site.service, shower)
+        self.reader: Reader = await self._up.enter_async_context(reader(self.site.url))
+
+    async def stop(self) -> None:
+        await self._up.aclose()
+
+
+@asynccontextmanager
+async def stage_of(folder: Path) -> AsyncIterator[WebStage]:
+    """A site with the service behind it."""
+    stage = WebStage(folder)
+    try:
+        await stage.restart()
+        yield stage
+    finally:
+        await stage.stop()
+
+
 class WebDesk:
-    """See `answerback.testing.surface_contract.Desk`."""
+    """See `answerback.testing.desk.Desk`."""
 
-    live = False
-
-    def __init__(self, site: Site, reader: Reader) -> None:
-        self._site = site
-        self._reader = reader
-        self._count = 0
+    def __init__(self, stage: WebStage, holder: Holder) -> None:
+        self._stage = stage
+        self._holder = holder
+        self.user_id = holder.person.user_id
+        self.name = holder.person.name or ""
+        self._told: list[str] = []
         self._path = ""
         self._page = Document("")
 
-    async def opens(self, form: Form) -> str:
-        """An ask of this form on the page."""
-        self._count += 1
-        ask = new_ask(
-            f"{self._count:024x}",
-            to=Destination(surface="web"),
-            form=form,
-            responders=("anyone",),
-        )
-        await self._site.service.store.create(Write(ask), None)
-        self._path = answering_path(ask)
-        self._page = await self._reader.open(self._path)
-        return ask.id
+    async def looks(self, ask: Ask) -> None:
+        self._path = f"/a/{Access(SECRET).answering_link(ask.id, self._holder)}"
+        self._page = await self._stage.reader.open(self._path)
+        assert self._page.status == 200
 
-    async def stored(self, ask_id: str) -> Ask:
-        """The ask; the page that was answered shows it, whatever is noted."""
-        ask = await self._site.service.get(ask_id)
-        assert ask is not None
-        return ask
-
-    async def reads(self, ask_id: str) -> str:
-        """The page."""
-        self._page = await self._reader.open(self._path)
+    async def reads(self) -> str:
         return self._page.text
 
-    def offers(self, ask_id: str) -> set[str]:
+    async def told(self, count: int) -> list[str]:
+        """By what stands on top of the page that answers a post."""
+        return self._told
+
+    def offers(self) -> set[str]:
         """By the buttons, and the choice of one's own words."""
         offered = _OFFERS & self._page.buttons.keys()
         inputs = [attrs for tag, attrs in self._page.tags if tag == "input"]
@@ -61,7 +97,6 @@ class WebDesk:
         return offered | ({"other"} if own else set())
 
     async def starts_from(self, question: Question) -> JsonValue:
-        """What is selected, highlighted or filled in."""
         page = self._page
         match question.answer_type:
             case AnswerType.TEXT:
@@ -81,7 +116,6 @@ class WebDesk:
                 return values[0] if values else None
 
     async def answers(self, question: Question, value: JsonValue) -> None:
-        """By a button, boxes or an input."""
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._press("yes" if value else "no")
@@ -105,33 +139,34 @@ class WebDesk:
         await self._press("answer", [*(("choice", place) for place in places), ("other", other)])
 
     async def writes_other(self, text: str) -> None:
-        """By the last choice and the words beside it."""
         boxes = any(attrs.get("type") == "checkbox" for _, attrs in self._page.tags)
         selected = self._page.values("choice") if boxes else []
         await self._choose([*selected, "other"], text)
 
     async def goes_back(self) -> None:
-        """By its button."""
         await self._press("back")
 
     async def edits(self, ask: Ask, question: Question) -> None:
-        """By the button beside the answer."""
         await self._press(f"edit:{ask.form.index(question.id)}")
 
     async def submits(self) -> None:
-        """By its button."""
         await self._press("submit")
 
     async def replies(self, text: str | None) -> None:
-        """By the box below the question."""
         await self._press("reply", [("reply", text or "")])
 
     async def ends_turn(self) -> None:
         """By its button, and the page that asks whether one means it."""
-        await self._press("end_turn")
-        await self._press("end_turn_now")
+        page = await self._press("end_turn")
+        if page.status == 200:
+            self._page, before = page, self._page
+            await self._press("end_turn_now")
+            self._page = before
 
-    async def _press(self, do: str, entered: list[tuple[str, str]] | None = None) -> None:
+    async def _press(self, do: str, entered: list[tuple[str, str]] | None = None) -> Document:
         assert do in self._page.buttons, (do, self._page.buttons)
-        self._page = await self._reader.press(self._page, self._path, do, entered or [])
-        assert self._page.status == 200
+        page = await self._stage.reader.press(self._page, self._path, do, entered or [])
+        if page.status != 200:
+            assert page.status in {403, 409, 410}
+            self._told.append(page.text)
+        return page

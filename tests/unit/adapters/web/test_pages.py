@@ -22,7 +22,7 @@ from tests.unit.adapters.web.examples import (
     path,
     value,
 )
-from tests.unit.adapters.web.reader import Reader, reader
+from tests.unit.adapters.web.reader import Reader
 
 
 @pytest.mark.rule("WEB-1")
@@ -70,23 +70,6 @@ async def test_a_double_click_is_one_step_and_looks_like_one(
         visitor.press(page, path(ask), "yes", follow=False),
     )
     assert [answer.status for answer in both] == [303, 303]
-    assert (await web_site.stored(ask)).revision == 2
-
-
-@pytest.mark.rule("WALK-15", "SURFACE-10")
-async def test_two_people_at_the_same_moment_make_one_step_and_the_slower_is_told(
-    web_site: Site, visitor: Reader
-) -> None:
-    ask = await web_site.migration()
-    async with reader(web_site.public_url) as colleague:
-        mine, theirs = await visitor.open(path(ask)), await colleague.open(path(ask))
-        answers = await asyncio.gather(
-            visitor.press(mine, path(ask), "yes", follow=False),
-            colleague.press(theirs, path(ask), "no", follow=False),
-        )
-    late = next(answer for answer in answers if answer.status != 303)
-    assert sorted(answer.status for answer in answers) in ([303, 409], [303, 410])
-    assert "Nothing was changed" in late.text
     assert (await web_site.stored(ask)).revision == 2
 
 

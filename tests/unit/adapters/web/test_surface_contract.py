@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import AsyncIterator
 
+import pytest
+import pytest_asyncio
+
+from answerback.testing.desk import Capability
 from answerback.testing.surface_contract import SurfaceContract
-from tests.browser.site import Site
-from tests.unit.adapters.web.desk import WebDesk
-from tests.unit.adapters.web.reader import Reader
+from tests.unit.adapters.web.desk import WebStage, stage_of
+
+
+@pytest_asyncio.fixture(scope="class", loop_scope="class")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[WebStage]:
+    """A site that all cases share."""
+    async with stage_of(tmp_path_factory.mktemp("web")) as made:
+        yield made
 
 
 class TestWeb(SurfaceContract):
-    @pytest.fixture
-    async def desk(self, web_site: Site, visitor: Reader) -> WebDesk:
-        return WebDesk(web_site, visitor)
+    """`SurfaceContract`, without what a page of one's own does not have."""
+
+    lacks = {  # noqa: RUF012 - a ClassVar of the base class
+        Capability.MODALS: "Everything is written on the page itself.",
+        Capability.TYPED_ANSWERS: "There is nobody to talk to beside the question.",
+        Capability.REMINDERS: "A page cannot reach who does not look at it.",
+        Capability.MENTIONS: "A page notifies nobody, whatever it shows.",
+        Capability.DELETION: "A page is made whenever it is opened.",
+        Capability.RATE_LIMITS: "There is no platform in between.",
+    }

@@ -1,0 +1,127 @@
+"""Texts that would break out, hide or be too long, and the largest forms there are: all can be read."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Status
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.testing.desk import Capability, Desk, HasMentions, Stage, needs
+from answerback.testing.surface_clicks import AGAIN, acts, opened, stands, values
+
+QUESTIONS, OPTIONS, CHARACTERS, LABEL = 100, 1_000, 20_000, 1_000
+HOSTILE = {
+    "markup": "*b* _i_ ~s~ `c` ||x|| > q\n# h\n```\n</pre><script>alert(1)</script>&amp;&lt; \\* {{7*7}}",
+    "mentions": "@everyone @here <!channel> <!here> <@U1> <@1> <@&1> <#C1> <!subteam^S1> <!date^0^{date}|x>",
+    "links": "[safe](https://evil.example) <https://evil.example|safe> https://evil.example :smile:",
+    "controls": "a\x00b\x07c\x1b[31md\re\r\nf\x7fg\x85h\u2028i",
+    "bidi": "pay \u202eelpoep\u202c \u2066\u05e9\u05dc\u05d5\u05dd\u2069 \u200b\u200d\u2060\ufeffend",
+    "combining": "e" + "\u0301\u0489" * 60 + "\U0001f469\u200d\U0001f469\u200d\U0001f467" * 9,
+    "long word": "Donaudampfschiff" * 60,
+}
+
+
+def hostile_form(text: str) -> Form:
+    """A form with this text in every place that takes one."""
+    options = (
+        Option(value=text, label=text, description=text),
+        Option(value="plain", label="plain"),
+    )
+    choice: dict[str, object] = {"text": text, "context": text, "header": text, "options": options}
+    return Form(
+        questions=(
+            Question.model_validate({"id": "one", "answer_type": "select", **choice}),
+            Question.model_validate({"id": "many", "answer_type": "multi_select", **choice}),
+            Question(id="text", text=text, answer_type=AnswerType.TEXT),
+            AGAIN,
+        )
+    )
+
+
+class TextsContract:
+    """Whatever an agent sends can be read and answered, and does nothing else."""
+
+    @pytest.mark.rule("TEXT-1", "TEXT-3", "SURFACE-6")
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    async def test_hostile_texts_are_read_and_answered_as_they_are(
+        self, stage: Stage, ada: Desk, text: str
+    ) -> None:
+        form = hostile_form(text)
+        ask = await opened(stage, form.questions, ada)
+        ask = await stands(stage, ask, ada, after=0)
+        typed = "".join(c for c in text if c.isprintable() or c == "\n")
+        given: list[JsonValue] = [text, [text], typed]
+        for count, value in enumerate(given, 1):
+            await ada.answers(form.questions[count - 1], value)
+            latest = await stands(stage, ask, ada, after=count)
+            assert values(latest) == given[:count]
+
+    @needs(Capability.MENTIONS)
+    @pytest.mark.rule("TEXT-1")
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    async def test_hostile_texts_notify_nobody(self, stage: Stage, ada: Desk, text: str) -> None:
+        assert isinstance(ada, HasMentions)
+        form = hostile_form(text)
+        ask = await opened(stage, form.questions, ada)
+        assert ada.notified() == []
+        await ada.answers(form.questions[0], text)
+        await ada.looks(await stage.bench.shown(ask.id))
+        await ada.replies(text)
+        await ada.looks(await stage.bench.shown(ask.id))
+        assert ada.notified() == []
+
+    @pytest.mark.rule("SURFACE-6", "TEXT-2")
+    async def test_a_form_of_the_most_questions_is_walked_and_its_record_read(
+        self, stage: Stage, ada: Desk
+    ) -> None:
+        form = Form(
+            questions=tuple(
+                Question(id=f"q{n}", text=f"Question number {n}?", answer_type=AnswerType.BOOLEAN)
+                for n in range(QUESTIONS)
+            )
+        )
+        ask = await opened(stage, form.questions, ada)
+        await ada.answers(form.questions[0], True)
+        ask = await stands(stage, ask, ada, after=1)
+        for _ in range(QUESTIONS - 2):
+            await acts(stage, ask, ada)
+        ask = await stands(stage, ask, ada, after=QUESTIONS - 2)
+        await ada.answers(form.questions[-1], False)
+        ask = await stands(stage, ask, ada, after=1)
+        assert ask.status is Status.ANSWERED
+        assert values(ask) == [True] * (QUESTIONS - 1) + [False]
+
+    @pytest.mark.rule("SURFACE-6", "TEXT-2")
+    @pytest.mark.parametrize(
+        ("kind", "value"),
+        [
+            (AnswerType.SELECT, f"v{OPTIONS - 1}"),
+            (AnswerType.MULTI_SELECT, ["v0", f"v{OPTIONS // 2}", f"v{OPTIONS - 1}"]),
+        ],
+    )
+    async def test_of_the_most_options_any_can_be_chosen(
+        self, stage: Stage, ada: Desk, kind: AnswerType, value: JsonValue
+    ) -> None:
+        options = tuple(Option(value=f"v{n}", label=f"Option {n:04}") for n in range(OPTIONS))
+        question = Question(id="q", text="Which?", answer_type=kind, options=options)
+        ask = await opened(stage, [question, AGAIN], ada)
+        await ada.answers(question, value)
+        assert values(await stands(stage, ask, ada, after=1)) == [value]
+
+    @pytest.mark.rule("TEXT-2", "SURFACE-6")
+    async def test_the_longest_texts_can_be_read_in_full(self, stage: Stage, ada: Desk) -> None:
+        words = "".join(f"word {n:05}, " for n in range(CHARACTERS // 12))
+        label = words[: LABEL - 9]
+        options = tuple(Option(value=f"v{n}", label=f"{n} {label}"[:LABEL]) for n in range(9))
+        question = Question(
+            id="q",
+            text=words.ljust(CHARACTERS, "."),
+            context=words.upper().ljust(CHARACTERS, "!"),
+            answer_type=AnswerType.SELECT,
+            options=options,
+        )
+        ask = await opened(stage, [question, AGAIN], ada)
+        ask = await stands(stage, ask, ada, after=0)
+        await ada.answers(question, "v8")
+        assert values(await stands(stage, ask, ada, after=1)) == ["v8"]

@@ -1,0 +1,162 @@
+"""A person who reads what is shown walks random forms, beside the naive model.
+
+After every action the stored ask, the model and what the person reads must agree.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from answerback.core.answers import json_equal
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.labels import Labels
+from answerback.core.view import Prompt, View, texts_of, view_of
+from answerback.testing.desk import Desk, Stage
+from answerback.testing.strategies import forms, texts, values
+from answerback.testing.walker_model import NaiveWalk
+from answerback_chat.sanitize import visible
+
+STEPS = 7
+"""The most actions in one walk before somebody ends it."""
+
+
+class WalksContract:
+    """Every form can be walked on every surface, in every state."""
+
+    # A walk over real sockets is too slow to be shrunk; the seed is derandomised, so it can be repeated.
+    @pytest.mark.rule("WALK-5", "SURFACE-6", "CARE-4")
+    @settings(
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+        max_examples=20,
+        deadline=None,
+    )
+    @given(form=forms(most=4), data=st.data())
+    async def test_a_person_walks_any_form_as_the_model_does(
+        self, stage: Stage, ada: Desk, form: Form, data: st.DataObject
+    ) -> None:
+        model = NaiveWalk(form)
+        ask = await stage.bench.opens(form, stage.place, (ada.user_id,))
+        await agree(ada, ask, model)
+        for left in range(STEPS, -1, -1):
+            if model.phase() not in {"question", "review"}:
+                break
+            await _act(ada, ask, model, data, end=left == 0)
+            ask = await stage.bench.shown(ask.id)
+            await agree(ada, ask, model)
+
+
+async def _act(desk: Desk, ask: Ask, model: NaiveWalk, data: st.DataObject, *, end: bool) -> None:
+    kinds = ["reply", "end_turn"] if end else ["on"] * 5
+    offered = desk.offers()
+    kinds += ["back"] * (not end and "back" in offered)
+    kinds += ["other"] * (not end and "other" in offered)
+    kind = data.draw(st.sampled_from(kinds))
+    question = model.current()
+    if kind == "back":
+        await desk.goes_back()
+        assert model.back()
+    elif kind == "reply":
+        words = data.draw(st.none() | texts())
+        await desk.replies(words)
+        model.end("cancelled", words)
+    elif kind == "end_turn":
+        await desk.ends_turn()
+        model.end("turn_ended")
+    elif kind == "other":
+        text = data.draw(texts())
+        prompt = view_of(ask).prompt
+        assert prompt is not None
+        await desk.writes_other(text)
+        model.answer(with_words(prompt, text))
+    elif question is not None:
+        value = _enterable(data.draw(values(question)))
+        await desk.answers(question, value)
+        model.answer(value)
+    else:
+        await _review(desk, ask, model, data)
+
+
+async def _review(desk: Desk, ask: Ask, model: NaiveWalk, data: st.DataObject) -> None:
+    chosen = data.draw(st.sampled_from([None, *model.given]))
+    if chosen is None:
+        await desk.submits()
+        model.end("answered")
+        return
+    question = next(q for q in model.form.questions if q.id == chosen)
+    await desk.edits(ask, question)
+    assert model.edit(chosen)
+
+
+async def agree(desk: Desk, ask: Ask, model: NaiveWalk) -> None:
+    """The stored ask, the model and what a person sees are the same."""
+    assert ask.walk.phase == model.phase()
+    assert {one.question_id for one in ask.walk.answers} == set(model.given)
+    for one in ask.walk.answers:
+        assert json_equal(one.value, model.given[one.question_id])
+    assert ask.shown_revision == ask.revision or ask.message is None
+    await sees(desk, ask)
+    assert ("back" in desk.offers()) is model.can_go_back()
+    assert ("submit" in desk.offers()) is (model.phase() == "review")
+    question = model.current()
+    if question is not None and not isinstance(model.prefill, dict):
+        again = ask.walk.again
+        start = await desk.starts_from(question)
+        if not (again and again.other):
+            assert json_equal(start, _shown_start(question, model.prefill))
+
+
+async def sees(desk: Desk, ask: Ask) -> None:
+    """A person who looks can read all that was said, and has the controls of the state that is stored."""
+    await desk.looks(ask)
+    read, view = squeezed(await desk.reads()), view_of(ask)
+    for words in said(view):
+        assert squeezed(words) in read, (words, read)
+    wanted = {control.value for control in view.controls} | (
+        {"submit"} if view.is_review else set()
+    )
+    assert desk.offers() - {"other"} == wanted
+
+
+def with_words(prompt: Prompt, text: str) -> JsonValue:
+    """The answer that words of one's own make, beside the ticks that the prompt starts from."""
+    if not prompt.question.other_beside:
+        return text
+    return [*(prompt.chosen if isinstance(prompt.chosen, list) else []), text]
+
+
+def _enterable(value: JsonValue) -> JsonValue:
+    """What native inputs can yield of a value: they have no place for what a schema does not name."""
+    return {"n": value["n"]} if isinstance(value, dict) and "n" in value else value
+
+
+def _shown_start(question: Question, prefill: JsonValue) -> JsonValue:
+    """Nothing and an empty text or choice look alike."""
+    if question.answer_type is AnswerType.TEXT:
+        return prefill or None
+    return prefill or None if question.answer_type is AnswerType.MULTI_SELECT else prefill
+
+
+def squeezed(text: str) -> str:
+    """A text as it is shown, without blanks, which surfaces set as they like."""
+    return re.sub(r"\s", "", visible(text))
+
+
+def said(view: View) -> list[str]:
+    """Everything that the agent and the people have said in what a view shows."""
+    found: list[str] = [view.reply or ""]
+    if view.prompt is not None:
+        question = view.prompt.question
+        found += [question.text, question.context or "", question.header or ""]
+        for option in question.options:
+            found += [option.label, option.description or ""]
+    for line in view.lines:
+        found.append(line.question.text)
+        found += texts_of(line.question, line.given, Labels()) if line.given else []
+    return found

@@ -1,0 +1,152 @@
+"""Line chat's stage, and people with a connection each, for the suite that every surface passes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from linechat.surface import MOST, LineChat
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.form import AnswerType, Question
+from answerback.testing.bench import BenchStage
+
+CHANNEL = "ops"
+
+
+class LineStage(BenchStage):
+    """See `answerback.testing.desk.Stage`."""
+
+    place = Destination(surface="linechat", channel=CHANNEL)
+    surface: LineChat
+
+    def __init__(self, make: Callable[[], LineChat], desk: type[LineDesk]) -> None:
+        super().__init__(make)
+        self._desk = desk
+        self._desks: list[LineDesk] = []
+
+    async def person(self, name: str) -> LineDesk:
+        desk = self._desk(self, f"{name}{len(self._desks)}")
+        self._desks.append(desk)
+        await desk.joins()
+        return desk
+
+    async def leave(self) -> None:
+        """All of them hang up."""
+        for desk in self._desks:
+            await desk.leaves()
+
+
+class LineDesk:
+    """See `answerback.testing.desk.Desk`."""
+
+    def __init__(self, stage: LineStage, name: str) -> None:
+        self.user_id = self.name = name
+        self._stage = stage
+        self._joined: LineChat | None = None
+        self._writer: asyncio.StreamWriter
+        self._listening: asyncio.Task[None]
+        self._bell = asyncio.Event()
+        self.heard: list[dict[str, Any]] = []
+        self._seen: dict[str, Any] = {}
+
+    async def joins(self) -> None:
+        """Connects and joins the channel, where every open ask is shown."""
+        self._joined = self._stage.surface
+        reader, self._writer = await asyncio.open_connection(*self._joined.address, limit=MOST)
+        self._listening = asyncio.create_task(self._listen(reader))
+        await self._says({"join": CHANNEL, "as": self.name})
+
+    async def leaves(self) -> None:
+        """Hangs up."""
+        self._writer.close()
+        await self._listening
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        while line := await reader.readline():
+            self.heard.append(json.loads(line))
+            self._bell.set()
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Waits until something is true of what was heard."""
+        while not holds():
+            self._bell.clear()
+            await self._bell.wait()
+
+    async def _says(self, said: JsonValue) -> None:
+        self._writer.write(json.dumps(said).encode() + b"\n")
+        await self._writer.drain()
+
+    # --- seeing ---
+
+    async def looks(self, ask: Ask) -> None:
+        await self.until(lambda: self._copies(ask.id, ask.revision))
+        self._seen = self._copies(ask.id, ask.revision)[-1]
+
+    def _copies(self, ask_id: str, revision: int) -> list[dict[str, Any]]:
+        shown = [each for each in self.heard if each.get("ask") == ask_id and "revision" in each]
+        return [each for each in shown if each["revision"] == revision]
+
+    async def reads(self) -> str:
+        return str(self._seen["text"])
+
+    def offers(self) -> set[str]:
+        return set(self._seen["offers"])
+
+    async def starts_from(self, question: Question) -> JsonValue:
+        start: JsonValue = self._seen["start"]
+        empty_is_nothing = question.answer_type in {AnswerType.TEXT, AnswerType.MULTI_SELECT}
+        return (start or None) if empty_is_nothing else start
+
+    # --- acting ---
+
+    async def answers(self, question: Question, value: JsonValue) -> None:
+        await self._does("answer", value)
+
+    async def writes_other(self, text: str) -> None:
+        await self._does("other", text)
+
+    async def goes_back(self) -> None:
+        await self._does("back")
+
+    async def edits(self, ask: Ask, question: Question) -> None:
+        await self._does("edit", question.id)
+
+    async def submits(self) -> None:
+        await self._does("submit")
+
+    async def replies(self, text: str | None) -> None:
+        await self._does("reply", text)
+
+    async def ends_turn(self) -> None:
+        await self._does("end_turn")
+
+    async def _does(self, do: str, value: JsonValue = None) -> None:
+        if self._joined is not self._stage.surface:
+            await self.joins()
+        before, ask = len(self.heard), self._seen["ask"]
+        revision = self._seen["revision"]
+        await self._says({"ask": ask, "revision": revision, "do": do, "value": value})
+        await self.until(lambda: any(each.get("ask") == ask for each in self.heard[before:]))
+
+
+class ToldDesk(LineDesk):
+    """Somebody at a chat that tells one person something, and reminds people."""
+
+    async def told(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            return [str(each["note"]) for each in self.heard if "note" in each]
+
+        await self.until(lambda: len(notes()) >= count)
+        return notes()
+
+    async def reminders(self, count: int) -> int:
+        def numbers() -> set[int]:
+            mine = [each for each in self.heard if each.get("ask") == self._seen["ask"]]
+            return {each["reminder"] for each in mine if "reminder" in each}
+
+        await self.until(lambda: len(numbers()) >= count)
+        return len(numbers())
