@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _MOST_TOLD: Final = 10_000
 """Rows that are logged as unreadable, at the most."""
-_LOAD: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE id = ?"
+_LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
     channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state,
@@ -37,16 +37,7 @@ _MOVE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thre
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
     """The ask as it stands."""
-    try:
-        row = db.execute(_LOAD, (ask_id,)).fetchone()
-        return None if row is None else ask(db, cache, row)
-    except sqlite3.Error as error:
-        if rows.concerns_one_row(error):
-            raise rows.unreadable(ask_id, error) from None  # which quotes the row
-        raise
-
-
-_LOAD_HELD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
+    return held(db, cache, ask_id)[0]
 
 
 def held(
@@ -54,11 +45,11 @@ def held(
 ) -> tuple[Ask | None, str | None, float]:
     """The ask as it stands, who has claimed its message, and until when."""
     try:
-        row = db.execute(_LOAD_HELD, (ask_id,)).fetchone()
+        row = db.execute(_LOAD, (ask_id,)).fetchone()
         return (None, None, 0.0) if row is None else (ask(db, cache, row[:-2]), *row[-2:])
     except sqlite3.Error as error:
         if rows.concerns_one_row(error):
-            raise rows.unreadable(ask_id, error) from None
+            raise rows.unreadable(ask_id, error) from None  # which quotes the row
         raise
 
 
