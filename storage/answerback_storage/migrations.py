@@ -222,6 +222,15 @@ def claims(db: Database) -> None:
     ):
         for column in columns.split(", "):
             db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    # What is at hand is not stepped over by every look for what is free.
+    db.execute(
+        "CREATE INDEX deliveries_free ON deliveries (next_at)"
+        " WHERE state = 'pending' AND holder IS NULL"
+    )
+    db.execute(
+        "CREATE INDEX deliveries_held ON deliveries (claimed_until)"
+        " WHERE state = 'pending' AND holder IS NOT NULL"
+    )
     db.execute("CREATE INDEX asks_due_claimed ON asks (due_holder) WHERE due_holder IS NOT NULL")
     db.execute(
         """CREATE TABLE leases (

@@ -40,8 +40,8 @@ _RELEASE: Final = {
     Work.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"
     " WHERE shown_revision < revision AND show_holder = ?",
     Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = ?",
-    Work.DELIVERY: "UPDATE deliveries INDEXED BY deliveries_due SET holder = NULL"
-    " WHERE state = 'pending' AND holder = ?",
+    Work.DELIVERY: "UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL"
+    " WHERE state = 'pending' AND holder IS NOT NULL AND holder = ?",
 }
 _LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES (?4, ?1, 1, ?3)
     ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> ?1 OR until <= ?2), holder = ?1, until = ?3

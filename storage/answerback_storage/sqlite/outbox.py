@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from answerback.ports.claims import Claim
@@ -14,11 +14,16 @@ from answerback_storage import rows
 from answerback_storage.sqlite import asks, telling
 from answerback_storage.sqlite import claim_statements as claims
 
-# A delivery waits for every earlier one of its ask that is still pending. The index holds the
-# pending ones in the order of their times: without the hint SQLite sorts them all.
-_FIRST: Final = """FROM deliveries INDEXED BY deliveries_due WHERE state = 'pending'
+# A delivery waits for every earlier one of its ask that is still pending. The indexes hold the pending
+# ones in the order of their times: without the hints SQLite sorts them all.
+_PENDING: Final = """FROM deliveries INDEXED BY {} WHERE state = 'pending'
     AND NOT EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.state = 'pending'
         AND earlier.ask_id = deliveries.ask_id AND earlier.seq < deliveries.seq)"""
+_FIRST: Final = _PENDING.format("deliveries_due")
+_LEFT: Final = f"""SELECT seq {_PENDING.format("deliveries_held")} AND holder IS NOT NULL
+    AND claimed_until <= ? AND next_at <= ? ORDER BY claimed_until"""
+_FREE: Final = f"""SELECT seq {_PENDING.format("deliveries_free")} AND holder IS NULL
+    AND next_at <= ? ORDER BY next_at"""
 
 
 Told = set[tuple[str, int]]
@@ -36,8 +41,6 @@ def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
     )
 
 
-_CLAIMABLE: Final = f"""SELECT seq {_FIRST} AND next_at <= ?
-    AND {claims.free("holder", "claimed_until", "?")} ORDER BY next_at"""
 _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
     WHERE id = wanted AND tries = tried AND state = 'pending'
@@ -48,8 +51,9 @@ _RENEW: Final = (
 
 
 def claimable(db: sqlite3.Connection, told: Told, now: float, limit: int) -> list[StoredDelivery]:
-    """The first pending delivery of each ask, where its time has come and nobody holds it, oldest first."""
-    found = db.execute(_CLAIMABLE, (now, time.monotonic()))
+    """The first pending delivery of each ask, where its time has come and nobody holds it any more, oldest first."""
+    left = db.execute(_LEFT, (time.monotonic(), now))  # by holders whose claims are over
+    found = chain(left, db.execute(_FREE, (now,)))
     return list(islice(_loaded(db, told, (seq for (seq,) in found)), limit))
 
 
