@@ -34,7 +34,7 @@ _TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = ?1, show_until = ?3 WHE
 _DUE: Final = f"""SELECT id, due_holder IS ?1 AND due_until >= ?5 FROM asks
     WHERE due <= ?3 AND ({free("due_holder", "due_until", "?2")} OR due_holder = ?1) ORDER BY due LIMIT ?4"""
 _TAKE_DUE: Final = f"""UPDATE asks SET due_holder = ?1, due_until = ?3
-    WHERE id IN (SELECT value FROM json_each(?4)) AND due <= ?5
+    WHERE id IN (SELECT value FROM json_each(?4)) AND +due <= ?5
     AND ({free("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
 _RELEASE: Final = {
     Work.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"

@@ -41,9 +41,10 @@ def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
     )
 
 
+# A plus keeps SQLite from looking through all that is pending for the few that were found.
 _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
-    WHERE id = wanted AND tries = tried AND state = 'pending'
+    WHERE id = wanted AND tries = tried AND +state = 'pending'
     AND {claims.free("holder", "claimed_until", "?2")} RETURNING id"""
 _RENEW: Final = (
     "UPDATE deliveries SET claimed_until = ? WHERE id = ? AND holder = ? AND state = 'pending'"
