@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from aiohttp import web
@@ -17,7 +19,7 @@ from answerback.http.strangers import known
 from answerback.ports.person_key import holder_of
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback_chat import messages
-from answerback_web import pages, parse, render
+from answerback_web import context, pages, parse, render
 from answerback_web.access import Opened
 from answerback_web.front import NAME, Front
 from answerback_web.parse import Confirm, Post, Stay, Wrong
@@ -99,7 +101,7 @@ class AskPages:
         ask = await self._load(place)
         if ask is None:
             return self._missing(place)
-        return self._ask_page(place, ask)
+        return await self._ask_page(place, ask)
 
     async def events(self, request: web.Request, place: _Place) -> web.StreamResponse:
         """Says once that the ask is not at the page's revision any more."""
@@ -127,18 +129,18 @@ class AskPages:
             return await self._unlock(place, ask, post)
         if place.person is None:
             notice, kept = self._front.labels.page_expired, render.typed_texts(post)
-            return self._ask_page(place, ask, 403, notice=notice, kept=kept)
+            return await self._ask_page(place, ask, 403, notice=notice, kept=kept)
         meant = parse.action_of(post, ask, self._front.labels)
         if isinstance(meant, Wrong | Confirm | Stay) and post.revision != ask.revision:
             why = Why.STALE if ask.open else Why.ENDED
-            return self._rejected(place, post, Rejected(why, ask))
+            return await self._rejected(place, post, Rejected(why, ask))
         match meant:
             case Wrong():
-                return self._ask_page(place, ask, 422, post=post, problems=meant.problems)
+                return await self._ask_page(place, ask, 422, post=post, problems=meant.problems)
             case Confirm():
                 return self._confirm(place, ask, post)
             case Stay():
-                return self._ask_page(place, ask, post=post)
+                return await self._ask_page(place, ask, post=post)
             case _:
                 return await self._act(place, place.person, post, ask, meant)
 
@@ -146,7 +148,7 @@ class AskPages:
         """Leads whoever entered their key on to the page where they may answer."""
         holder = holder_of(post.one("key").strip(), await self._front.holders())
         if holder is None:
-            return self._ask_page(place, ask, 403, key_error=self._front.labels.key_wrong)
+            return await self._ask_page(place, ask, 403, key_error=self._front.labels.key_wrong)
         return pages.see(self._front.access.answering_link(ask.id, holder))
 
     async def _act(
@@ -161,28 +163,28 @@ class AskPages:
         except StoreError as error:
             logger.exception("A post failed", extra={"action": "page", "ask_id": ask.id})
             notice = self._front.labels.unsaved(error)
-            return self._ask_page(place, ask, 503, post=post, notice=notice)
+            return await self._ask_page(place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):
             return pages.see(place.here)
-        return self._rejected(place, post, told)
+        return await self._rejected(place, post, told)
 
-    def _rejected(self, place: _Place, post: Post, rejected: Rejected) -> web.StreamResponse:
+    async def _rejected(self, place: _Place, post: Post, rejected: Rejected) -> web.StreamResponse:
         ask = rejected.ask
         if ask is None:
             return self._missing(place)
         status = _STATUS[rejected.why]
         if rejected.why is Why.INVALID:
             problems = [_into_value(problem) for problem in rejected.problems]
-            return self._ask_page(place, ask, status, post=post, problems=problems)
+            return await self._ask_page(place, ask, status, post=post, problems=problems)
         labels = self._front.labels  # ids of a chat platform would tell nobody who they are
         reader = place.person.user_id if place.person else None
         notice = messages.note(rejected, view_of(ask), labels, labels.those_asked, reader)
         kept = render.typed_texts(post)
-        return self._ask_page(place, ask, status, notice=notice, kept=kept)
+        return await self._ask_page(place, ask, status, notice=notice, kept=kept)
 
     # --- answers to the browser ----------------------------------------------------------------------
 
-    def _ask_page(
+    async def _ask_page(
         self,
         place: _Place,
         ask: Ask,
@@ -194,9 +196,16 @@ class AskPages:
         kept: tuple[str, ...] = (),
         key_error: str | None = None,
     ) -> web.Response:
-        page = render.ask_page(
-            ask, self._front.labels, post=post, problems=problems, notice=notice, kept=kept
+        draw = partial(
+            render.ask_page,
+            ask,
+            self._front.labels,
+            post=post,
+            problems=problems,
+            notice=notice,
+            kept=kept,
         )
+        page = await asyncio.to_thread(draw) if context.takes_long(ask.question) else draw()
         return pages.page(
             self._front.html(
                 "ask",

@@ -20,5 +20,13 @@ KEYED: Final = 9
 """Options that have a number key."""
 SO_FAR: Final = 400
 """Characters of questions and answers up to which they stand open above the next question."""
+CODE_LINES: Final = 40
+"""Lines of code that stand open; longer code is folded, and says how many lines it has."""
+CODE_LINES_SHOWN: Final = 25
+"""Lines of folded code that stand open."""
+COLOURED: Final = 4_000
+"""Characters of code that are coloured: a lexer may take a time that grows with their square."""
+DRAWN_AT_ONCE: Final = 1_000
+"""Characters of a context up to which a page is drawn on the event loop; a longer one takes a thread."""
 PING_SECONDS: Final = 15.0
 """Between two signs of life on an event stream: under the 30 s after which common proxies hang up."""

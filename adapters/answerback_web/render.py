@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
@@ -22,7 +23,7 @@ from answerback.core.walker import Given, Person
 from answerback_chat import messages
 from answerback_chat.sanitize import as_json, one_line, unseen, visible
 from answerback_chat.texts import shorten
-from answerback_web import inputs, limits, parse
+from answerback_web import context, inputs, limits, parse
 from answerback_web.inputs import Choice, Input
 from answerback_web.parse import OTHER, Do, Post
 
@@ -68,7 +69,7 @@ class PromptPart:
     at: int
     header: str | None
     text: str
-    context: str | None
+    context: Markup | None
     buttons: tuple[Button, ...] = ()
     choices: tuple[Choice, ...] = ()
     many: bool = False
@@ -233,7 +234,7 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
         at=prompt.position - 1,
         header=one_line(question.header) if question.header else None,
         text=visible(question.text),
-        context=visible(question.context) if question.context else None,
+        context=context.drawn(prompt, labels),
     )
     again = post if post is not None and post.one("at") == str(part.at) else None
     match question.answer_type:

@@ -176,6 +176,7 @@ class Envelope(TypedDict):
     expires_in: NotRequired[float]
     on_expiry: NotRequired[str]
     remind_after: NotRequired[Sequence[float]]
+    context_format: NotRequired[str]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictB
 from answerback.core import walker
 from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType
+from answerback.core.form import AnswerType, ContextFormat
 from answerback.core.view import Control
 from answerback.core.walker import Source
 from answerback.ports.records import DeliveryState
@@ -167,6 +167,7 @@ class QuestionPromptBody(_Wire):
     question_id: str
     text: str
     context: str | None
+    context_format: ContextFormat
     header: str | None
     answer_type: AnswerType
     options: tuple[OptionBody, ...] | None

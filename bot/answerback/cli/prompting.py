@@ -14,10 +14,11 @@ from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
 from pydantic import JsonValue
 
-from answerback.cli import choices
+from answerback.cli import choices, context
 from answerback.cli.choices import ANSWER, Action, Choice, Json, Keys, Moves, dicts, key_of
 from answerback.cli.lines import Lines, Pressed, TerminalLines
 from answerback.cli.selection import Selection
+from answerback.core import markdown
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.schema_entries import text_value
@@ -122,7 +123,11 @@ class Prompting:
                 self.line(f"{option['label']}:", _DIM)
                 self.line(str(option["preview"]))
         if prompt.get("context"):
-            self.line(str(prompt["context"]), _DIM)
+            is_text = prompt["context_format"] == "text"
+            source = visible(str(prompt["context"]))
+            for line in context.lines(markdown.read(source, "text" if is_text else "markdown")):
+                print_formatted_text(FormattedText(line))
+            self.line("")
         header = f"{prompt['header']}: " if prompt.get("header") else ""
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])

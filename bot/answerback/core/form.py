@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -20,6 +20,10 @@ MAX_SCHEMA_DEPTH: Final = 32
 """Levels of arrays and objects in a JSON Schema."""
 MAX_SCHEMA_BYTES: Final = 64 * 1024
 """Bytes of a JSON Schema in UTF-8, without blanks."""
+
+
+ContextFormat: TypeAlias = Literal["markdown", "text"]
+"""How a context is to be read: as Markdown, or as the text that it is."""
 
 
 class AnswerType(StrEnum):
@@ -107,6 +111,7 @@ class Form(_Frozen):
     """Whether what a person types instead of answering ends the ask as its free text."""
     tool: str | None = None
     """The tool on whose behalf the question is put; None when the assistant itself asks."""
+    context_format: ContextFormat = "markdown"
     decided_by_hand: bool = False
     """Whether no default is ever an answer, also not at a deadline: a default is only what a prompt starts from."""
 

@@ -41,6 +41,7 @@ class Labels(BaseModel):
     close: str = "Close"
     none_chosen: str = "(none)"
     details: str = "Show in full"
+    show_all_lines: str = "Show all {n} lines"
     preview: str = "Preview"
 
     # headings and what is filled in

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from answerback.core import walker
 from answerback.core.ask import Ask, Outcome, asked_by
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, Kind, fields_of, key_of
 from answerback.core.walker import Given, Person, Phase
@@ -39,6 +39,7 @@ class Prompt(NamedTuple):
     """Whether "for this turn" answers are offered."""
     again: Given | None = None
     """The earlier answer that the prefill is; None where it is the question's default."""
+    context_format: ContextFormat = "markdown"
 
     @property
     def chosen(self) -> JsonValue:
@@ -193,6 +194,7 @@ def _prompt(ask: Ask, question: Question) -> Prompt:
         prefill=again.value if again else question.default,
         remember=can_remember(ask),
         again=again,
+        context_format=ask.form.context_format,
     )
 
 

@@ -88,6 +88,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "question_id": question.id,
         "text": question.text,
         "context": question.context,
+        "context_format": view.prompt.context_format,
         "header": question.header,
         "answer_type": question.answer_type.value,
         "options": options_json(question),

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 
 from answerback.core.ask import ANYONE, Destination, Escalation
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
+from answerback.core.form import ContextFormat
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.costs import size
 
@@ -116,6 +117,10 @@ class Submission(_Strict):
         tuple[_Seconds, ...] | None,
         Field(max_length=20, description="Seconds until each reminder."),
     ] = None
+    context_format: Annotated[
+        ContextFormat | None,
+        Field(description="How contexts are shown: as Markdown (the default), or as plain text."),
+    ] = None
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
 
 
@@ -138,6 +143,7 @@ class Route(_Strict):
     remind_after: tuple[_Seconds, ...] = ()
     expires_in: _Seconds | None = None
     on_expiry: Literal["cancel", "defaults"] = "cancel"
+    context_format: ContextFormat = "markdown"
     escalate: RouteEscalation | None = None
 
 
@@ -175,6 +181,7 @@ class Plan:
     remind_after: tuple[float, ...]
     expires_in: float | None
     on_expiry: Literal["cancel", "defaults"]
+    context_format: ContextFormat
     escalation: Escalation | None
 
 
@@ -273,6 +280,7 @@ def plan(
         remind_after=_sorted(submission.remind_after, route.remind_after if route else ()),
         expires_in=submission.expires_in or (route.expires_in if route else None),
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
+        context_format=submission.context_format or (route.context_format if route else "markdown"),
         escalation=_escalation(route, surfaces),
     )
 

@@ -198,7 +198,7 @@ class Submitting:
             name=body.name,
             dialect=dialect,
             arguments=body.arguments,
-            form=form,
+            form=form.model_copy(update={"context_format": planned.context_format}),
             agent=agent.name if agent else None,
             callback=body.callback.url if body.callback else None,
             conversation=body.conversation,

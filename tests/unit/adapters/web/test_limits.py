@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from answerback.core import markdown
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer
-from answerback_web import front, pages, parse, render
+from answerback_web import context, front, pages, parse, render
 from tests.edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of
 
@@ -85,6 +86,32 @@ def test_a_long_conversation_is_folded() -> None:
     for length, folded in ((300, False), (301, True)):
         ask = after(ask_of(Form(questions=questions)), Answer(value="x" * length))
         assert render.ask_page(ask, LABELS).folded == folded
+
+
+def drawn(source: str) -> str:
+    return str(context.html(markdown.parse(source), LABELS))
+
+
+@edge("COLOURED")
+def test_code_that_is_too_long_is_not_coloured() -> None:
+    for size, coloured in ((4_000, True), (4_001, False)):
+        code = ("select 1 " * size)[:size]
+        assert ("<span" in drawn(f"```sql\n{code}\n```")) == coloured
+
+
+@edge("CODE_LINES", "CODE_LINES_SHOWN")
+def test_long_code_is_folded() -> None:
+    for count, folded in ((40, False), (41, True)):
+        page = drawn("```\n" + "Q\n" * count + "```")
+        assert ("<details>" in page) == folded
+        assert page.split("<details>")[0].count("Q") == (25 if folded else count)
+
+
+@edge("DRAWN_AT_ONCE")
+def test_a_long_context_is_drawn_on_a_thread() -> None:
+    for length, long in ((1_000, False), (1_001, True)):
+        question = Question(id="q", text="?", answer_type=AnswerType.TEXT, context="x" * length)
+        assert context.takes_long(question) == long
 
 
 @edge("MAX_POST_FIELDS")

@@ -1,0 +1,191 @@
+"""A context's blocks as HTML: semantic, escaped, links that show where they lead, code coloured and folded.
+
+Only what stands here is ever markup: every text of an agent's is escaped where it is put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, assert_never
+
+from markupsafe import Markup, escape
+from pygments import token
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+
+from answerback.core.form import Question
+from answerback.core.labels import Labels
+from answerback.core.markdown import (
+    Block,
+    Code,
+    Heading,
+    List,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Spans,
+    Table,
+    Verbatim,
+    read,
+    with_addresses,
+)
+from answerback.core.view import Prompt
+from answerback_chat.sanitize import visible
+from answerback_web import limits
+
+_LANGUAGES: Final = {
+    name: lexer
+    for lexer, names in {
+        "bash": ("bash", "console", "sh", "shell", "zsh"),
+        "css": ("css",),
+        "go": ("go", "golang"),
+        "ini": ("cfg", "ini"),
+        "javascript": ("javascript", "js", "jsx"),
+        "json": ("json",),
+        "python": ("py", "python"),
+        "rust": ("rs", "rust"),
+        "sql": ("mysql", "postgresql", "sql", "sqlite"),
+        "toml": ("toml",),
+        "typescript": ("ts", "tsx", "typescript"),
+        "yaml": ("yaml", "yml"),
+    }.items()
+    for name in names
+}
+"""The lexer for each language that is coloured, by the names that stand behind a fence."""
+_CLASSES: Final = {
+    token.Comment: "comment",
+    token.Keyword: "keyword",
+    token.Literal.String: "string",
+    token.Literal.Number: "number",
+    token.Name.Function: "name",
+    token.Name.Class: "name",
+}
+_DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
+"""How a line of a diff looks, by its first character."""
+
+
+def drawn(prompt: Prompt, labels: Labels) -> Markup | None:
+    """The context of a question; None where there is none."""
+    source = prompt.question.context
+    return html(read(visible(source), prompt.context_format), labels) if source else None
+
+
+def takes_long(question: Question | None) -> bool:
+    """Whether to draw the context of a question may take longer than the event loop may be held."""
+    return question is not None and len(question.context or "") > limits.DRAWN_AT_ONCE
+
+
+def html(blocks: Iterable[Block], labels: Labels) -> Markup:
+    """Blocks as HTML."""
+    return Markup("\n").join(_block(block, labels) for block in blocks)
+
+
+def _block(block: Block, labels: Labels) -> Markup:
+    match block:
+        case Paragraph(spans):
+            return _element("p", _spans(spans), "text")
+        case Heading(level, spans):
+            # Below the page's own headings: the question is one of the first level.
+            return Markup(
+                '<div class="text heading" dir="auto" role="heading" aria-level="{}">{}</div>'
+            ).format(min(level + 1, 6), _spans(spans))
+        case Code():
+            return _code(block, labels)
+        case Quote(blocks):
+            return Markup("<blockquote>{}</blockquote>").format(html(blocks, labels))
+        case List():
+            return _list(block, labels)
+        case Table():
+            return _table(block)
+        case Verbatim(text):
+            return _element("p", escape(text), "text")
+        case Rule():
+            return Markup("<hr>")
+        case _:
+            assert_never(block)
+
+
+def _element(name: str, inner: Markup, css: str) -> Markup:
+    return Markup('<{0} class="{1}" dir="auto">{2}</{0}>').format(name, css, inner)
+
+
+def _list(block: List, labels: Labels) -> Markup:
+    numbered = block.items[0].number is not None
+    items = Markup("").join(
+        Markup("<li{}>{}</li>").format(
+            Markup(' value="{}"').format(item.number) if item.number else "",
+            html(item.blocks, labels),
+        )
+        for item in block.items
+    )
+    return Markup("<{0}>{1}</{0}>").format("ol" if numbered else "ul", items)
+
+
+def _table(block: Table) -> Markup:
+    head, *body = (
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(_element(cell, _spans(spans), "text") for spans in row)
+        )
+        for cell, row in (("td" if i else "th", row) for i, row in enumerate(block.rows))
+    )
+    # A wide table scrolls by itself, and by keyboard: the page does not.
+    return Markup(
+        '<div class="scroll" tabindex="0" role="group"><table><thead>{}</thead><tbody>{}</tbody></table></div>'
+    ).format(head, Markup("").join(body))
+
+
+def _spans(spans: Spans) -> Markup:
+    return Markup("").join(map(_span, with_addresses(spans)))
+
+
+def _span(span: Span) -> Markup:
+    shown = escape(span.text)
+    looks = (("code", span.code), ("strong", span.bold), ("em", span.italic), ("s", span.strike))
+    for name, has in looks:
+        if has:
+            shown = Markup("<{0}>{1}</{0}>").format(name, shown)
+    if span.link is None:
+        return shown
+    return Markup('<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>').format(
+        span.link, shown
+    )
+
+
+def _code(code: Code, labels: Labels) -> Markup:
+    lines = code.text.split("\n")
+    info = Markup('<p class="info">{}</p>').format(code.info) if code.info else Markup("")
+    if len(lines) <= limits.CODE_LINES:
+        return info + _pre(code.text, code.language)
+    shown = limits.CODE_LINES_SHOWN
+    return Markup("{}{}<details><summary>{}</summary>{}</details>").format(
+        info,
+        _pre("\n".join(lines[:shown]), code.language),
+        labels.show_all_lines.format(n=len(lines)),
+        _pre("\n".join(lines[shown:]), code.language),
+    )
+
+
+def _pre(text: str, language: str) -> Markup:
+    # It scrolls sideways by keyboard too: lines of code are not broken.
+    return Markup('<pre class="code" tabindex="0"><code>{}</code></pre>').format(
+        Markup("").join(_coloured(text, language))
+    )
+
+
+def _coloured(text: str, language: str) -> Iterator[Markup]:
+    if language in {"diff", "patch"}:
+        yield from (_part(line, _DIFF.get(line[:1])) for line in text.splitlines(keepends=True))
+        return
+    name = _LANGUAGES.get(language)
+    if name is None or len(text) > limits.COLOURED:
+        yield escape(text)
+        return
+    lexer: Lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    for kind, part in lexer.get_tokens(text):
+        css = next((_CLASSES[each] for each in reversed(kind.split()) if each in _CLASSES), None)
+        yield _part(part, css)
+
+
+def _part(text: str, css: str | None) -> Markup:
+    return Markup('<span class="{}">{}</span>').format(css, text) if css else escape(text)

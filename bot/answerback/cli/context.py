@@ -1,0 +1,109 @@
+"""A context's blocks as lines of a terminal: indented, code apart, tables in columns, links with their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias, assert_never
+
+from rich.cells import cell_len
+
+from answerback.core.markdown import (
+    Block,
+    Code,
+    Heading,
+    List,
+    Paragraph,
+    Quote,
+    Rule,
+    Spans,
+    Table,
+    Verbatim,
+    spans_text,
+    with_addresses,
+)
+
+Fragments: TypeAlias = list[tuple[str, str]]
+"""A line as prompt_toolkit takes it: styles and texts."""
+
+_DIM: Final = "ansibrightblack"
+_DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
+_RULE: Final = "─" * 20
+
+
+def lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
+    """Blocks as lines, with an empty line between two blocks."""
+    for number, block in enumerate(blocks):
+        if number:
+            yield []
+        yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[Fragments]:
+    match block:
+        case Paragraph(spans):
+            yield from _spans(spans)
+        case Heading(_, spans):
+            yield from (
+                [("bold underline " + style, text) for style, text in line]
+                for line in _spans(spans)
+            )
+        case Code():
+            yield from _code(block)
+        case Quote(blocks):
+            yield from ([(_DIM, "│ "), *line] for line in lines(blocks))
+        case List(items):
+            for number, inner in items:
+                yield from _item(f"{number}. " if number else "• ", inner)
+        case Table(rows):
+            yield from _table(rows)
+        case Verbatim(text):
+            yield from ([("", line)] for line in text.split("\n"))
+        case Rule():
+            yield [(_DIM, _RULE)]
+        case _:
+            assert_never(block)
+
+
+def _item(mark: str, blocks: Iterable[Block]) -> Iterator[Fragments]:
+    before = mark
+    for line in lines(blocks):
+        if line:
+            yield [("", before), *line]
+            before = " " * len(mark)
+    if before == mark:
+        yield [("", mark)]
+
+
+def _spans(spans: Spans) -> Iterator[Fragments]:
+    line: Fragments = []
+    for span in with_addresses(spans):
+        looks = (("bold", span.bold), ("italic", span.italic), ("strike", span.strike))
+        style = " ".join(name for name, has in looks if has)
+        style += (" ansicyan" if span.code else "") + (" underline" if span.link else "")
+        first, *rest = span.text.split("\n")
+        line.append((style, first))
+        for text in rest:
+            yield line
+            line = [(style, text)]
+    yield line
+
+
+def _code(code: Code) -> Iterator[Fragments]:
+    if code.info:
+        yield [(_DIM, code.info)]
+    is_diff = code.language in {"diff", "patch"}
+    for line in code.text.split("\n"):
+        style = _DIFF.get(line[:1], "") if is_diff else ""
+        yield [(_DIM, "┃ "), (style, line)]
+
+
+def _table(rows: Iterable[tuple[Spans, ...]]) -> Iterator[Fragments]:
+    cells = [[spans_text(cell).replace("\n", " ") for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for number, row in enumerate(cells):
+        line = " │ ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+        )
+        yield [("" if number else "bold", line.rstrip())]
+        if not number:
+            yield [(_DIM, "─┼─".join("─" * width for width in widths))]

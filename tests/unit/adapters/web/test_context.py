@@ -1,0 +1,133 @@
+"""A context on the page: semantic HTML that says every character, and no markup of the agent's."""
+
+from __future__ import annotations
+
+import string
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+
+from answerback.core.labels import Labels
+from answerback.core.markdown import parse
+from answerback_chat.sanitize import visible
+from answerback_web import context
+from tests.unit.bot.test_markdown import SOURCES
+
+LABELS = Labels()
+_NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace)
+_TAGS = {
+    *(
+        "p",
+        "div",
+        "pre",
+        "code",
+        "details",
+        "summary",
+        "blockquote",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+    ),
+    *("tr", "th", "td", "hr", "a", "strong", "em", "s", "span"),
+}
+_ATTRIBUTES = {"class", "dir", "role", "aria-level", "tabindex", "value", "href", "target", "rel"}
+
+
+class Seen(HTMLParser):
+    """What a page says, and the elements that it says it with."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.open, self.tags, self.hrefs = "", list[str](), list[str](), list[str]()
+        self.feed(html)
+        self.close()
+        assert not self.open, "an element is not closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in _TAGS
+        assert {name for name, _ in attrs} <= _ATTRIBUTES
+        self.tags.append(tag)
+        self.hrefs += [value or "" for name, value in attrs if name == "href"]
+        # A list's numbers are an attribute: browsers draw them.
+        self.text += "".join(f"{value}." for name, value in attrs if name == "value")
+        if tag != "hr":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def seen(source: str) -> Seen:
+    return Seen(str(context.html(parse(source), LABELS)))
+
+
+@pytest.mark.rule("TEXT-5", "TEXT-6", "TEXT-1")
+@given(source=SOURCES.map(visible))
+def test_every_character_is_on_the_page_and_nothing_breaks_out(source: str) -> None:
+    page = seen(source)
+    assert page.text.translate(_NOT_MARKUP) == source.translate(_NOT_MARKUP)
+    assert all(href.startswith(("http://", "https://", "mailto:")) for href in page.hrefs)
+    assert all(href in page.text for href in page.hrefs), "a link hides where it leads"
+
+
+@pytest.mark.rule("TEXT-5")
+def test_each_kind_of_block_has_its_element() -> None:
+    source = (
+        "# A\n\n> b\n\n- c\n\n2. d\n\n---\n\n|e|\n|-|\n|f|\n\n`g` **h** *i* ~~j~~ <https://x.y>\n"
+    )
+    tags = seen(source).tags
+    for tag in (
+        "div",
+        "blockquote",
+        "ul",
+        "ol",
+        "li",
+        "hr",
+        "table",
+        "th",
+        "td",
+        "code",
+        "strong",
+        "em",
+        "s",
+        "a",
+    ):
+        assert tag in tags
+    assert seen("2. d").text == "2.d"
+
+
+@pytest.mark.rule("TEXT-5")
+@pytest.mark.parametrize(
+    ("source", "css"),
+    [
+        ("```sql\nselect 1 -- x\n```", ["keyword", "number", "comment"]),
+        ('```python\ndef f(): return "s"\n```', ["keyword", "name", "string"]),
+        ("```diff\n@@ -1 +1 @@\n-a\n+b\n c\n```", ["comment", "deleted", "inserted"]),
+        ("```none-such\nselect 1\n```", []),
+        ("    select 1", []),
+    ],
+)
+def test_code_is_coloured_where_its_language_is_known(source: str, css: list[str]) -> None:
+    drawn = str(context.html(parse(source), LABELS))
+    for name in ("keyword", "number", "comment", "string", "name", "deleted", "inserted"):
+        assert (f'<span class="{name}">' in drawn) == (name in css), name
+
+
+@pytest.mark.rule("TEXT-4", "TEXT-6")
+def test_long_code_is_folded_and_says_how_long_it_is() -> None:
+    lines = [f"line {n}" for n in range(40)]
+    fence = "```\n{}\n```"
+    assert "details" not in seen(fence.format("\n".join(lines))).tags
+    lines.append("last")
+    page = seen(fence.format("\n".join(lines)))
+    assert "Show all 41 lines" in page.text
+    before = page.text.split("Show all")[0].splitlines()
+    assert before == lines[:25]
+    assert page.text.endswith("\n".join(lines[25:]))

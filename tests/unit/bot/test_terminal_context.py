@@ -1,0 +1,106 @@
+"""A context in the terminal: lines with every character, code apart, tables in columns."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from inline_snapshot import snapshot
+
+from answerback.cli.context import lines
+from answerback.core.markdown import parse, read
+from answerback_chat.sanitize import visible
+from tests.unit.bot.test_markdown import SOURCES
+
+_NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "│┃─┼•")
+
+
+def shown(source: str) -> str:
+    return "\n".join("".join(text for _, text in line) for line in lines(parse(source)))
+
+
+@pytest.mark.rule("TEXT-5", "TEXT-6")
+@given(source=SOURCES.map(visible))
+def test_every_character_is_on_the_terminal(source: str) -> None:
+    assert shown(source).translate(_NOT_MARKUP) == source.translate(_NOT_MARKUP)
+
+
+@pytest.mark.rule("TEXT-5")
+def test_each_kind_of_block_is_told_apart() -> None:
+    source = """# Plan
+
+Adds *one* column, see [the docs](https://x.y):
+
+1. lock
+   - a `b`
+
+     more
+2.
+
+> careful
+> now
+
+---
+
+| table | rows |
+|-------|------|
+| 語    | 12 |
+
+```diff of it
+-a
++b
+```
+"""
+    assert shown(source) == snapshot("""\
+Plan
+
+Adds one column, see the docs (https://x.y):
+
+1. lock
+   • a b
+     more
+2. \n\
+
+│ careful
+│ now
+
+────────────────────
+
+table │ rows
+──────┼─────
+語    │ 12
+
+diff of it
+┃ -a
+┃ +b\
+""")
+
+
+def test_styles_are_the_terminals_own() -> None:
+    styles = {
+        text: style
+        for line in lines(
+            parse("**a** *b* `c` ~~d~~ <http://x.y>\n\n# e\n\n```diff\n+f\n-g\n@h\n i\n```")
+        )
+        for style, text in line
+    }
+    assert (styles["a"], styles["b"], styles["c"].strip(), styles["d"]) == (
+        "bold",
+        "italic",
+        "ansicyan",
+        "strike",
+    )
+    assert styles["http://x.y"].strip() == "underline"
+    assert "bold" in styles["e"]
+    assert [styles[each] for each in ("+f", "-g", "@h", " i")] == [
+        "ansigreen",
+        "ansired",
+        "ansicyan",
+        "",
+    ]
+
+
+@pytest.mark.rule("SUBMIT-17")
+def test_text_is_shown_as_it_is() -> None:
+    assert [*lines(read("*a*\n# b", "text"))] == [[("", "*a*")], [("", "# b")]]
