@@ -60,8 +60,15 @@ def ending(view: View, labels: Labels) -> str:
             raise AssertionError("an outcome is never open")
 
 
-SO_FAR_LINES: Final = 5
-"""How many answers an open question is shown below: on a phone, more of them push it off the screen."""
+def ended_by(view: View, labels: Labels, name: str | None = None) -> str:
+    """How an ask ended and by whom; empty while it is open.
+
+    Args:
+        name: what stands for the person; None: the name that they are known by.
+    """
+    how = ending(view, labels)
+    by = view.outcome.ended_by if view.outcome else None
+    return f"{how} {labels.by.format(name=name or name_of(by))}" if by else how
 
 
 def name_of(person: Person) -> str:
@@ -103,11 +110,7 @@ def note(
         case Why.UNCHECKED:
             return labels.unchecked
         case Why.ENDED:
-            how = ending(view, labels) if view else ""
-            by = view.outcome.ended_by if view and view.outcome else None
-            return labels.has_ended.format(
-                how=f"{how} {labels.by.format(name=name_of(by))}" if by else how
-            )
+            return labels.has_ended.format(how=ended_by(view, labels) if view else "")
         case Why.STALE if rejected.problems:
             return "\n".join(problem.message for problem in rejected.problems)
         case Why.STALE:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
+from answerback_chat.sanitize import one_line
+
 ELLIPSIS: Final = "…"
 _LOOK_BACK: Final = 40
 """How many characters from the end a cut may move to reach a space or the start of a cluster."""
@@ -13,6 +15,11 @@ _LOOK_BACK: Final = 40
 def units(text: str) -> int:
     """The length in UTF-16 code units, the strictest unit that a platform may count in."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def fits(text: str, limit: int) -> bool:
+    """Whether a text has one line, and at most ``limit`` units as it is shown."""
+    return "\n" not in text.strip() and units(one_line(text)) <= limit
 
 
 def shorten(text: str, limit: int) -> str:

@@ -6,7 +6,7 @@ What a person did to a list without answering yet (a page, a search, a selection
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -15,10 +15,11 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback_chat import controls
 from answerback_chat.controls import Verb
+from answerback_chat.options import OptionLimits, chosen_indexes
 from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
-from answerback_discord.text import fit, fit_button, fits
+from answerback_discord.text import fit, fit_button
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,14 @@ class Look:
 _MAX_WORDS: Final = 20
 """Words of a search that count: nobody looks for more, and each is looked for in every option."""
 _UNTURNED: Final = Look()
-_BUTTON_LABEL_EASY: Final = 38
-"""Units of a button's label up to which no client cuts it: the design guide of
-https://docs.discord.com/developers/components/reference#button"""
+OPTIONS: Final = OptionLimits(
+    # Up to which no client cuts it: the design guide of
+    # https://docs.discord.com/developers/components/reference#button
+    button=38,
+    label=limits.OPTION_LABEL,
+    description=limits.OPTION_DESCRIPTION,
+    described_buttons=True,
+)
 
 
 def control(view: View, verb: Verb, argument: str | int = "") -> str:
@@ -74,8 +80,7 @@ def selected(prompt: Prompt, look: Look) -> tuple[int, ...]:
     """The indexes that are chosen in a multi-select now."""
     if look.chosen is not None:
         return look.chosen
-    chosen = set(map(str, prompt.chosen)) if isinstance(prompt.chosen, list) else set()
-    return tuple(i for i, option in enumerate(prompt.question.options) if option.value in chosen)
+    return tuple(chosen_indexes(prompt))
 
 
 def digest(chosen: Sequence[int]) -> str:
@@ -109,7 +114,7 @@ def opened(prompt: Prompt) -> Look:
 
 def page_of(prompt: Prompt) -> int:
     """The page on which a list opens: the one with the option that is pre-populated."""
-    return next(iter(_prefilled(prompt)), 0) // limits.SELECT_OPTIONS
+    return next(iter(chosen_indexes(prompt)), 0) // limits.SELECT_OPTIONS
 
 
 def pages(question: Question) -> int:
@@ -117,41 +122,15 @@ def pages(question: Question) -> int:
     return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
 
 
-def as_buttons(question: Question) -> bool:
-    """Whether the options are few and short enough to be buttons."""
-    few = len(question.options) <= limits.BUTTONS_PER_ROW
-    short = all(fits(o.label, _BUTTON_LABEL_EASY) for o in question.options)
-    return question.answer_type is AnswerType.SELECT and few and short
-
-
-def is_spelt_out(question: Question) -> bool:
-    """Whether the options have to be listed as text, numbered, because no widget shows all of them."""
-    if as_buttons(question):
-        return any(o.description for o in question.options)
-    short = all(
-        fits(o.label, limits.OPTION_LABEL) and fits(o.description or "", limits.OPTION_DESCRIPTION)
-        for o in question.options
-    )
-    labels = {fit(o.label, limits.OPTION_LABEL) for o in question.options}
-    return not short or len(labels) < len(question.options)
-
-
-def names(question: Question, indexes: Iterable[int]) -> list[str]:
-    """The labels of options, with their numbers where the options are spelt out as text."""
-    numbered = is_spelt_out(question)
-    labels = [(i, question.options[i].label) for i in indexes]
-    return [f"{i + 1}. {label}" if numbered else label for i, label in labels]
-
-
 def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
     """The rows by which an option is chosen, without Back, Reply and End Turn."""
     question = prompt.question
     other = _other(view, prompt, labels)
-    if as_buttons(question):
-        primary = _prefilled(prompt)
+    if OPTIONS.as_buttons(question):
+        primary = chosen_indexes(prompt)
         buttons = [
             button(view, name, Verb.ANSWER, i, Style.PRIMARY if i in primary else Style.SECONDARY)
-            for i, name in enumerate(names(question, range(len(question.options))))
+            for i, name in enumerate(OPTIONS.names(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
     several = question.answer_type is AnswerType.MULTI_SELECT
@@ -181,7 +160,7 @@ def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequenc
                 fit(question.options[i].description or "", limits.OPTION_DESCRIPTION),
                 i in chosen,
             )
-            for i, name in zip(shown, names(question, shown), strict=True)
+            for i, name in zip(shown, OPTIONS.names(question, shown), strict=True)
         ],
         least=0 if several else 1,
         most=len(shown) if several else 1,
@@ -193,8 +172,8 @@ def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequenc
 def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # Picking what a menu already shows as picked sends nothing
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
-    first = _prefilled(prompt)[:1]
-    labels = names(prompt.question, first)
+    first = chosen_indexes(prompt)[:1]
+    labels = OPTIONS.names(prompt.question, first)
     return [
         button(view, name, Verb.ANSWER, i, Style.PRIMARY)
         for i, name in zip(first, labels, strict=True)
@@ -231,10 +210,3 @@ def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> li
     if page < total - 1:
         buttons.append(button(view, labels.next, verb, page + 1))
     return buttons
-
-
-def _prefilled(prompt: Prompt) -> list[int]:
-    """The indexes of the options that are pre-populated."""
-    chosen = prompt.chosen if isinstance(prompt.chosen, list) else [prompt.chosen]
-    values = {value for value in chosen if isinstance(value, str)}
-    return [i for i, option in enumerate(prompt.question.options) if option.value in values]

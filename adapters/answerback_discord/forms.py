@@ -27,8 +27,9 @@ from answerback.core.walker import Action, Answer, Other, Reply
 from answerback_chat import texts
 from answerback_chat.controls import Verb
 from answerback_chat.sanitize import as_json, one_line, unseen
+from answerback_chat.texts import fits
 from answerback_discord import limits
-from answerback_discord.text import fit, fits
+from answerback_discord.text import fit
 
 Values: TypeAlias = Mapping[str, JsonValue]
 """What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""

@@ -24,6 +24,7 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Later, Shown
+from answerback_chat import messages
 from answerback_chat.controls import decode
 from answerback_chat.live_message import LiveMessages, Missing, Save
 from answerback_discord import blocks as c
@@ -226,7 +227,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def end_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.end_reminder`."""
-        ending = render.ending(view_of(ask), self._labels)
+        ending = messages.ended_by(view_of(ask), self._labels)
         content = notes.reminder((), ending, notes.link(ref))
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(

@@ -9,14 +9,14 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import View
-from answerback_chat import messages
+from answerback_chat import messages, outline
 from answerback_chat.controls import Verb
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look, turning
-from answerback_discord.render import answer_text, prefilled, selection
+from answerback_discord.render import answer_text, selection
 from answerback_discord.text import escape, pieces
 
 ROOM = limits.MESSAGE_TEXT - 200
@@ -53,11 +53,9 @@ def _everything(view: View, labels: Labels, look: Look) -> Iterator[str]:
         if selected := selection(view.prompt, look):
             yield from pieces(f"☑ {selected}")
         yield from _question(view.prompt.question)
-        yield from pieces(prefilled(view.prompt, labels))
+        yield from pieces(outline.prefilled(view.prompt, labels))
     elif view.outcome is not None:
-        by = view.outcome.ended_by
-        name = f" {labels.by.format(name=messages.name_of(by))}" if by else ""
-        yield from pieces(messages.ending(view, labels) + name)
+        yield from pieces(messages.ended_by(view, labels))
     for line in view.lines:
         yield from _titled(line.question.text, answer_text(line, labels))
     if view.reply:

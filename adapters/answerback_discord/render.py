@@ -13,10 +13,10 @@ from typing import Final, NamedTuple, assert_never
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Line, Prompt, View, texts_of
-from answerback_chat import messages
+from answerback.core.view import Control, Line, Prompt, View
+from answerback_chat import messages, outline
 from answerback_chat.controls import Verb
-from answerback_chat.sanitize import as_json, one_line
+from answerback_chat.sanitize import one_line
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
 from answerback_discord import choices, forms, limits
@@ -28,7 +28,6 @@ TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
 """What all texts of a message may take, with some room for marks around them."""
 LABEL_ROOM: Final = 200
 HEADER_ROOM: Final = 60
-SO_FAR_ROOM: Final = 800
 QUESTION_IN_LINE: Final = 120
 ANSWER_IN_LINE: Final = 200
 SECTIONS: Final = 8
@@ -83,7 +82,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
     blocks = [_Block(question.text, limits.MESSAGE_TEXT, "**{}**")]
     spelt: tuple[int, ...] = ()
-    if question.options and choices.is_spelt_out(question):
+    if question.options and choices.OPTIONS.spelled_out(question):
         spelt = choices.listed(question, look)
         blocks += [
             _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}")
@@ -93,7 +92,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         blocks.append(_Block(selected, 400, "-# ☑ {}"))
     if found := _found(look, labels):
         blocks.append(_Block(found, 300, "-# {}"))
-    if filled := prefilled(prompt, labels):
+    if filled := outline.prefilled(prompt, labels):
         blocks.append(_Block(filled, 300, "-# {}"))
     if question.context:
         blocks.append(_Block(question.context, limits.MESSAGE_TEXT))
@@ -219,7 +218,7 @@ def _edit_menu(view: View, edits: list[tuple[int, Line]], labels: Labels, look: 
 def _record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    heading, short = in_a_line(ending(view, labels), LABEL_ROOM)
+    heading, short = in_a_line(messages.ended_by(view, labels), LABEL_ROOM)
     asks, asks_short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
     room = TEXT_BUDGET - units(heading) - units(asks)
     reply_room = room // 3 if view.reply and view.lines else room
@@ -231,13 +230,6 @@ def _record(view: View, labels: Labels) -> Json:
     if short or asks_short or left_out or reply_short:
         parts += c.rows(_controls(view, labels, full=True))
     return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
-
-
-def ending(view: View, labels: Labels) -> str:
-    """How an ask ended and by whom, still to be escaped."""
-    by = view.outcome.ended_by if view.outcome else None
-    how = messages.ending(view, labels)
-    return f"{how} {labels.by.format(name=messages.name_of(by))}" if by else how
 
 
 # --- texts within their room ------------------------------------------------------------------------
@@ -283,56 +275,32 @@ def _fitted_lines(lines: tuple[Line, ...], labels: Labels, total: int) -> tuple[
 
 def answer_text(line: Line, labels: Labels) -> str:
     """An answer as people read it, with a mark where no person gave it."""
-    return "\n".join(_answer_texts(line, labels))
-
-
-def _answer_texts(line: Line, labels: Labels) -> list[str]:
-    if line.given is None:
-        return [labels.not_answered]
-    said = texts_of(line.question, line.given, labels)
-    source = messages.source_note(line.given.source, labels)
-    return [*said[:-1], f"{said[-1]} ({source})"] if source else said
+    return "\n".join(outline.answer_texts(line, labels))
 
 
 def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
-    """The newest answers, a line each, a few of them and as many as their room takes."""
-    lines: list[str] = []
-    left, short = SO_FAR_ROOM, False
-    for each in reversed(view.lines[-messages.SO_FAR_LINES :]):
-        question, cut_question = in_a_line(each.question.text, QUESTION_IN_LINE)
-        said = " · ".join(map(one_line, _answer_texts(each, labels)))
+    """The newest answers, a line each, and whether any was shortened or left out."""
+    short = False
+
+    def line_of(line: Line) -> str:
+        nonlocal short
+        question, cut_question = in_a_line(line.question.text, QUESTION_IN_LINE)
+        said = " · ".join(map(one_line, outline.answer_texts(line, labels)))
         answer, cut_answer = in_a_line(said, ANSWER_IN_LINE)
-        text = f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
-        left -= units(text)
-        if left < 0:
-            break
-        left -= 1
         short = short or cut_question or cut_answer
-        lines.append(text)
-    if earlier := len(view.lines) - len(lines):
-        lines.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
-    return "\n".join((f"-# {escape(labels.answered_so_far)}", *reversed(lines))), short or bool(
-        earlier
-    )
+        return f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
+
+    lines, earlier = outline.so_far(view, line_of)
+    heading = [f"-# {escape(labels.answered_so_far)}"]
+    if earlier:
+        heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
+    return "\n".join([*heading, *lines]), short or earlier > 0
 
 
 def _option_text(question: Question, index: int) -> str:
     option = question.options[index]
     label = one_line(option.label)
     return f"{label} — {option.description}" if option.description else label
-
-
-def prefilled(prompt: Prompt, labels: Labels) -> str:
-    """What a form will start from, where no control of the message shows it; empty: nothing."""
-    prefill = prompt.prefill
-    if prefill is None or prefill == "":
-        return ""
-    shown = prompt.question.options or isinstance(prefill, bool)
-    if shown and prompt.words is None:
-        return ""
-    value = prefill if prompt.words is None else prompt.words
-    text = value if isinstance(value, str) else as_json(value)
-    return labels.prefilled.format(text=one_line(text))
 
 
 def _found(look: Look, labels: Labels) -> str:
@@ -348,4 +316,4 @@ def selection(prompt: Prompt, look: Look) -> str:
     question = prompt.question
     if question.answer_type is not AnswerType.MULTI_SELECT or choices.pages(question) == 1:
         return ""
-    return " · ".join(choices.names(question, choices.selected(prompt, look)))
+    return " · ".join(choices.OPTIONS.names(question, choices.selected(prompt, look)))

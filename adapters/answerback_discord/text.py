@@ -43,11 +43,6 @@ def fit_button(label: str) -> str:
     return texts.shorten(one_line(label), limits.BUTTON_LABEL)
 
 
-def fits(text: str, most: int) -> bool:
-    """Whether `fit` would shorten nothing and move no line end."""
-    return "\n" not in text.strip() and texts.units(one_line(text)) <= most
-
-
 def escape(text: str) -> str:
     """A text as markdown that shows every character as it is: no mention, link, list, heading or code."""
     return _escape_short(text) if len(text) <= _SHORT else _escape_shown(visible(text))

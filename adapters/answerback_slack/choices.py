@@ -9,11 +9,13 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from answerback.core.form import AnswerType, Option, Question
+from answerback.core.form import AnswerType, Question
 from answerback.core.view import Prompt
 from answerback_chat import texts
 from answerback_chat.controls import Verb
+from answerback_chat.options import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line, visible
+from answerback_chat.texts import fits
 from answerback_slack import limits
 from answerback_slack.blocks import Block, entry, option, plain, size, weight
 from answerback_slack.sheet import Sheet
@@ -21,25 +23,18 @@ from answerback_slack.sheet import Sheet
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
 """How long a menu's labels may be, tried in this order until a modal of them fits."""
 _PREVIEW_BUTTONS: Final = 10
-_SHORT_LABEL: Final = 28
-"""Units up to which a label is a button: clients may cut one near 30 characters."""
-_FEW_OPTIONS: Final = 5
-"""Options up to which each is a button: more of them side by side are not read."""
-
-
-def chosen_indexes(prompt: Prompt) -> list[int]:
-    """The options that the prefill has chosen already."""
-    chosen = prompt.chosen
-    values = {
-        str(each) for each in (chosen if isinstance(chosen, list) else [chosen]) if each is not None
-    }
-    return [i for i, each in enumerate(prompt.question.options) if each.value in values]
+OPTIONS: Final = OptionLimits(
+    button=28,  # clients may cut one near 30 characters
+    label=limits.OPTION_TEXT,
+    description=limits.OPTION_DESCRIPTION,
+    described_buttons=False,
+)
 
 
 def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
     """The controls of the open question. ``room``: how many characters a menu in the message may take."""
     question = prompt.question
-    if as_buttons(question):
+    if OPTIONS.as_buttons(question):
         return [sheet.row("answer", _buttons(sheet, prompt))]
     in_message = inputs(question, chosen_indexes(prompt), sheet.control, sheet.labels.choose)
     if len(question.options) > limits.BOXES and weight(in_message) > room:
@@ -61,13 +56,6 @@ def previews(sheet: Sheet, question: Question) -> list[Block]:
     return [sheet.row("preview", elements)] if elements else []
 
 
-def needs_list(question: Question) -> bool:
-    """Whether the options have to stand in the message as text, because their control cannot hold all of them."""
-    if as_buttons(question):
-        return False
-    return any(_cut_by_control(each) for each in question.options)
-
-
 def listed(question: Question) -> list[str]:
     """The options as numbered texts in full."""
     return [
@@ -75,14 +63,6 @@ def listed(question: Question) -> list[str]:
         + (f"\n{visible(each.description)}" if each.description else "")
         for number, each in enumerate(question.options, 1)
     ]
-
-
-def as_buttons(question: Question) -> bool:
-    """Whether there are so few and short options that each is a button."""
-    if question.answer_type is not AnswerType.SELECT:
-        return False
-    options = question.options
-    return len(options) <= _FEW_OPTIONS and all(_short(each) for each in options)
 
 
 def inputs(
@@ -168,20 +148,22 @@ def _group(made: Sequence[Block], start: int) -> Block:
 
 
 def _options(question: Question, length: int) -> list[Block]:
-    numbered = length < limits.OPTION_TEXT or needs_list(question)
+    numbered = length < limits.OPTION_TEXT or OPTIONS.spelled_out(question)
     made = []
     for index, each in enumerate(question.options):
         label = one_line(each.label)
         label = texts.shorten(f"{index + 1}. {label}" if numbered else label, length)
-        fits = length == limits.OPTION_TEXT and _described(each)
-        made.append(option(label, str(index), each.description if fits else None))
+        fitting = length == limits.OPTION_TEXT and fits(
+            each.description or "", limits.OPTION_DESCRIPTION
+        )
+        made.append(option(label, str(index), each.description if fitting else None))
     return made
 
 
 def _buttons(sheet: Sheet, prompt: Prompt) -> list[Block]:
     chosen = chosen_indexes(prompt)
     return [
-        sheet.press(each.label, Verb.ANSWER, i, primary=i in chosen)
+        sheet.press(one_line(each.label), Verb.ANSWER, i, primary=i in chosen)
         for i, each in enumerate(prompt.question.options)
     ] + _other(sheet, prompt)
 
@@ -190,26 +172,3 @@ def _other(sheet: Sheet, prompt: Prompt) -> list[Block]:
     if not prompt.question.other:
         return []
     return [sheet.press(sheet.labels.other, Verb.OTHER, primary=prompt.words is not None)]
-
-
-def _short(each: Option) -> bool:
-    label = visible(each.label)
-    return (
-        texts.units(label) <= _SHORT_LABEL
-        and "\n" not in label
-        and not (each.description or "").strip()
-    )
-
-
-def _fits(text: str, most: int) -> bool:
-    shown = visible(text)
-    return texts.units(shown) <= most and "\n" not in shown
-
-
-def _described(each: Option) -> bool:
-    """Whether a control holds all of the description."""
-    return _fits(each.description or "", limits.OPTION_DESCRIPTION)
-
-
-def _cut_by_control(each: Option) -> bool:
-    return not _fits(each.label, limits.OPTION_TEXT) or not _described(each)

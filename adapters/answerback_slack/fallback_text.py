@@ -24,9 +24,7 @@ def fallback_text(view: View, labels: Labels) -> str:
         said += choices.listed(question)
     else:
         if view.outcome is not None:
-            said[0] += f": {messages.ending(view, labels)}"
-            if view.outcome.ended_by is not None:
-                said[0] += f" {labels.by.format(name=_HOLE)}"
+            said[0] += f": {messages.ended_by(view, labels, _HOLE)}"
         else:
             said.append(f"{labels.review_title}. {labels.review_text}")
         said += [lines.answered(line, labels) for line in view.lines]

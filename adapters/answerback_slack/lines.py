@@ -6,9 +6,9 @@ from typing import Final
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
-from answerback.core.view import Line, View, texts_of
+from answerback.core.view import Line, View
 from answerback.core.walker import Person
-from answerback_chat import messages, texts
+from answerback_chat import messages, outline, texts
 from answerback_chat.sanitize import visible
 from answerback_slack import limits
 from answerback_slack.blocks import escape, escape_within
@@ -46,9 +46,5 @@ def answered(line: Line, labels: Labels) -> str:
 
 
 def given(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
-    """An answer as people read it, marked where no person gave it."""
-    if line.given is None:
-        return labels.not_answered
-    text = between.join(map(visible, texts_of(line.question, line.given, labels)))
-    note = messages.source_note(line.given.source, labels)
-    return f"{text} ({note})" if note else text
+    """An answer as people read it."""
+    return between.join(map(visible, outline.answer_texts(line, labels)))

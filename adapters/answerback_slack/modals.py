@@ -22,6 +22,7 @@ from answerback.core.view import Prompt, View
 from answerback.core.walker import Action, Answer, Other, Reply
 from answerback_chat import texts
 from answerback_chat.controls import Control, Verb
+from answerback_chat.options import chosen_indexes
 from answerback_chat.sanitize import as_json
 from answerback_slack import choices, forms, limits, reading
 from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
@@ -203,7 +204,7 @@ def _reply(view: View, control: Control, labels: Labels, metadata: str) -> Block
 
 
 def _choose(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
-    inputs = _menus(prompt, control, labels, choices.chosen_indexes(prompt))
+    inputs = _menus(prompt, control, labels, chosen_indexes(prompt))
     return _ask(prompt, control, labels, metadata, labels.choose, inputs)
 
 
@@ -227,7 +228,7 @@ def _own_words(
     if not question.other_beside:
         return [small(labels.other_replaces), *words]
     menus = _menus(
-        prompt, control, labels, choices.chosen_indexes(prompt) if selected is None else selected
+        prompt, control, labels, chosen_indexes(prompt) if selected is None else selected
     )
     if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
         words = text_inputs(labels.other_label, "", optional=False)

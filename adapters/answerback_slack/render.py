@@ -11,17 +11,16 @@ from typing import Final, assert_never
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Prompt, View
-from answerback_chat import messages, texts
+from answerback.core.view import Control, Line, Prompt, View
+from answerback_chat import messages, outline, texts
 from answerback_chat.controls import Verb
 from answerback_chat.sanitize import as_json, one_line, visible
 from answerback_slack import choices, fallback_text, limits, lines
-from answerback_slack.blocks import Block, mrkdwn, plain, weight
+from answerback_slack.blocks import Block, mrkdwn, plain, small, weight
 from answerback_slack.sheet import Sheet
 
 QUESTION_ROOM: Final = 4_500
 CONTEXT_ROOM: Final = 2_500
-SO_FAR_ROOM: Final = 800
 SO_FAR_ITEM: Final = 160
 PREFILL_ROOM: Final = 300
 REPLY_ROOM: Final = 3_000
@@ -68,31 +67,26 @@ def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     sheet.headline(question.text, QUESTION_ROOM)
     room = sheet.left - SPARE - LEAST_LIST
     answer = _answer(sheet, prompt, room)
-    if choices.needs_list(question) and question.options:
+    if choices.OPTIONS.spelled_out(question) and question.options:
         sheet.items(choices.listed(question), sheet.left - weight(answer) - SPARE)
     sheet.blocks += answer
     sheet.blocks.append(_navigation(sheet))
 
 
 def _so_far(sheet: Sheet) -> None:
-    every = [
-        f"{one_line(line.question.text)} ➜ {lines.given(line, sheet.labels, ', ')}"
-        for line in sheet.view.lines
-    ]
-    if not every:
+    if not sheet.view.lines:
         return
-    kept: list[str] = []
-    room = SO_FAR_ROOM
-    for text in reversed(every[-messages.SO_FAR_LINES :]):
-        item = texts.shorten(visible(one_line(text)), SO_FAR_ITEM)
-        room -= texts.units(item) + 1
-        if room < 0:
-            break
-        kept.insert(0, item)
-    sheet.shortened |= kept != every
-    if earlier := len(every) - len(kept):
-        kept.insert(0, sheet.labels.answered_earlier.format(count=earlier))
-    sheet.small("\n".join([f"{sheet.labels.answered_so_far}:", *kept]), SO_FAR_ROOM * 2)
+
+    def line_of(line: Line) -> str:
+        text = f"{one_line(line.question.text)} ➜ {lines.given(line, sheet.labels, ', ')}"
+        return sheet.fit(one_line(text), SO_FAR_ITEM)
+
+    kept, earlier = outline.so_far(sheet.view, line_of)
+    heading = [f"{sheet.labels.answered_so_far}:"]
+    if earlier:
+        sheet.shortened = True
+        heading.append(sheet.labels.answered_earlier.format(count=earlier))
+    sheet.small("\n".join([*heading, *kept]), outline.SO_FAR_LENGTH * 2)
 
 
 def _answer(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
@@ -135,14 +129,8 @@ def _yes_no(sheet: Sheet, prompt: Prompt) -> list[Block]:
 
 
 def _prefilled(sheet: Sheet, prompt: Prompt) -> list[Block]:
-    """What a modal will start from, where the message's own controls do not show it."""
-    prefill = prompt.prefill if prompt.words is None else prompt.words
-    in_controls = prompt.question.options and prompt.words is None
-    if prefill is None or prefill == "" or in_controls:
-        return []
-    text = one_line(prefill if isinstance(prefill, str) else as_json(prefill))
-    shown = sheet.fit(sheet.labels.prefilled.format(text=text), PREFILL_ROOM)
-    return [{"type": "context", "elements": [plain(shown)]}]
+    text = outline.prefilled(prompt, sheet.labels)
+    return [small(sheet.fit(text, PREFILL_ROOM))] if text else []
 
 
 def _as_is(sheet: Sheet, prompt: Prompt) -> list[Block]:

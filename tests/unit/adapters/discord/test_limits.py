@@ -72,7 +72,7 @@ def test_an_option_of_a_menu() -> None:
         [option] = menu["options"]
         whole = option["label"] == "x" * label and option["description"] == "y" * description
         assert whole == in_menu
-        assert choices.is_spelt_out(one(MULTI, options=made).form.questions[0]) != in_menu
+        assert choices.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0]) != in_menu
 
 
 @edge("OPTION_LABEL")
@@ -198,7 +198,7 @@ def test_a_row_of_buttons() -> None:
         assert check_message(blocks.message(blocks.rows(made))) == []
         assert len(blocks.rows(made)) == rows
         ask = one(SELECT, options=options(count))
-        assert choices.as_buttons(ask.form.questions[0]) == (rows == 1)
+        assert choices.OPTIONS.as_buttons(ask.form.questions[0]) == (rows == 1)
         shown(ask)
 
 

@@ -97,7 +97,7 @@ def menu(*made: Block) -> Block:
 def test_options_that_no_control_holds_stand_in_the_message() -> None:
     for label, description, listed in ((75, 75, False), (76, 0, True), (1, 76, True)):
         made = (Option(value="v", label="x" * label, description="y" * description or None),)
-        assert choices.needs_list(one(MULTI, options=made).form.questions[0]) == listed
+        assert choices.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0]) == listed
         message = render(view_of(one(MULTI, options=made)), LABELS)
         shown = {each["text"]["text"] for each in wire(message.blocks) if each["type"] == "section"}
         in_full = "\n".join(["1. " + "x" * label, *(["y" * description] if description else [])])

@@ -1,0 +1,68 @@
+"""Which control shows the options of a question, so that each can be read in full and none is dropped. Pure.
+
+A platform brings its limits; what it makes of the choice between buttons, a menu and a list as text is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from answerback.core.form import AnswerType, Option, Question
+from answerback.core.view import Prompt
+from answerback_chat.sanitize import one_line
+from answerback_chat.texts import fits
+
+FEW: Final = 5
+"""Options up to which each is a button: more of them side by side are not read."""
+
+
+class OptionLimits(NamedTuple):
+    """What a platform's controls hold, in units."""
+
+    button: int
+    """A button's label, up to which no client cuts it."""
+    label: int
+    """An option's label in a menu."""
+    description: int
+    """An option's description in a menu."""
+    described_buttons: bool
+    """Whether options with a description can be buttons: then they stand in the message as text, too."""
+
+    def as_buttons(self, question: Question) -> bool:
+        """Whether there are so few and short options that each is a button."""
+        if question.answer_type is not AnswerType.SELECT or len(question.options) > FEW:
+            return False
+        return all(
+            fits(each.label, self.button)
+            and (self.described_buttons or not (each.description or "").strip())
+            for each in question.options
+        )
+
+    def spelled_out(self, question: Question) -> bool:
+        """Whether the options have to stand in the message as text, numbered, because no control shows all of them."""
+        if self.as_buttons(question):
+            return any(each.description for each in question.options)
+        return not all(map(self.holds, question.options)) or _alike(question.options)
+
+    def holds(self, option: Option) -> bool:
+        """Whether a menu shows all of an option."""
+        return fits(option.label, self.label) and fits(option.description or "", self.description)
+
+    def names(self, question: Question, indexes: Iterable[int]) -> list[str]:
+        """The labels of options, with their numbers where the options are spelled out as text."""
+        numbered = self.spelled_out(question)
+        labels = [(i, question.options[i].label) for i in indexes]
+        return [f"{i + 1}. {label}" if numbered else label for i, label in labels]
+
+
+def chosen_indexes(prompt: Prompt) -> list[int]:
+    """The options that are chosen from the start."""
+    chosen = prompt.chosen if isinstance(prompt.chosen, list) else [prompt.chosen]
+    values = {value for value in chosen if isinstance(value, str)}
+    return [i for i, option in enumerate(prompt.question.options) if option.value in values]
+
+
+def _alike(options: Iterable[Option]) -> bool:
+    labels = [one_line(each.label) for each in options]
+    return len(set(labels)) < len(labels)
