@@ -23,10 +23,11 @@ from answerback.core.labels import Labels
 from answerback.core.schema_entries import Entry
 from answerback.core.schema_fields import Field, Kind, fields_of
 from answerback.core.view import Prompt, View
-from answerback.core.walker import Action, Answer, Other, Reply
+from answerback.core.walker import Action, Answer
 from answerback_chat import texts
 from answerback_chat.controls import Verb
-from answerback_chat.sanitize import as_json, one_line, unseen
+from answerback_chat.entries import action_of, text_entry
+from answerback_chat.sanitize import one_line, unseen
 from answerback_chat.texts import fits
 from answerback_discord import limits
 from answerback_discord.text import fit
@@ -122,30 +123,21 @@ def _spelled_out(sheet: Sheet, labels: Labels) -> str:
 
 def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> Sheet | None:
     prompt = shown.prompt
-    if verb is Verb.REPLY:
-        hint = labels.reply_hint.format(label=shown.label)
-        words = labels.reply_label.format(label=shown.label)
-        slots = _text_slots(0, words, hint, shown.reply_needs_text, "", Look.LINES)
-        return Sheet(labels.reply_title, "", slots)
-    if prompt is None:
+    if verb is Verb.SEARCH and prompt is not None:
+        return Sheet(labels.search, "", _text_slots(0, labels.search, "", True, "", Look.LINE))
+    entry = text_entry(shown, verb, labels)
+    if entry is None:
         return None
+    slots = _text_slots(0, entry.label, entry.hint, entry.required, entry.start, Look.LINES)
+    if verb is Verb.REPLY or prompt is None:
+        return Sheet(labels.reply_title, "", slots)
     question = prompt.question
-    start = prompt.prefill if isinstance(prompt.prefill, str) else ""
-    match verb:
-        case Verb.WRITE if question.answer_type is AnswerType.TEXT:
-            slots = _text_slots(0, labels.other_label, "", False, start, Look.LINES)
-            shown_whole = len(slots) == 1 and fits(question.text, limits.MODAL_TITLE)
-            return Sheet(question.text, "" if shown_whole else question.text, slots)
-        case Verb.OTHER if question.other:
-            slots = _text_slots(0, labels.other_label, "", True, prompt.words or "", Look.LINES)
-            return Sheet(labels.other, _beside(question, labels, selected), slots)
-        case Verb.SEARCH:
-            slots = _text_slots(0, labels.search, "", True, "", Look.LINE)
-            return Sheet(labels.search, "", slots)
-        case Verb.FILL if question.answer_type is AnswerType.SCHEMA:
-            return _schema_sheet(prompt, labels)
-        case _:
-            return None
+    if verb is Verb.OTHER:
+        return Sheet(labels.other, _beside(question, labels, selected), slots)
+    if verb is Verb.FILL:
+        return _schema_sheet(prompt, slots, labels)
+    shown_whole = len(slots) == 1 and fits(question.text, limits.MODAL_TITLE)
+    return Sheet(question.text, "" if shown_whole else question.text, slots)
 
 
 def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
@@ -163,17 +155,10 @@ def read(
     prompt: Prompt | None, sheet: Sheet, verb: Verb, values: Values
 ) -> Action | tuple[Problem, ...]:
     """The action that the entered values stand for, or every mistake in them."""
-    if verb is Verb.FILL and prompt is not None:
-        if not sheet.fields:
-            found = schema_entries.text_value(_joined(sheet, 0, values))
-            return (found,) if isinstance(found, Problem) else Answer(value=found)
+    if verb is Verb.FILL and prompt is not None and sheet.fields:
         return _read_fields(sheet, values)
-    text = _joined(sheet, 0, values)
-    if verb is Verb.OTHER:
-        return Other(text=text)
-    if verb is Verb.REPLY:
-        return Reply(text=text or None)
-    return Answer(value=text)
+    found = action_of(verb, _joined(sheet, 0, values))
+    return (found,) if isinstance(found, Problem) else found
 
 
 def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
@@ -209,14 +194,12 @@ def needs_full(prompt: Prompt) -> bool:
 # --- from a question to slots --------------------------------------------------------------------
 
 
-def _schema_sheet(prompt: Prompt, labels: Labels) -> Sheet:
+def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> Sheet:
     question = prompt.question
     fields = fields_of(question.json_schema)
     if fields is None:
         schema = json.dumps(question.json_schema, ensure_ascii=False, indent=1)
-        start = "" if prompt.prefill is None else as_json(prompt.prefill)
-        slots = _text_slots(0, labels.json_label, "", True, start, Look.LINES)
-        return Sheet(question.text, schema, slots, code=True)
+        return Sheet(question.text, schema, as_json, code=True)
     starts = schema_entries.entries_of(fields, prompt.prefill)
     slots = tuple(
         slot

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final
-
-from pydantic import JsonValue
 
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_entries import text_value, value_of
+from answerback.core.schema_entries import value_of
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
-from answerback.core.walker import Action, Answer, Other, Reply
+from answerback.core.walker import Action, Answer, Other
 from answerback_chat import texts
 from answerback_chat.controls import Control, Verb
+from answerback_chat.entries import TextEntry, action_of, text_entry
 from answerback_chat.options import chosen_indexes
 from answerback_chat.sanitize import as_json
 from answerback_slack import choices, forms, limits, reading
@@ -49,23 +49,22 @@ def opened(
             return reading.full(view, labels, 0, metadata)
         case Verb.PREVIEW:
             return reading.preview(view, labels, _number(control), metadata)
-        case Verb.REPLY:
-            return _reply(view, control, labels, metadata)
-        case _ if prompt is None:
-            return None
-        case Verb.WRITE:
-            start = _start(prompt, control)
-            inputs = forms.spelled_out(text_inputs(labels.other_label, start), labels)
-            return _ask(prompt, control, labels, metadata, labels.answer, inputs)
-        case Verb.OTHER if prompt.question.other:
-            inputs = _own_words(prompt, control, labels, selected)
-            return _ask(prompt, control, labels, metadata, labels.other, inputs)
-        case Verb.CHOOSE if prompt.question.options:
+        case Verb.CHOOSE if prompt is not None and prompt.question.options:
             return _choose(prompt, control, labels, metadata)
-        case Verb.FILL if prompt.question.answer_type is AnswerType.SCHEMA:
-            return _fill(prompt, control, labels, metadata)
+    entry = text_entry(view, control.verb, labels)
+    if entry is None or view.outcome is not None:
+        return None
+    if prompt is None or control.verb is Verb.REPLY:
+        return _reply(entry, control, labels, metadata)
+    match control.verb:
+        case Verb.OTHER:
+            inputs = _own_words(prompt, entry, control, labels, selected)
+            return _ask(prompt, control, labels, metadata, labels.other, inputs)
+        case Verb.FILL:
+            return _fill(prompt, entry, control, labels, metadata)
         case _:
-            return None
+            inputs = forms.spelled_out(_entry_inputs(prompt, entry), labels)
+            return _ask(prompt, control, labels, metadata, labels.answer, inputs)
 
 
 def notice(text: str, typed: str, labels: Labels) -> Block:
@@ -123,21 +122,23 @@ def everything_typed(submission: Submission) -> str:
 def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:
     """The action that a submitted modal stands for, or what is wrong by block_id."""
     values, control = submission.values, submission.control
-    match control.verb:
-        case Verb.REPLY:
-            return Reply(text=typed_text(values) or None)
-        case Verb.OTHER:
-            selected = taken(view.prompt.question, chosen(control, values)) if view.prompt else None
-            return Other(text=typed_text(values), value=selected.value if selected else None)
-        case Verb.FILL if view.prompt is not None:
-            return _filled(view.prompt, values)
-        case Verb.CHOOSE if view.prompt is not None:
-            found = taken(view.prompt.question, chosen(control, values))
-            first = Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
-            missing = labels.choose_first.format(submit=labels.submit)
-            return {first: missing} if found is None else found
-        case _:
-            return Answer(value=typed_text(values))
+    if control.verb is Verb.CHOOSE and view.prompt is not None:
+        selected = taken(view.prompt.question, chosen(control, values))
+        first = Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
+        missing = labels.choose_first.format(submit=labels.submit)
+        return {first: missing} if selected is None else selected
+    fields = _native(view.prompt) if control.verb is Verb.FILL and view.prompt else None
+    if fields is not None and view.prompt is not None:
+        value = value_of(fields, forms.entered(fields, view.prompt.prefill, values))
+        return forms.errors(fields, value) if isinstance(value, tuple) else Answer(value=value)
+    found = action_of(control.verb, typed_text(values))
+    if isinstance(found, Problem):
+        first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
+        return {first: found.message}
+    if isinstance(found, Other) and view.prompt is not None:
+        selected = taken(view.prompt.question, chosen(control, values))
+        return replace(found, value=selected.value if selected else None)
+    return found
 
 
 def taken(question: Question, indexes: Sequence[int] | None) -> Answer | None:
@@ -184,15 +185,9 @@ def _ask(
     )
 
 
-def _reply(view: View, control: Control, labels: Labels, metadata: str) -> Block | None:
-    if view.outcome is not None:
-        return None
-    [made] = text_inputs(
-        labels.reply_label.format(label=view.label), "", optional=not view.reply_needs_text
-    )
-    hinted = made | {
-        "hint": section(labels.reply_hint.format(label=view.label))["text"],
-    }
+def _reply(entry: TextEntry, control: Control, labels: Labels, metadata: str) -> Block:
+    [made] = text_inputs(entry.label, "", optional=not entry.required)
+    hinted = made | {"hint": section(entry.hint)["text"]}
     return modal(
         labels.reply_title,
         control.encode(),
@@ -218,11 +213,11 @@ def _menus(
 
 
 def _own_words(
-    prompt: Prompt, control: Control, labels: Labels, selected: list[int] | None
+    prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, selected: list[int] | None
 ) -> list[Block]:
     """The inputs of "Something else…": below the options as they are selected, where the words stand beside them."""
-    question, start = prompt.question, _start(prompt, control)
-    words = forms.spelled_out(text_inputs(labels.other_label, start, optional=False), labels)
+    question = prompt.question
+    words = forms.spelled_out(_entry_inputs(prompt, entry), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
         return words
     if not question.other_beside:
@@ -231,36 +226,25 @@ def _own_words(
         prompt, control, labels, chosen_indexes(prompt) if selected is None else selected
     )
     if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
-        words = text_inputs(labels.other_label, "", optional=False)
+        words = text_inputs(entry.label, "", optional=False)
     return [*menus, *words]
 
 
-def _fill(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
+def _fill(
+    prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, metadata: str
+) -> Block:
     fields = _native(prompt)
-    inputs = (
-        _json_inputs(prompt, control, labels)
-        if fields is None
-        else forms.inputs(fields, prompt.prefill, labels)
-    )
+    if fields is not None:
+        inputs = forms.inputs(fields, prompt.prefill, labels)
+    else:  # the JSON editor: the schema to read, and an input that starts from the prefill
+        inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(prompt, entry)]
     return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
 
 
-def _json_inputs(prompt: Prompt, control: Control, labels: Labels) -> list[Block]:
-    """The JSON editor: the schema to read, and an input that starts from the prefill."""
-    schema = section(as_json(prompt.question.json_schema))
-    return [schema, *text_inputs(labels.json_label, _start(prompt, control), optional=False)]
-
-
-def _start(prompt: Prompt, control: Control) -> str:
-    """The text that the inputs of a text modal start from; none where it is too long for them."""
-    prefill = prompt.prefill
-    if prefill is None or not fits_modal(prompt):
-        return ""
-    if control.verb is Verb.FILL:
-        return as_json(prefill)
-    if control.verb is Verb.OTHER:
-        return prompt.words or ""
-    return prefill if control.verb is Verb.WRITE and isinstance(prefill, str) else ""
+def _entry_inputs(prompt: Prompt, entry: TextEntry) -> list[Block]:
+    """The inputs of a text, empty where it is too long for them."""
+    start = entry.start if fits_modal(prompt) else ""
+    return text_inputs(entry.label, start, optional=not entry.required)
 
 
 def shows_schema_in_full(prompt: Prompt) -> bool:
@@ -275,24 +259,10 @@ def _native(prompt: Prompt) -> tuple[Field, ...] | None:
     return forms.native_fields(prompt.question.json_schema, prompt.prefill)
 
 
-def _filled(prompt: Prompt, values: Values) -> Action | dict[str, str]:
-    fields = _native(prompt)
-    if fields is not None:
-        found = value_of(fields, forms.entered(fields, prompt.prefill, values))
-        if isinstance(found, tuple):
-            return forms.errors(fields, found)
-        return Answer(value=found)
-    value: JsonValue | Problem = text_value(typed_text(values))
-    if isinstance(value, Problem):
-        first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
-        return {first: value.message}
-    return Answer(value=value)
-
-
 def _first_text(view: View, control: Control) -> str:
     """The first input of a text modal as it was opened on this view."""
-    prompt = view.prompt
-    start = "" if prompt is None or control.verb is Verb.REPLY else _start(prompt, control)
+    entry = text_entry(view, control.verb, Labels())
+    start = entry.start if entry and view.prompt and fits_modal(view.prompt) else ""
     _, joined = _pieces(start)[0]
     return _text_block(0, joined)
 
