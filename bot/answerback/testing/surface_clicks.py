@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.core.labels import Labels
+from answerback.core.form import Form, Question
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
-from answerback.ports.surface import Acted, Actor
+from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback.testing.desk import (
     Capability,
     Desk,
@@ -22,19 +21,9 @@ from answerback.testing.desk import (
     Stage,
     needs,
 )
+from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHERE, WHICH, WHY
 from answerback.testing.surface_walks import sees, squeezed
 from answerback_chat import messages
-
-LABELS = Labels()
-GO = Question(id="go", text="Apply the migration?", answer_type=AnswerType.BOOLEAN)
-AGAIN = Question(id="again", text="To the replicas too?", answer_type=AnswerType.BOOLEAN)
-WHY = Question(id="why", text="Why so?", answer_type=AnswerType.TEXT)
-WHERE = Question(
-    id="where",
-    text="Where to?",
-    answer_type=AnswerType.SELECT,
-    options=tuple(Option(value=v, label=label) for v, label in (("s", "staging"), ("p", "prod"))),
-)
 
 
 async def opened(stage: Stage, questions: Sequence[Question], *people: Desk) -> Ask:
@@ -68,6 +57,11 @@ async def noted(desk: Desk, *sentences: str) -> None:
     assert len(told) == len(sentences), told
     for note, sentence in zip(told, sentences, strict=True):
         assert squeezed(sentence) in squeezed(note)
+
+
+def note_of_the_end(ended: Ask) -> str:
+    """What people are told who act on an ask that is over."""
+    return messages.note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
 
 
 def values(ask: Ask) -> list[object]:
@@ -164,16 +158,20 @@ class ClicksContract:
 
     @needs(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-10")
+    @pytest.mark.parametrize("withdrawn", [True, False])
     async def test_whoever_clicks_after_the_end_is_told_how_it_ended(
-        self, stage: Stage, ada: Desk
+        self, stage: Stage, ada: Desk, bob: Desk, withdrawn: bool
     ) -> None:
-        ask = await opened(stage, [GO], ada)
-        await stage.bench.service.withdraw(ask.id)
-        ended = await stage.bench.shown(ask.id)
-        told = LABELS.has_ended.format(how=messages.ending(view_of(ended), LABELS))
+        ask = await opened(stage, [GO], ada, bob)
+        await (stage.bench.service.withdraw(ask.id) if withdrawn else bob.answers(GO, False))
+        told = note_of_the_end(await stage.bench.shown(ask.id))
         await ada.answers(GO, True)
+        await noted(ada, told)
         await ada.replies("a word on it")
         await noted(ada, told, told)
+        await ada.ends_turn()
+        await noted(ada, told, told, told)
+        await noted(bob)
 
     @pytest.mark.rule("SURFACE-9")
     async def test_who_may_not_answer_changes_nothing(
@@ -212,10 +210,11 @@ class ClicksContract:
 
     @needs(Capability.MODALS)
     @pytest.mark.rule("SURFACE-10", "SURFACE-16")
+    @pytest.mark.parametrize("more", [(GO,), ()], ids=["moved on", "ended"])
     async def test_a_modal_that_is_handed_in_too_late_gives_its_words_back(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: Desk, bob: Desk, more: tuple[Question, ...]
     ) -> None:
-        ask = await opened(stage, [WHY, GO], ada, bob)
+        ask = await opened(stage, [WHY, *more], ada, bob)
         assert isinstance(ada, HasModals)
         assert isinstance(bob, HasModals)
         assert await ada.opens_modal()
@@ -223,8 +222,10 @@ class ClicksContract:
         await ada.hands_in("mine")
         told = await bob.hands_in("a long *thought*")
         assert squeezed("a long *thought*") in squeezed(told)
-        assert squeezed(LABELS.too_late.format(name=ada.name)) in squeezed(told)
-        assert values(await stands(stage, ask, ada, bob, after=1)) == ["mine"]
+        ask = await stands(stage, ask, ada, bob, after=1)
+        assert values(ask) == ["mine"]
+        late = LABELS.too_late.format(name=ada.name) if more else note_of_the_end(ask)
+        assert squeezed(late) in squeezed(told)
 
 
 class TypingContract:
@@ -235,9 +236,10 @@ class TypingContract:
     @pytest.mark.parametrize(
         ("question", "words", "value"),
         [
-            (WHY, "because <b>", "because <b>"),
+            (WHY, "<b> & *c* at example.com", "<b> & *c* at example.com"),
             (WHERE, "Prod", "p"),
             (WHERE, "1", "s"),
+            (WHICH, "b, 1", ["a", "b"]),
             (GO, "no", False),
         ],
     )
@@ -248,6 +250,8 @@ class TypingContract:
         assert isinstance(ada, HasTypedAnswers)
         assert await ada.types(words)
         assert values(await stands(stage, ask, ada, after=1)) == [value]
+        await ada.goes_back()
+        assert values(await stands(stage, ask, ada, after=2)) == []
 
     @needs(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-1")

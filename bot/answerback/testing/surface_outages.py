@@ -19,7 +19,8 @@ from answerback.testing.desk import (
     Stage,
     needs,
 )
-from answerback.testing.surface_clicks import AGAIN, GO, WHERE, WHY, acts, opened, stands, values
+from answerback.testing.surface_clicks import acts, opened, stands, values
+from answerback.testing.surface_questions import AGAIN, GO, WHERE, WHY
 
 
 class OutagesContract:

@@ -8,7 +8,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.testing.desk import Capability, Desk, HasMentions, Stage, needs
-from answerback.testing.surface_clicks import AGAIN, acts, opened, stands, values
+from answerback.testing.surface_clicks import acts, opened, stands, values
+from answerback.testing.surface_questions import AGAIN
 
 QUESTIONS, OPTIONS, CHARACTERS, LABEL = 100, 1_000, 20_000, 1_000
 HOSTILE = {
@@ -63,12 +64,15 @@ class TextsContract:
     async def test_hostile_texts_notify_nobody(self, stage: Stage, ada: Desk, text: str) -> None:
         assert isinstance(ada, HasMentions)
         form = hostile_form(text)
-        ask = await opened(stage, form.questions, ada)
+        words = form.questions[2]
+        ask = await opened(stage, [form.questions[0], words, AGAIN], ada)
         assert ada.notified() == []
         await ada.answers(form.questions[0], text)
-        await ada.looks(await stage.bench.shown(ask.id))
+        await stands(stage, ask, ada, after=1)
+        await ada.answers(words, text)
+        await stands(stage, ask, ada, after=2)
         await ada.replies(text)
-        await ada.looks(await stage.bench.shown(ask.id))
+        await stands(stage, ask, ada, after=3)
         assert ada.notified() == []
 
     @pytest.mark.rule("SURFACE-6", "TEXT-2")

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.answers import json_equal
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, texts_of, view_of
 from answerback.testing.desk import Desk, Stage
 from answerback.testing.strategies import forms, texts, values
+from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 from answerback.testing.walker_model import NaiveWalk
 from answerback_chat.sanitize import visible
 
@@ -28,6 +29,28 @@ STEPS = 7
 
 class WalksContract:
     """Every form can be walked on every surface, in every state."""
+
+    @pytest.mark.rule("SURFACE-1", "SURFACE-4")
+    async def test_when_an_ask_ends_its_message_is_the_record(
+        self, stage: Stage, ada: Desk
+    ) -> None:
+        form = Form(questions=(GO, WHERE, WHY))
+        ask = await stage.bench.opens(form, stage.place, (ada.user_id,))
+        await sees(ada, ask)
+        for question, value in (
+            (GO, True),
+            (WHERE, "s"),
+            (None, None),
+            (WHERE, "p"),
+            (WHY, "*so*"),
+        ):
+            await (ada.answers(question, value) if question else ada.goes_back())
+            await sees(ada, await stage.bench.shown(ask.id))
+        ended = await stage.bench.shown(ask.id)
+        assert [given.value for given in ended.walk.answers] == [True, "p", "*so*"]
+        assert (ended.status, ended.message) == (Status.ANSWERED, ask.message)
+        by = LABELS.by.format(name=ada.name)
+        assert squeezed(f"{LABELS.answered} {by}") in squeezed(await ada.reads())
 
     # A walk over real sockets is too slow to be shrunk; the seed is derandomised, so it can be repeated.
     @pytest.mark.rule("WALK-5", "SURFACE-6", "CARE-4")

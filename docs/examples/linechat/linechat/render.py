@@ -33,7 +33,9 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     if view.is_review:
         offers.append("submit")
     if view.outcome is not None:
-        lines += [messages.ending(view, labels), view.reply or ""]
+        by = view.outcome.ended_by
+        ended = f" {labels.by.format(name=messages.name_of(by))}" if by else ""
+        lines += [messages.ending(view, labels) + ended, view.reply or ""]
     return {
         "ask": view.ask_id,
         "revision": view.revision,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -42,69 +41,6 @@ async def note_after(up: Rig, told: int) -> str:
     """The newest of Ann's notes, once there are more than so many."""
     await up.ann.until(lambda: len(up.ann.notes()) > told)
     return up.ann.notes()[0].text
-
-
-@pytest.mark.rule("WALK-15", "SURFACE-10")
-async def test_of_two_people_at_the_same_moment_one_moves_it_and_the_other_is_told(up: Rig) -> None:
-    bob = up.discord.person("bob", up.guild)
-    ask = await posted(up, QUESTIONS, responders=[str(up.ann.id), str(bob.id)])
-    seen = up.ann.copy(up.ann.latest(up.channel).message)
-    first = await up.ann.click_on(seen, "staging", wait=False)
-    second = await bob.click_on(seen, "prod", wait=False)
-    await asyncio.gather(up.ann.ended(first), bob.ended(second))
-    assert first.answered
-    assert second.answered
-    await up.ann.until(lambda: up.ann.notes() or bob.notes())
-    stored = await up.shown(ask)
-    assert stored.revision == ask.revision + 1
-    notes = [sight.text for sight in (*up.ann.notes(), *bob.notes())]
-    assert len(notes) == 1
-    assert "was faster" in notes[0]
-
-
-@pytest.mark.rule("SURFACE-11")
-async def test_a_double_click_counts_once(up: Rig) -> None:
-    ask = await posted(up, QUESTIONS)
-    seen = up.ann.copy(up.ann.latest(up.channel).message)
-    clicks = [await up.ann.click_on(seen, "staging", wait=False) for _ in range(2)]
-    await asyncio.gather(*map(up.ann.ended, clicks))
-    assert all(click.answered for click in clicks)
-    assert (await up.shown(ask)).revision == ask.revision + 1
-
-
-@pytest.mark.rule("SURFACE-11")
-async def test_nobody_is_told_that_they_were_faster_than_themselves(up: Rig) -> None:
-    await posted(up, QUESTIONS)
-    seen = up.ann.copy(up.ann.latest(up.channel).message)
-    for _ in range(2):
-        assert (await up.ann.click_on(seen, "staging")).answered
-    await up.ann.until(up.ann.notes)
-    assert [note.text for note in up.ann.notes()] == [Labels().too_late_own]
-
-
-@pytest.mark.rule("WALK-16")
-async def test_a_click_on_an_old_copy_never_acts_on_the_new_question(up: Rig) -> None:
-    ask = await posted(up, QUESTIONS)
-    old = up.ann.copy(up.ann.latest(up.channel).message)
-    await up.ann.click("staging")
-    done = await up.ann.click_on(old, "prod")
-    assert done.answered
-    stored = await up.shown(ask)
-    assert [given.value for given in stored.walk.answers] == ["staging"]
-    assert "changed nothing" in (await up.ann.finds("Your earlier click")).text
-
-
-@pytest.mark.rule("SURFACE-10")
-async def test_a_click_after_the_end_is_told_how_it_ended(up: Rig) -> None:
-    ask = await posted(up, QUESTIONS)
-    old = up.ann.copy(up.ann.latest(up.channel).message)
-    await up.service.withdraw(ask.id)
-    await up.shown(ask)
-    for label in ("staging", "Reply", "End Turn"):
-        told = len(up.ann.notes())
-        done = await up.ann.click_on(old, label)
-        assert done.answered
-        assert "have ended" in await note_after(up, told)
 
 
 @pytest.mark.rule("SURFACE-9")

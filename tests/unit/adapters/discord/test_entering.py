@@ -133,6 +133,7 @@ async def test_every_opening_of_a_modal_has_an_id_of_its_own(up: Rig) -> None:
     assert len(ids) == 3
 
 
+@pytest.mark.rule("DISCORD-11")
 async def test_a_text_longer_than_one_input_is_edited_in_parts(up: Rig) -> None:
     text = " ".join(f"word{n}" for n in range(1_400))
     ask = await up.submit(

@@ -84,7 +84,7 @@ async def act(up: Rig, ask: Ask) -> None:
 
 
 @pytest.mark.rule("PLACE-1")
-@pytest.mark.parametrize("where", ["channel", "no thread", "thread", "forum", "directly"])
+@pytest.mark.parametrize("where", ["no thread", "thread", "forum", "directly"])
 async def test_a_deleted_prompt_is_posted_again_at_once(up: Rig, where: str) -> None:
     fields: dict[str, Any] = {}
     if where == "thread":

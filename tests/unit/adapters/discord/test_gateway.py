@@ -35,14 +35,6 @@ async def marked(up: Rig, message: Message, emoji: str = "✅") -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
-@pytest.mark.rule("TYPED-1")
-async def test_a_reply_to_the_prompt_is_the_answer(up: Rig) -> None:
-    ask = await up.shown(await up.submit(TEXT))
-    await marked(up, up.ann.replies(up.ann.latest(up.channel).message, "because of *this*"))
-    stored = await up.shown(ask)
-    assert stored.walk.answers[0].value == "because of *this*"
-
-
 async def test_words_count_whatever_files_come_with_them_and_a_file_alone_is_no_answer(
     up: Rig,
 ) -> None:
@@ -52,18 +44,6 @@ async def test_words_count_whatever_files_come_with_them_and_a_file_alone_is_no_
     await marked(up, up.ann.types(up.channel, "as drawn", files=["plan.png"], reply_to=prompt))
     assert not alone.reactions
     assert (await up.shown(ask)).walk.answers[0].value == "as drawn"
-
-
-async def test_an_option_is_chosen_by_its_label_or_number(up: Rig) -> None:
-    options = {"answer_type": "select", "options": ["red", "green", "blue"]}
-    ask = await up.submit(
-        [{"id": "a", "text": "A?", **options}, {"id": "b", "text": "B?", **options}]
-    )
-    thread = own_thread(up, await up.shown(ask))
-    await marked(up, up.ann.mentions_bot(thread, "Green"))
-    await up.shown(ask)
-    await marked(up, up.ann.mentions_bot(thread, "3"))
-    assert [a.value for a in (await up.shown(ask)).walk.answers] == ["green", "blue"]
 
 
 @pytest.mark.rule("TYPED-1")

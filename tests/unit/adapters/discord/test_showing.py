@@ -315,19 +315,6 @@ async def test_what_discord_calls_malformed_is_shown_plainly(
     assert ask.open
 
 
-@pytest.mark.rule("TEXT-1")
-async def test_what_the_agent_sends_notifies_nobody_and_nothing_is_live(up: Rig) -> None:
-    text = f"@everyone <@{up.ann.id}> https://evil.example [ok](https://evil.example) <t:0>"
-    await up.shown(
-        await up.submit([{"id": "x", "text": text, "context": text, "answer_type": "text"}])
-    )
-    assert up.discord.pings == []
-    await up.ann.click("Answer")
-    up.ann.fill("Your answer", text)
-    await up.ann.submit()
-    assert up.discord.pings == []
-
-
 @pytest.mark.rule("SURFACE-13")
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))

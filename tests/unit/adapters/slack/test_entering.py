@@ -140,7 +140,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-@pytest.mark.rule("SURFACE-16")
+@pytest.mark.rule("SURFACE-16", "SLACK-4")
 async def test_a_modal_that_cannot_be_saved_stays_open_with_what_was_typed(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.ada.click(up.live(ask), LABELS.answer)

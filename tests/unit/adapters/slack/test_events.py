@@ -44,19 +44,16 @@ def _words(ask: Ask) -> str:
 
 
 @pytest.mark.rule("PLACE-1")
-@pytest.mark.parametrize("thread", [False, True])
-async def test_a_live_message_that_is_deleted_is_posted_again_with_nobody_acting(
-    up: Rig, thread: bool
-) -> None:
+async def test_a_live_message_that_is_deleted_is_posted_again_in_its_thread(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
-    to = f"slack:{CHANNEL}/{parent.ts}" if thread else f"slack:{CHANNEL}"
+    to = f"slack:{CHANNEL}/{parent.ts}"
     ask, other = await up.submit(APPLY, to=to), await up.submit(APPLY, to=to)
     gone = up.live(ask)
     await up.ada.delete(gone)
     await up.slack.until(lambda: up.slack.count("chat.postMessage") == 3)
     ask = await up.shown(ask)
     assert up.live(ask).ts != gone.ts
-    assert up.live(ask).thread_ts == (parent.ts if thread else None)
+    assert up.live(ask).thread_ts == parent.ts
     assert up.live(other).ts > gone.ts
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED

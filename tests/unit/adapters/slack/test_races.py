@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -28,55 +27,6 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-@pytest.mark.rule("WALK-15", "SURFACE-10")
-async def test_of_two_people_at_the_same_moment_one_counts_and_the_other_is_told_who(
-    up: Rig,
-) -> None:
-    ask = await up.submit(APPLY, NOTE, **BOTH)
-    copy = up.live(ask).snapshot()
-    acks = await asyncio.gather(up.ada.click_on(copy, LABELS.yes), up.bob.click_on(copy, LABELS.no))
-    assert all(ack is not None and ack.ok for ack in acks)
-    ask = await up.shown(ask)
-    assert ask.revision == 2
-    by = ask.walk.answers[0].by
-    assert by is not None
-    slower = up.bob if by.user_id == up.ada.id else up.ada
-    faster = up.ada if slower is up.bob else up.bob
-    assert await up.told(slower) == [LABELS.too_late.format(name=faster.user.name)]
-    assert faster.private_notes(CHANNEL) == []
-
-
-@pytest.mark.rule("SURFACE-11")
-async def test_a_double_click_counts_once(up: Rig) -> None:
-    ask = await up.submit(APPLY, NOTE)
-    copy = up.live(ask).snapshot()
-    await asyncio.gather(up.ada.click_on(copy, LABELS.yes), up.ada.click_on(copy, LABELS.yes))
-    assert (await up.shown(ask)).revision == 2
-    assert await up.told(up.ada) == [LABELS.too_late_own]
-
-
-@pytest.mark.rule("WALK-16")
-async def test_an_older_copy_never_acts_on_a_new_prompt(up: Rig) -> None:
-    ask = await up.submit(APPLY, {**APPLY, "id": "again"}, **BOTH)
-    copy = up.live(ask).snapshot()
-    await up.ada.click(up.live(ask), LABELS.yes)
-    await up.shown(ask)
-    for control in (LABELS.no, LABELS.reply):
-        await up.bob.click_on(copy, control)
-    assert await up.told(up.bob, 2) == [LABELS.too_late.format(name="ada")] * 2
-    assert (await up.shown(ask)).revision == 2
-
-
-@pytest.mark.rule("SURFACE-10")
-async def test_whoever_clicks_after_the_end_is_told_how_it_ended(up: Rig) -> None:
-    ask = await up.submit(APPLY, **BOTH)
-    copy = up.live(ask).snapshot()
-    await up.ada.click(up.live(ask), LABELS.yes)
-    await up.shown(ask)
-    await up.bob.click_on(copy, LABELS.no)
-    assert await up.told(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
-
-
 @pytest.mark.rule("SURFACE-9")
 async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> None:
     ask = await up.submit(NOTE)
@@ -86,21 +36,6 @@ async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> 
     assert notes == [LABELS.not_allowed.format(who="@U0ADA")] * 2
     assert up.bob.modal is None
     assert (await up.shown(ask)).open
-
-
-@pytest.mark.rule("SURFACE-10")
-async def test_a_modal_handed_in_too_late_says_so_and_keeps_what_was_typed(up: Rig) -> None:
-    ask = await up.submit(NOTE, **BOTH)
-    for person in (up.ada, up.bob):
-        await person.click(up.live(ask), LABELS.answer)
-        await person.sees_modal()
-    await up.ada.submit({LABELS.other_label: "mine"})
-    await up.bob.submit({LABELS.other_label: "a long thought"})
-    assert up.bob.modal is not None
-    seen = up.bob.sees(up.bob.modal).text
-    assert "These questions have ended" in seen
-    assert "a long thought" in seen
-    assert (await up.shown(ask)).walk.answers[0].value == "mine"
 
 
 @pytest.mark.rule("SURFACE-10")

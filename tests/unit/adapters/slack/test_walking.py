@@ -27,32 +27,6 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-@pytest.mark.rule("SURFACE-1", "SURFACE-4", "SLACK-4")
-async def test_three_questions_are_answered_by_buttons_and_a_modal(up: Rig) -> None:
-    ask = await up.submit(APPLY, ENV, NOTE)
-    await up.ada.click(up.live(ask), LABELS.yes)
-    ask = await up.shown(ask)
-    await up.ada.click(up.live(ask), "production")
-    ask = await up.shown(ask)
-    await up.ada.click(up.live(ask), LABELS.answer)
-    await up.ada.sees_modal()
-    assert (await up.ada.submit({LABELS.other_label: "After the backup"})).ok
-    ask = await up.shown(ask)
-    assert ask.status is Status.ANSWERED
-    assert {g.question_id: g.value for g in ask.walk.answers} == {
-        "apply": True,
-        "env": "production",
-        "note": "After the backup",
-    }
-    sight = up.ada.sees(up.live(ask))
-    assert sight.controls == ()
-    assert "After the backup" in sight.text
-    assert "Answered by ada" in sight.text
-    assert ask.thread is not None
-    assert ask.thread.url is not None
-    assert len(up.slack.messages("C0OPS")) == 1
-
-
 @pytest.mark.rule("CARE-4")
 async def test_back_shows_the_old_answer_highlighted_and_end_turn_asks_first(up: Rig) -> None:
     ask = await up.submit(APPLY, ENV)
@@ -68,16 +42,6 @@ async def test_back_shows_the_old_answer_highlighted_and_end_turn_asks_first(up:
     ask = await up.shown(ask)
     assert ask.status is Status.TURN_ENDED
     assert "Turn ended by ada" in up.ada.sees(up.live(ask)).text
-
-
-async def test_a_reply_ends_the_ask_with_words_or_without(up: Rig) -> None:
-    ask = await up.submit(APPLY)
-    await up.ada.click(up.live(ask), LABELS.reply)
-    await up.ada.sees_modal()
-    await up.ada.submit({LABELS.reply_label.format(label="Assistant"): "First tell me *why*"})
-    ask = await up.shown(ask)
-    assert (ask.status, ask.walk.reply) == (Status.CANCELLED, "First tell me *why*")
-    assert "First tell me *why*" in up.ada.sees(up.live(ask)).text
 
 
 @pytest.mark.rule("SLACK-2")

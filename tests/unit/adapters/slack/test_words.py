@@ -29,15 +29,6 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-@pytest.mark.rule("TYPED-1", "TYPED-4")
-async def test_a_message_that_mentions_the_bot_is_the_answer_and_is_marked(up: Rig) -> None:
-    ask = await up.submit(NOTE)
-    await up.taken(await up.says(ask, "use <b> & 'c' at example.com"))
-    ask = await up.shown(ask)
-    assert ask.walk.answers[0].value == "use <b> & 'c' at example.com"
-    assert "use <b> & 'c'" in up.ada.sees(up.live(ask)).text
-
-
 async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
     said = await up.says(ask, "first")
@@ -55,24 +46,6 @@ async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
     )
     assert (await again).ok
     assert (await up.shown(ask)).revision == 2
-
-
-@pytest.mark.rule("TYPED-2")
-async def test_options_are_chosen_by_label_or_number(up: Rig) -> None:
-    ask = await up.submit(ENV, {**ENV, "id": "second"})
-    for text, value in (("Production", "production"), ("1", "staging")):
-        await up.taken(await up.says(ask, text))
-        ask = await up.shown(ask)
-        assert ask.walk.answers[-1].value == value
-
-
-@pytest.mark.rule("TYPED-4")
-async def test_what_is_taken_can_be_taken_back(up: Rig) -> None:
-    ask = await up.submit(ENV, NOTE)
-    await up.taken(await up.says(ask, "staging"))
-    await up.shown(ask)
-    await up.ada.click(up.live(ask), LABELS.back)
-    assert (await up.shown(ask)).walk.answers == ()
 
 
 @pytest.mark.rule("TYPED-1")

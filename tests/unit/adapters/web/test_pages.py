@@ -10,7 +10,7 @@ import pytest
 from aiohttp import hdrs
 
 from answerback.core.ask import Status
-from answerback.core.walker import Answer, EndTurn
+from answerback.core.walker import Answer
 from tests.browser.site import Site
 from tests.unit.adapters.web.examples import (
     CLAUDE,
@@ -94,20 +94,6 @@ async def test_a_late_confirmation_is_told_too(web_site: Site, visitor: Reader, 
     page = await visitor.open(path(ask))
     await web_site.act(ask, Answer(value="first"))
     assert (await visitor.press(page, path(ask), do)).status == 409
-
-
-@pytest.mark.rule("SURFACE-10")
-async def test_a_post_after_the_end_shows_the_record_and_says_so(
-    web_site: Site, visitor: Reader
-) -> None:
-    ask = await web_site.ask(TEXT)
-    page = await visitor.open(path(ask))
-    await web_site.act(ask, EndTurn())
-    late = await visitor.press(page, path(ask), "answer", {"text": "too late"})
-    assert late.status == 410
-    assert "These questions have ended (Turn ended by Kim)" in late.text
-    assert "not answered" in late.text
-    assert late.buttons == {}
 
 
 @pytest.mark.parametrize(
