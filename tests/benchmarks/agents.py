@@ -262,18 +262,18 @@ def resident(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-async def memory(agents: Agents, pid: int) -> float:
+async def memory(agents: Agents, pid: int, many: int = MANY) -> float:
     """Kilobytes an agent that waits by long-poll costs the service."""
     ask = await agents.asked()
     before = resident(pid)
-    waiting = await connected(agents.long_poll, [ask] * MANY)
-    await waited(agents, MANY)
-    each = (resident(pid) - before) / MANY / 1_024
+    waiting = await connected(agents.long_poll, [ask] * many)
+    await waited(agents, many)
+    each = (resident(pid) - before) / many / 1_024
     began = time.perf_counter()
     await agents.answer(ask)
     await asyncio.gather(*waiting)
     took = time.perf_counter() - began
-    say(f"  one answer wakes all {MANY:,} of them within {took:.2f} s")
+    say(f"  one answer wakes all {many:,} of them within {took:.2f} s")
     return each
 
 

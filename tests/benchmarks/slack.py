@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import socket
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -30,15 +30,16 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from answerback.core.ask import Ask, Destination, Request
+from answerback.core.ask import Ask, Change, Destination, Request, acted
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import start
+from answerback.core.walker import Answer, start
 from answerback.ports.store import Write
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.interpreter import tune
 from answerback.service.service import Service
+from answerback.testing.store_examples import ANN
 from answerback.workers.message_sync import Shower
 from answerback_chat.controls import Control, Verb
 from answerback_slack.adapter import PATH, SlackSurface
@@ -67,18 +68,23 @@ FORM = Form(
 )
 
 
-def ask_number(number: int) -> Ask:
-    """An open ask, as every server and every client knows it."""
-    request = Request(name="ask_user", dialect="ask_user", arguments={}, form=FORM)
-    return Ask(
+def ask_number(number: int, form: Form = FORM) -> Ask:
+    """An open ask, as every server and every client knows it; half of its form is answered."""
+    request = Request(name="ask_user", dialect="ask_user", arguments={}, form=form)
+    ask = Ask(
         id=f"ask_{number:024x}",
         created_at=time.time(),
         updated_at=time.time(),
         request=request,
         destination=Destination(surface="slack", channel=CHANNEL),
         responders=("anyone",),
-        walk=start(FORM),
+        walk=start(form),
     )
+    for _ in range(len(form.questions) // 2 - 1):
+        change = acted(ask, Answer(value=True), at=time.time(), by=ANN)
+        assert isinstance(change, Change)
+        ask = replace(change.ask, revision=1)
+    return ask
 
 
 # --- servers, each in a process of its own -------------------------------------------------------
@@ -108,7 +114,7 @@ def _bolt() -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
 
 
 async def serve(kind: str, port: int, folder: str, api_url: str) -> None:
-    """Serves until it is killed; says ``ready`` when it does."""
+    """Serves until it is killed; prints its port when it does."""
     async with AsyncExitStack() as stack:
         app = web.Application()
         if kind in {"aiohttp", "bolt"}:
@@ -119,7 +125,7 @@ async def serve(kind: str, port: int, folder: str, api_url: str) -> None:
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
-        sys.stdout.write("ready\n")
+        sys.stdout.write(f"{runner.addresses[0][1]}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
 
@@ -154,20 +160,17 @@ async def _answerback(
 @asynccontextmanager
 async def server(kind: str, folder: str, api_url: str) -> AsyncIterator[int]:
     """A server process, ready on a port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __name__ if __name__ != "__main__" else "tests.benchmarks.slack"),
-        *("serve", kind, str(port), folder, api_url),
+        *("serve", kind, "0", folder, api_url),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
     assert child.stdout is not None
     try:
         async with asyncio.timeout(60):
-            assert await child.stdout.readline() == b"ready\n"
-        yield port
+            listening = int(await child.stdout.readline())
+        yield listening
     finally:
         child.kill()
         await child.wait()
@@ -179,8 +182,8 @@ async def server(kind: str, folder: str, api_url: str) -> AsyncIterator[int]:
 class Clicker:
     """One person at one ask: answers, goes back, answers …, each click on the newest revision."""
 
-    def __init__(self, number: int) -> None:
-        self.ask = ask_number(number)
+    def __init__(self, number: int, form: Form = FORM) -> None:
+        self.ask = ask_number(number, form)
         self.revision = 1
         self._blocks = render(view_of(self.ask), Labels()).blocks
         payload = self.payload("CONTROL", "TRIGGER")
@@ -238,10 +241,10 @@ class Clicker:
         return head.encode() + raw
 
 
-async def hammer(port: int, clickers: Sequence[Clicker]) -> list[float]:
+async def hammer(port: int, clickers: Sequence[Clicker], seconds: float = SECONDS) -> list[float]:
     """Seconds of each click to its acknowledgement, by so many people at once."""
     times: list[float] = []
-    end = time.perf_counter() + SECONDS
+    end = time.perf_counter() + seconds
 
     async def click(clicker: Clicker) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
