@@ -179,12 +179,12 @@ class MemoryStore(MemoryClaims, MemoryTelling):
         rows.entry_rows(ask_id, [entry])
         self._add(self._tables(), [(ask_id, entry)])
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """See `Store.shown`."""
         tables = self._tables()
         latest = tables.asks.get(ask_id)
         if latest is None:
-            return
+            return None
         now = noted(
             latest,
             of or latest,
@@ -195,6 +195,7 @@ class MemoryStore(MemoryClaims, MemoryTelling):
         )
         _check(tables, Write(now))
         self._keep(now)
+        return now
 
     async def behind(self, limit: int) -> Sequence[str]:
         """See `Found.behind`."""

@@ -84,7 +84,8 @@ def dump_thread(thread: Thread) -> str:
 def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> str:
     try:
         # Not by `dump_json`, which in Python alone takes as long as this.
-        return kind.serializer.to_json(value, exclude=exclude).decode()
+        text = kind.serializer.to_json(value, exclude=exclude, exclude_defaults=exclude is not None)
+        return text.decode()
     except ValueError as error:
         raise no_text(error) from error
 
@@ -158,7 +159,7 @@ def claimed(claim: Claim | None) -> Row:
 
 
 def state(ask: Ask) -> str:
-    """Everything that is in no column."""
+    """Everything that is in no column. Defaults are left out: a long form's answers take up half the space."""
     return _dump(_ASK, ask, _COLUMNS)
 
 

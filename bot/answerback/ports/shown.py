@@ -36,12 +36,15 @@ def noted(
     opened = latest.opened
     if revision == latest.revision and opened.shown is None and at is not None:
         opened = replace(opened, shown=at)
+    kept = dict(message) or None
+    place = thread if thread != Thread() else None
     return replace(
         latest,
         shown_revision=min(revision, latest.revision - due),
         seen=latest.seen or (revision == of.revision and bool(message)),
-        message=dict(message) or None,
-        thread=thread if thread != Thread() else None,
+        # The same objects where an edit changed nothing of them: a store writes what is new.
+        message=latest.message if kept == latest.message else kept,
+        thread=latest.thread if place == latest.thread else place,
         opened=opened,
     )
 

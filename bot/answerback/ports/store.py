@@ -115,8 +115,8 @@ class Store(Found, Telling, Claims, Protocol):
     async def note(self, ask_id: str | None, entry: Entry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
-        """Notes what the live message shows, by `answerback.ports.shown.noted`.
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        """Notes what the live message shows, by `answerback.ports.shown.noted`; gives the ask with that note.
 
         ``of`` is the ask as it was when it was shown; without it, as it is now.
         """

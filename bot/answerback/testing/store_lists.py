@@ -40,9 +40,9 @@ class ListsContract:
         await store.create(Write(new_ask()), None)
         moved, _ = await store.change("ask_1", answering())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
-        await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        told = await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
-        assert await store.get("ask_1") == expected
+        assert await store.get("ask_1") == expected == told
         await store.shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
         await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         stored = await store.get("ask_1")
@@ -57,7 +57,7 @@ class ListsContract:
         assert (stored.shown_revision, stored.message) == (0, {"thread": "T"})
 
     async def test_showing_an_ask_that_nobody_stored_does_nothing(self, store: Store) -> None:
-        await store.shown("ask_0", Shown(1, {}, Thread()))
+        assert await store.shown("ask_0", Shown(1, {}, Thread())) is None
         assert await store.get("ask_0") is None
 
     async def test_a_change_made_while_showing_keeps_what_is_shown(self, store: Store) -> None:

@@ -133,7 +133,7 @@ class Shower:
 
     async def _bring_up(self, ask: Ask, surface: Surface) -> Later | None:
         """Brings the message where the ask is now up to date; None: that was not needed any more."""
-        if ask.shown_revision >= ask.revision and (surface.live or ask.thread is not None):
+        if not _is_behind(ask, surface):
             return None
         if ask.message is None and (not ask.open or ask.inquiring):
             # Nobody was ever shown it, and nobody has to be.
@@ -142,7 +142,7 @@ class Shower:
             return None
         return await self._show(ask, surface)
 
-    async def _show(self, ask: Ask, surface: Surface) -> Later:
+    async def _show(self, ask: Ask, surface: Surface) -> Later | None:
         place, first = place_of(ask.destination), ask.message is None
         if first and (wait := await self._service.store.held_off(place)) > 0:
             raise RateLimitedError(f"{place} takes no posts now", retry_after=wait)
@@ -174,8 +174,7 @@ class Shower:
         if isinstance(shown, Later):
             return shown
         self._count(surface, "shown")
-        await save(shown)
-        return _AT_ONCE_AGAIN  # it may have moved on meanwhile
+        return _moved_on(await self._service.store.shown(ask.id, shown, ask), surface)
 
     async def _give_up(self, ask: Ask, error: PlatformError) -> None:
         """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
@@ -223,6 +222,18 @@ class Shower:
         logger.warning(
             "Showing is tried again in %.1f s: %s", wait, str(error) or "it hung", extra=extra
         )
+
+
+def _is_behind(ask: Ask, surface: Surface) -> bool:
+    """Whether the message does not show the ask as it stands."""
+    return ask.shown_revision < ask.revision or not (surface.live or ask.thread is not None)
+
+
+def _moved_on(ask: Ask | None, surface: Surface) -> Later | None:
+    """What is still to be done for an ask that was shown: it may have changed meanwhile."""
+    if ask is None or not (_is_behind(ask, surface) or ask.left is not None):
+        return None
+    return _AT_ONCE_AGAIN
 
 
 def place_of(destination: Destination) -> str:

@@ -40,9 +40,8 @@ _NOTE_SEEN: Final = "INSERT INTO seen (id, at) {values}"
 _ROWS: Final = 64
 """Rows in one statement, at the most: each number of them is a statement of its own, prepared once."""
 
-_KEPT: Final = 256
-_SMALL: Final = 20_000
-"""Characters and options of a form that is kept, at the most: all that are kept take a few megabytes."""
+KEPT_CHARACTERS: Final = 5_000_000
+"""Of the forms of the asks that are kept, all together; parsed, they take a few times as much memory."""
 
 
 class ChangeJob(Generic[T]):
@@ -80,13 +79,53 @@ class ChangeJob(Generic[T]):
         return decision.result, False
 
 
+class Recent:
+    """The asks that changed last, as they are on disk: who clicks goes on clicking.
+
+    Args:
+        most: characters of their forms, all together.
+    """
+
+    def __init__(self, most: int = KEPT_CHARACTERS) -> None:
+        self._most = most
+        self._held = 0
+        self._asks: OrderedDict[str, tuple[Ask, int]] = OrderedDict()
+
+    def among(self, wanted: set[str]) -> dict[str, Ask]:
+        """Those of these asks that are kept."""
+        return {ask_id: self._asks[ask_id][0] for ask_id in wanted & self._asks.keys()}
+
+    def add(self, ask: Ask) -> None:
+        """Keeps an ask that was read, in the place of those that changed longest ago."""
+        questions = ask.form.questions
+        size = sum(
+            len(q.text) + len(q.context or "") + 100 * (len(q.options) + 1) for q in questions
+        )
+        self._asks[ask.id] = ask, size
+        self._held += size
+        while self._held > self._most:
+            self._held -= self._asks.popitem(last=False)[1][1]
+
+    def update(self, ask: Ask) -> None:
+        """What is kept stays what is on disk."""
+        found = self._asks.pop(ask.id, None)
+        if found is not None and ask.open:
+            self._asks[ask.id] = ask, found[1]
+        elif found is not None:
+            self._held -= found[1]
+
+    def clear(self) -> None:
+        """Keeps none."""
+        self._asks.clear()
+        self._held = 0
+
+
 class Batch:
     """What the changes of one transaction have read and are about to write."""
 
     def __init__(self, requests: rows.RequestCache) -> None:
         self._requests = requests
-        self._kept: OrderedDict[str, Ask] = OrderedDict()
-        """The asks that changed last, as they are on disk: who clicks goes on clicking."""
+        self._kept = Recent()
         self._version = 0
         self._asks: dict[str, Ask] = {}
         self._seen: set[str] = set()
@@ -106,16 +145,13 @@ class Batch:
             self._kept.clear()
             self._version = version
         wanted = {change.ask_id for change in changes}
-        self._asks = {ask_id: self._kept[ask_id] for ask_id in wanted & self._kept.keys()}
+        self._asks = self._kept.among(wanted)
         if missing := wanted - self._asks.keys():
             found = _loaded(db, missing)
             for row in from_json(found):
                 ask = asks.ask(db, self._requests, row)
                 self._asks[ask.id] = ask
-                if _is_small(ask):
-                    self._kept[ask.id] = ask
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+                self._kept.add(ask)
         deliveries = [change.delivery for change in changes if change.delivery is not None]
         if deliveries:
             found = db.execute(_SEEN, (_text(deliveries),)).fetchone()[0]
@@ -147,15 +183,10 @@ class Batch:
             asks.update(db, old, new, write.claim)
             insert_beside(db, write)
         self._asks[new.id] = new
-        self._keep(new)
+        self._kept.update(new)
         if delivery is not None:
             self._seen.add(delivery)
             self._noted.append((delivery, new.updated_at))
-
-    def _keep(self, ask: Ask) -> None:
-        """What is kept stays what is on disk."""
-        if self._kept.pop(ask.id, None) is not None and ask.open:
-            self._kept[ask.id] = ask
 
     def forget(self) -> None:
         """The transaction was not committed, or nobody knows whether it was."""
@@ -179,12 +210,6 @@ def _loaded(db: sqlite3.Connection, wanted: set[str]) -> str:
             raise rows.unreadable(next(iter(wanted)), error) from None
         raise
     return found
-
-
-def _is_small(ask: Ask) -> bool:
-    questions = ask.form.questions
-    size = sum(len(q.text) + len(q.context or "") + 100 * len(q.options) for q in questions)
-    return size <= _SMALL
 
 
 def insert_beside(db: sqlite3.Connection, write: Write) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -47,6 +48,21 @@ async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts:
         3,
         "https://chat.example/1",
     )
+
+
+async def test_a_step_is_shown_with_one_look_at_the_store(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        looked = AsyncMock(wraps=service.store.claim_message)
+        monkeypatch.setattr(service.store, "claim_message", looked)
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 2))
+        await shower.idle()
+    assert looked.await_count == 1
 
 
 @pytest.mark.rule("SURFACE-1")

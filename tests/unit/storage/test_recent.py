@@ -1,0 +1,71 @@
+"""The asks that the SQLite store keeps in memory between clicks, and what it stores of an ask."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Change, Reason, Status, Thread, acted, ended
+from answerback.core.walker import Answer
+from answerback.ports.shown import noted
+from answerback.testing.store_examples import ANN, new_ask
+from answerback_storage import rows
+from answerback_storage.sqlite.changes import Recent
+
+
+def test_an_ask_is_kept_as_it_changed_last_until_it_ends() -> None:
+    recent, ask = Recent(), new_ask()
+    recent.add(ask)
+    moved = acted(ask, Answer(value=True), at=2.0, by=ANN)
+    assert isinstance(moved, Change)
+    recent.update(moved.ask)
+    assert recent.among({ask.id, "ask_0"}) == {ask.id: moved.ask}
+    recent.update(ended(moved.ask, Status.WITHDRAWN, at=3.0, reason=Reason.WITHDRAWN).ask)
+    assert recent.among({ask.id}) == {}
+    recent.update(ask)
+    assert recent.among({ask.id}) == {}, "what was not read is not kept"
+
+
+@pytest.mark.rule("DATA-8", "DATA-10")
+def test_what_is_kept_is_bounded_by_the_size_of_all_forms() -> None:
+    asks = [replace(new_ask(), id=f"ask_{n}") for n in range(3)]
+    size = sum(len(q.text) + len(q.context or "") for q in asks[0].form.questions)
+    size += 100 * sum(len(q.options) + 1 for q in asks[0].form.questions)
+    recent = Recent(2 * size)
+    recent.add(asks[0])
+    recent.add(asks[1])
+    recent.update(asks[0])
+    recent.add(asks[2])
+    assert recent.among({ask.id for ask in asks}).keys() == {"ask_0", "ask_2"}, "the last to change"
+    small = Recent(size - 1)
+    small.add(asks[0])
+    assert small.among({"ask_0"}) == {}
+    recent.clear()
+    recent.add(asks[1])
+    recent.add(asks[2])
+    assert recent.among({ask.id for ask in asks}).keys() == {"ask_1", "ask_2"}, "nothing is counted"
+
+
+def test_the_state_leaves_out_what_has_its_default() -> None:
+    change = acted(new_ask(), Answer(value=True), at=2.0, by=ANN)
+    assert isinstance(change, Change)
+    state = json.loads(rows.state(change.ask))
+    (given,) = state["walk"]["answers"]
+    assert given.keys() == {"question_id", "value", "by"}
+    assert "outcome" not in state
+
+
+def test_noting_what_an_edit_shows_is_a_plain_step() -> None:
+    message: dict[str, JsonValue] = {"channel": "C1", "ts": "1.0"}
+    ask = replace(new_ask(), message=message, thread=Thread(channel="C1", id="1.0"), revision=2)
+    after = noted(
+        ask, ask, revision=2, message=dict(message), thread=Thread(channel="C1", id="1.0")
+    )
+    assert after.shown_revision == 2
+    assert rows.is_step(ask, after)
+    elsewhere = noted(ask, ask, revision=2, message={"channel": "C1", "ts": "2.0"}, thread=Thread())
+    assert (elsewhere.message, elsewhere.thread) == ({"channel": "C1", "ts": "2.0"}, None)
+    assert not rows.is_step(ask, elsewhere)
