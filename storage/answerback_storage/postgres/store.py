@@ -218,10 +218,10 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         """Adds a line to the record that no change of an ask comes with."""
         await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """Notes what the live message shows, by `answerback.ports.shown.noted`."""
 
-        def decide(latest: Ask | None) -> Decision[None]:
+        def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
                 return Decision(None, None)
             now = noted(
@@ -232,9 +232,10 @@ class PostgresStore(PostgresClaims, PostgresTelling):
                 thread=shown.thread,
                 at=shown.at,
             )
-            return Decision(Write(now), None)
+            return Decision(Write(now), now)
 
-        await self._change(ChangeJob(ask_id, decide))
+        noted_ask, _ = await self._change(ChangeJob(ask_id, decide))
+        return noted_ask
 
     async def behind(self, limit: int) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
