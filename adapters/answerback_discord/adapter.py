@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 import aiohttp
 from aiohttp import web
-from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
-from answerback.core.walker import Person
-from answerback.ports.surface import Asks, Later, Shown
+from answerback.ports.surface import Asks
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
-from answerback_chat.live_message import Save
 from answerback_chat.missed import Missed
 from answerback_chat.outages import Outage
+from answerback_chat.surface import ChatSurface
 from answerback_discord import notes
 from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
@@ -48,7 +45,7 @@ logger = logging.getLogger(__name__)
 _STOP_WITHIN: Final = 5.0
 
 
-class DiscordSurface:
+class DiscordSurface(ChatSurface):
     """Asks in Discord's channels, threads, forums and direct messages.
 
     Args:
@@ -64,7 +61,8 @@ class DiscordSurface:
     """
 
     name = SURFACE
-    live = True
+    _posting: Posting
+    _groups: Groups
 
     def __init__(
         self,
@@ -161,27 +159,6 @@ class DiscordSurface:
         """What the public listener serves for Discord."""
         return [web.post(PATH, self._front.handle)] if self._front else []
 
-    async def show(self, ask: Ask, save: Save) -> Shown | Later:
-        """See `answerback.ports.surface.Surface.show`."""
-        shown = await self._posting.show(ask, save)
-        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
-            # It may have been posted before we knew: words under it were not looked for.
-            await save(shown)
-            self._catch_up()
-        return shown
-
-    async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
-        await self._posting.remind(ask, number)
-
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        await self._posting.moved(left, to)
-
-    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.Groups.groups_of`."""
-        return await self._groups.of(person.user_id, groups)
-
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`."""
         return (destination.user,) if destination.user else self._responders
@@ -271,10 +248,8 @@ class DiscordSurface:
         elif self._missed is not None:
             self._missed.resumed()
 
-    def _catch_up(self) -> None:
-        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
-        if self._missed is not None and self._connected and self._posting.bot_id is not None:
-            self._missed.back()
+    def _hears(self) -> bool:
+        return self._connected and self._posting.bot_id is not None
 
     def _told(self, name: str, data: Json) -> None:
         if self._events is not None:

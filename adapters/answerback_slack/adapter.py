@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import aiohttp
 from aiohttp import web
-from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
-from answerback.core.walker import Person
 from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat import responders
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
+from answerback_chat.live_message import Save
 from answerback_chat.missed import Missed
+from answerback_chat.surface import ChatSurface
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.events import Events
 from answerback_slack.front import Front
@@ -44,7 +43,7 @@ _THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
 
 
-class SlackSurface:
+class SlackSurface(ChatSurface):
     """Shows asks in Slack and hands in what people do there.
 
     Args:
@@ -57,7 +56,8 @@ class SlackSurface:
     """
 
     name = "slack"
-    live = True
+    _posting: Posting
+    _groups: Groups
 
     def __init__(
         self,
@@ -136,28 +136,11 @@ class SlackSurface:
             return []
         return [web.post(PATH, self._front.handle)]
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
+    async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `answerback.ports.surface.Surface.show`."""
         for group in responders.groups_asked(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
-        shown = await self._posting.show(ask, save)
-        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
-            # It may have been posted before we knew: words under it were not looked for.
-            await save(shown)
-            self._catch_up()
-        return shown
-
-    async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
-        await self._posting.remind(ask, number)
-
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        await self._posting.moved(left, to)
-
-    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.Groups.groups_of`."""
-        return await self._groups.of(person.user_id, groups)
+        return await super().show(ask, save)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`: a direct message is its person's."""
@@ -209,10 +192,8 @@ class SlackSurface:
         self._hearing = True
         self._catch_up()
 
-    def _catch_up(self) -> None:
-        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
-        if self._missed is not None and self._hearing and self._identity.bot_user is not None:
-            self._missed.back()
+    def _hears(self) -> bool:
+        return self._hearing and self._identity.bot_user is not None
 
     async def _identify(self) -> None:
         told = await self._calls.do("auth.test", self._calls.client.auth_test)
