@@ -17,6 +17,7 @@ from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat import responders
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
+from answerback_chat.interactions import Interactions
 from answerback_chat.live_message import Save
 from answerback_chat.missed import Missed
 from answerback_chat.surface import ChatSurface
@@ -24,11 +25,11 @@ from answerback_slack.calls import Calls, client_of
 from answerback_slack.events import Events
 from answerback_slack.front import Front
 from answerback_slack.groups import Groups
-from answerback_slack.inbound import Inbound
+from answerback_slack.inbound import Ack, Inbound
 from answerback_slack.listeners import Listeners
 from answerback_slack.missed import Place, missed
 from answerback_slack.notes import Notes
-from answerback_slack.parse import Identity
+from answerback_slack.parse import Click, Identity, Submission, words
 from answerback_slack.posting import Posting
 from answerback_slack.sockets import Sockets
 from answerback_slack.typed_words import Listener
@@ -80,24 +81,28 @@ class SlackSurface(ChatSurface):
         self._notes = Notes(self._calls, http)
         self._later = Background(_MOST_TASKS)
         self._identity = Identity()
-        self._inbound: Inbound | None = None
+        self._interactions: Interactions[Click | Submission, Ack] | None = None
+        self._listener: Listener | None = None
         self._events: Events | None = None
         self._sockets: Sockets | None = None
         self._missed: Missed[Place] | None = None
         self._hearing = app_token is None
         self._identifying = Identifying("slack", self._identify, self._unknown)
         self._trouble: str | None = "Slack is not connected yet."
-        self._listeners = Listeners(bot_token, self._identity, self._receive)
+        self._listeners = Listeners(bot_token, self._identity, self._clicked, self._happened)
         self._front = (
-            None if signing_secret is None else Front(signing_secret, self._listeners.by_http)
+            None if signing_secret is None else Front(signing_secret, self._listeners.heard)
         )
 
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
-        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity, self)
-        listener = Listener(*parts)
-        self._missed = missed(asks, self._calls, listener)
-        self._inbound = Inbound(*parts, listener, self._missed)
+        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
+        self._listener = Listener(*parts, self)
+        self._missed = missed(asks, self._calls, self._listener)
+        platform = Inbound(*parts, self._listener)
+        self._interactions = Interactions(asks, platform, self.name)
+        if self._front is not None:
+            self._front.clicked = self._interactions.receive
         self._events = Events(asks, self._groups, self._identity, self._recheck)
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
@@ -105,7 +110,7 @@ class SlackSurface(ChatSurface):
             self._sockets = Sockets(
                 self._app_token,
                 web_client,
-                self._listeners.by_socket,
+                self._listeners.heard,
                 lost=self._lost,
                 back=self._back,
             )
@@ -168,12 +173,18 @@ class SlackSurface(ChatSurface):
             )
         return None
 
-    async def _receive(self, kind: str, payload: object) -> object:
-        if self._inbound is None or self._events is None:
+    async def _clicked(self, payload: Mapping[str, object]) -> Ack:
+        if self._interactions is None:
             raise AssertionError("nothing is received before the surface is started")
-        if kind == "events_api" and await self._events.take(payload):
-            return None
-        return await self._inbound.receive(kind, payload)
+        return await self._interactions.receive(payload)
+
+    async def _happened(self, payload: Mapping[str, object]) -> None:
+        if self._events is None or self._listener is None or self._missed is None:
+            raise AssertionError("nothing is received before the surface is started")
+        if await self._events.take(payload) or (said := words(payload)) is None:
+            return
+        await self._listener.heard(said)
+        await self._missed.heard(said.at)
 
     def _refused(self, error: UnauthorizedError) -> None:
         self._recheck(str(error))

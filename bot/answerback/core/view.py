@@ -115,7 +115,7 @@ def view_of(ask: Ask) -> View:
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
         unattended=ask.unattended and ask.open,
-        reviewed=ask.form.reviewed,
+        reviewed=walker.has_review(ask.form),
     )
 
 

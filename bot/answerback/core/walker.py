@@ -202,7 +202,7 @@ def start(form: Form) -> Walk:
 
 def resumed(form: Form, walk: Walk) -> Walk:
     """The open walk where it goes on without anybody moving in it: what Back and Edit did not discard counts."""
-    if not walk.open or not form.reviewed:
+    if not walk.open or not has_review(form):
         return walk
     given = {answer.question_id: answer for answer in walk.answers}
     return _onwards(form, replace(walk, at=None, editing=None), given)
@@ -211,6 +211,19 @@ def resumed(form: Form, walk: Walk) -> Walk:
 def prompted(form: Form, walk: Walk) -> Question | None:
     """The question that is prompted now, or None in review and at the end."""
     return form.questions[walk.at] if walk.phase is Phase.QUESTION and walk.at is not None else None
+
+
+def has_review(form: Form) -> bool:
+    """Whether this form ends in a review."""
+    return form.review and len(form.questions) > 1
+
+
+def place_of(form: Form, question_id: str) -> int:
+    """The 0-based place of the question with this id, which is one of the form's."""
+    for i, question in enumerate(form.questions):
+        if question.id == question_id:
+            return i
+    raise AssertionError(f"no question of the form has the id {question_id!r}")
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
@@ -307,7 +320,7 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
             at = i
         if answer is not None:
             held[question.id] = answer
-    if form.reviewed:
+    if has_review(form):
         return _reviewed(form, walk, at, held)
     phase = Phase.ANSWERED if at is None else Phase.QUESTION
     return Walk(phase=phase, at=at, answers=tuple(held.values()))
@@ -339,7 +352,7 @@ def _equals(given: Given | None, value: JsonValue) -> bool:
 def _previous(form: Form, walk: Walk) -> Given | None:
     """The last answer of a person's before the prompt; a machine's answer would only be filled in again."""
     for given in reversed(walk.answers):
-        before = walk.at is None or form.index(given.question_id) < walk.at
+        before = walk.at is None or place_of(form, given.question_id) < walk.at
         if before and given.source is Source.HUMAN:
             return given
     return None
@@ -351,8 +364,8 @@ def _back(form: Form, walk: Walk) -> Walk | Refused:
     given = _previous(form, walk)
     if given is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
-    at = form.index(given.question_id)
-    if form.reviewed:
+    at = place_of(form, given.question_id)
+    if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=given)
     earlier = {question.id for question in form.questions[:at]}
     answers = tuple(answer for answer in walk.answers if answer.question_id in earlier)
@@ -373,7 +386,7 @@ def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
     return replace(
         walk,
         phase=Phase.QUESTION,
-        at=form.index(question_id),
+        at=place_of(form, question_id),
         again=given,
         editing=walk.answers,
     )
