@@ -28,6 +28,7 @@ from answerback.runtime.config import settings_type
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.meta.project import ROOMS, ROOT
+from tests.unit.adapters.web.reader import Reader
 
 pytestmark = pytest.mark.acceptance
 
@@ -144,7 +145,7 @@ async def settled(up: Running, ask_id: str, revision: int) -> None:
         while True:
             ask = await up.service.get(ask_id)
             assert ask is not None
-            if ask.revision == revision and ask.seen and not await up.service.store.behind(1):
+            if ask.revision == ask.shown_revision == revision:
                 return
             await asyncio.sleep(0.02)
 
@@ -209,7 +210,25 @@ async def discord(folder: Path) -> AsyncIterator[Prompt]:
             yield Prompt(up, ask_id, lambda: ann.click("Yes"), back)
 
 
-@pytest.mark.parametrize("surface", [slack, discord])
+@asynccontextmanager
+async def web(folder: Path) -> AsyncIterator[Prompt]:
+    """On the web page."""
+    async with service(folder) as up, aiohttp.ClientSession() as http:
+        ask_id = await submitted(up, "web")
+        assert up.entrances is not None
+        address = await up.entrances.answering_url(ask_id)
+        visitor = Reader(http, "")
+
+        async def press(what: str, begin: Callable[[], None] = lambda: None) -> None:
+            page = await visitor.open(address)
+            begin()
+            told = await visitor.press(page, address, what, follow=False)
+            assert told.status == 303, told.text
+
+        yield Prompt(up, ask_id, lambda: press("yes"), lambda begin: press("back", begin))
+
+
+@pytest.mark.parametrize("surface", [slack, discord, web])
 async def test_one_back_runs_through_few_files_before_it_is_committed(
     surface: Callable[[Path], AbstractAsyncContextManager[Prompt]],
     tmp_path: Path,

@@ -91,6 +91,11 @@ class Question(_Frozen):
     tool: str | None = None
     """The tool that the agent asks leave to use."""
 
+    @property
+    def can_be_remembered(self) -> bool:
+        """Whether the plain two buttons get a "for this turn" twin each."""
+        return self.persistence is Persistence.TURN and self.answer_type is AnswerType.BOOLEAN
+
     def option(self, value: JsonValue) -> Option | None:
         """The option that has this value, or None."""
         return next((o for o in self.options if o.value == value), None)

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, JsonValue
 
 from answerback.core.answers import Unfit, check_noted, check_own_words, check_words, json_equal
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType, Form, Persistence, Question
+from answerback.core.form import Form, Question
 
 
 class Exact:
@@ -220,10 +220,7 @@ def has_review(form: Form) -> bool:
 
 def place_of(form: Form, question_id: str) -> int:
     """The 0-based place of the question with this id, which is one of the form's."""
-    for i, question in enumerate(form.questions):
-        if question.id == question_id:
-            return i
-    raise AssertionError(f"no question of the form has the id {question_id!r}")
+    return [question.id for question in form.questions].index(question_id)
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
@@ -272,7 +269,7 @@ def _answer(
             "unknown_value", "No question is open: submit the answers, or edit one of them."
         )
     remember = isinstance(action, Answer) and action.remember
-    if remember and not offers_remembering(question):
+    if remember and not question.can_be_remembered:
         return _refuse(
             "unknown_value",
             "This answer cannot be remembered: the question does not offer it.",
@@ -297,11 +294,6 @@ def _answer(
     return _onwards(form, walk, answers | {question.id: given})
 
 
-def offers_remembering(question: Question) -> bool:
-    """Whether the plain two buttons get a "for this turn" twin each."""
-    return question.persistence is Persistence.TURN and question.answer_type is AnswerType.BOOLEAN
-
-
 def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
     """Walks over the form to the question that is prompted next, or past the last one.
 
@@ -314,8 +306,10 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
     at: int | None = None
     for i, question in enumerate(form.questions):
         answer, when = given.get(question.id), question.when
-        if when is not None and not _equals(held.get(when.question_id), when.equals):
-            continue
+        if when is not None:
+            gate = held.get(when.question_id)  # a skipped question counts as null
+            if not json_equal(gate.value if gate else None, when.equals):
+                continue
         if at is None and (answer is None or (i > moved_to and answer.source is Source.HUMAN)):
             at = i
         if answer is not None:
@@ -342,11 +336,6 @@ def _reviewed(form: Form, walk: Walk, at: int | None, held: Mapping[str, Given])
         kept=tuple(kept.values()) if walk.editing is None else walk.kept,
         editing=walk.editing,
     )
-
-
-def _equals(given: Given | None, value: JsonValue) -> bool:
-    """Whether an answer is this value; a skipped question counts as null."""
-    return json_equal(given.value if given else None, value)
 
 
 def _previous(form: Form, walk: Walk) -> Given | None:

@@ -77,12 +77,16 @@ class Commits:
         told, _ = await self.store.change(ask_id, decision, then=self.stored)
         return Acted(told.ask) if isinstance(told, Write) else told
 
-    def routed(self, change: Change, at: float) -> Change:
-        """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails."""
+    def routed(self, change: Change, at: float, *, reached: bool = False) -> Change:
+        """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails.
+
+        Args:
+            reached: whether somebody acted where the ask is shown: people can be asked there.
+        """
         ask, entries = change.ask, change.entries
         while (question := ask.question) is not None and not ask.inquiring:
             # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
-            reachable = ask.message is not None or self._reachable(ask)
+            reachable = reached or ask.message is not None or self._reachable(ask)
             if reachable and not self.rules.tools:
                 break  # the configuration says nothing: people are asked
             routed = routing.route(
@@ -233,13 +237,13 @@ class Acting:
                 message="This answer cannot be remembered here.",
             )
             return Decision(None, Rejected(Why.INVALID, ask, (problem,)))
-        opened = UNOPENED
-        if actor.person.surface == ask.destination.surface:  # another one has another clock
+        opened, reached = UNOPENED, actor.person.surface == ask.destination.surface
+        if reached:  # another surface has another clock
             opened = Opened(at=intent.at, typed=isinstance(intent.wanted, Words))
         change = asks.acted(ask, action, at=now, by=actor.person, opened=opened)
         if isinstance(change, Refused):
             return Decision(None, Rejected(Why.INVALID, ask, change.problems))
-        routed = self._commits.routed(change, now)
+        routed = self._commits.routed(change, now, reached=reached)
         write = self._commits.write(routed, now, memory=_memory(ask, action))
         return Decision(write, write)
 
