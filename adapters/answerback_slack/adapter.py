@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 from aiohttp import web
@@ -173,12 +173,12 @@ class SlackSurface(ChatSurface):
             )
         return None
 
-    async def _clicked(self, payload: Mapping[str, object]) -> Ack:
+    async def _clicked(self, payload: dict[str, Any]) -> Ack:
         if self._interactions is None:
             raise AssertionError("nothing is received before the surface is started")
         return await self._interactions.receive(payload)
 
-    async def _happened(self, payload: Mapping[str, object]) -> None:
+    async def _happened(self, payload: dict[str, Any]) -> None:
         if self._events is None or self._listener is None or self._missed is None:
             raise AssertionError("nothing is received before the surface is started")
         if await self._events.take(payload) or (said := words(payload)) is None:
