@@ -64,6 +64,14 @@ class OutagesContract:
         await stage.restart()
         await stands(stage, ask, ada, after=1)
 
+    @pytest.mark.rule("DATA-1")
+    async def test_who_comes_after_a_restart_sees_what_is_open(
+        self, stage: Stage, ada: Desk
+    ) -> None:
+        ask = await opened(stage, [GO, WHY], ada)
+        await stage.restart()
+        await stands(stage, ask, await stage.person("Cleo"), after=0)
+
     @needs(Capability.MODALS)
     @pytest.mark.rule("DATA-1")
     async def test_a_modal_that_was_open_over_a_restart_is_taken(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pydantic import JsonValue
 
@@ -10,6 +12,7 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.testing.desk import Capability, Desk, HasMentions, Stage, needs
 from answerback.testing.surface_clicks import acts, opened, stands, values
 from answerback.testing.surface_questions import AGAIN
+from answerback_chat.sanitize import visible
 
 QUESTIONS, OPTIONS, CHARACTERS, LABEL = 100, 1_000, 20_000, 1_000
 HOSTILE = {
@@ -51,12 +54,14 @@ class TextsContract:
         form = hostile_form(text)
         ask = await opened(stage, form.questions, ada)
         ask = await stands(stage, ask, ada, after=0)
+        await _sees_through(ada)
         typed = "".join(c for c in text if c.isprintable() or c == "\n")
         given: list[JsonValue] = [text, [text], typed]
         for count, value in enumerate(given, 1):
             await ada.answers(form.questions[count - 1], value)
             latest = await stands(stage, ask, ada, after=count)
             assert values(latest) == given[:count]
+            await _sees_through(ada)
 
     @needs(Capability.MENTIONS)
     @pytest.mark.rule("TEXT-1")
@@ -129,3 +134,9 @@ class TextsContract:
         ask = await stands(stage, ask, ada, after=0)
         await ada.answers(question, "v8")
         assert values(await stands(stage, ask, ada, after=1)) == ["v8"]
+
+
+async def _sees_through(desk: Desk) -> None:
+    """What cannot be seen, or reorders text, is made visible."""
+    read = re.sub(r"\s", "", await desk.reads())
+    assert read == visible(read)
