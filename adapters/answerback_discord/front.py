@@ -21,7 +21,7 @@ from answerback.http.strangers import known
 from answerback_chat.bodies import Bodies
 from answerback_discord.blocks import Json
 from answerback_discord.parse import Kind, read
-from answerback_discord.replies import Callback, Reply
+from answerback_discord.replies import Callback
 
 logger = logging.getLogger(__name__)
 
@@ -39,21 +39,18 @@ class Front:
 
     Args:
         public_key: the application's, in hex.
-        receive: makes the reply to an interaction, and never raises. It may be exchanged.
-        replied: does what a reply needs beside being sent, and gives the callback.
+        answer: makes the callback for an interaction, and never raises.
         now: seconds since the epoch.
     """
 
     def __init__(
         self,
         public_key: str,
-        receive: Callable[[Json], Awaitable[Reply]],
-        replied: Callable[[Json, Reply], Json],
+        answer: Callable[[Json], Awaitable[Json]],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
-        self.receive = receive
-        self._replied = replied
+        self._answer = answer
         self._now = now
         self._bodies = Bodies(MAX_BODY)
 
@@ -72,7 +69,7 @@ class Front:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == Kind.PING:
             return _json({"type": int(Callback.PONG)})
-        response = _json(self._replied(body, await self.receive(body)))
+        response = _json(await self._answer(body))
         await _abreast()
         return response
 

@@ -19,7 +19,7 @@ from answerback_chat.controls import Verb
 from answerback_chat.sanitize import one_line
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
-from answerback_discord import choices, forms, limits
+from answerback_discord import choices, context, forms, limits
 from answerback_discord.blocks import Json, Style
 from answerback_discord.choices import Look, Plan, button, control, laid_out, planned
 from answerback_discord.text import escape, fit, in_a_line, share, shorten, whole
@@ -70,7 +70,9 @@ def plain(view: View, labels: Labels) -> Json:
     said = view.prompt.question.text if view.prompt else messages.ending(view, labels)
     heading, _ = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
     body, _ = shorten(said or labels.review_title, NOTE_ROOM)
-    return c.message([c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, full=True))])
+    return c.message(
+        [c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, labels.details))]
+    )
 
 
 def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
@@ -94,22 +96,23 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         blocks.append(_Block(found, 300, "-# {}"))
     if filled := outline.prefilled(prompt, labels):
         blocks.append(_Block(filled, 300, "-# {}"))
-    if question.context:
-        blocks.append(_Block(question.context, limits.MESSAGE_TEXT))
-    used = sum(map(units, (heading, header, so_far)))
-    (asked, *others), left_out = _fitted(blocks, TEXT_BUDGET - used)
+    room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
+    about = context.within(prompt, room)
+    (asked, *others), left_out = _fitted(blocks, room - min(units(about.text), room // 2))
+    about = context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
     parts = [c.text(f"-# {heading}")]
     if so_far:
         parts += (c.text(so_far), c.separator())
-    if question.context and (context := others.pop()):
-        parts.append(c.text(context))
+    if about.text:
+        parts.append(c.text(about.text))
     parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
     if spelt:
         parts.append(c.text("\n".join(others[: len(spelt)])))
     parts += [c.text(text) for text in others[len(spelt) :]]
     parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
-    parts += c.rows(_controls(view, labels, full=full))
+    more = labels.details if full else about.more(labels)
+    parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
 
 
@@ -150,13 +153,17 @@ def _for_turn(yes: str, no: str) -> Plan:
     return planned(yes, Verb.REMEMBER, "true") + planned(no, Verb.REMEMBER, "false")
 
 
-def _controls(view: View, labels: Labels, *, full: bool) -> list[Json]:
-    """Back, Reply, End Turn; then what lets a person read what is not shown here."""
+def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
+    """Back, Reply, End Turn; then what lets a person read what is not shown here.
+
+    Args:
+        more: what the button says that shows everything in full; None: there is none.
+    """
     options = view.prompt.question.options if view.prompt else ()
     preview = bool(options) and any(o.preview for o in options)
     plan = _beside(view.controls, labels.back, labels.reply, labels.end_turn)
-    if full:
-        plan += planned(labels.details, Verb.FULL, "0")
+    if more:
+        plan += planned(more, Verb.FULL, "0")
     if preview:
         plan += planned(labels.preview, Verb.PREVIEW, "0")
     return laid_out(view, plan)
@@ -187,7 +194,7 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
     else:
         parts = [c.text("\n".join(lines)), *_edit_menu(view, edits, labels, look)]
     submit = button(view, labels.submit, Verb.SUBMIT, style=Style.PRIMARY)
-    ends = c.rows([submit, *_controls(view, labels, full=short or left_out)])
+    ends = c.rows([submit, *_controls(view, labels, labels.details if short or left_out else None)])
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
 
 
@@ -228,7 +235,7 @@ def _record(view: View, labels: Labels) -> Json:
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
     if short or asks_short or left_out or reply_short:
-        parts += c.rows(_controls(view, labels, full=True))
+        parts += c.rows(_controls(view, labels, labels.details))
     return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
 
 

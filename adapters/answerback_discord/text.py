@@ -18,6 +18,7 @@ from answerback_discord import limits
 
 # `:` begins a scheme or an emoji's name only before a slash or a word; `@` and `<` begin every mention.
 _MARKS: Final = re.compile(r"[\\*_~|`<@\[\]]|:(?=[/\w+-])")
+_FENCE: Final = "```"
 _TWO_BACKTICKS: Final = re.compile("`(?=`)")
 _LINE_STARTS: Final = re.compile(r"^([ \t]*(?:\d+(?=[.)]))?)([#>+.)-])", re.MULTILINE)
 _SHORT: Final = 200
@@ -110,10 +111,23 @@ def shorten(text: str, most: int) -> tuple[str, bool]:
 
 def code_block(text: str, most: int) -> tuple[str, bool]:
     """A text as a block of code in at most ``most`` units, and whether something was left out."""
-    fence = "```"
-    body = _TWO_BACKTICKS.sub("`\u200b", visible(text))  # so that no run of them ends the block
-    kept = texts.shorten(body, most - 2 * len(fence) - 2)
-    return f"{fence}\n{kept}\n{fence}", kept != body
+    body = backticks_apart(visible(text))
+    kept = texts.shorten(body, most - len(_in_fence("", "")))
+    return _in_fence(kept, ""), kept != body
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text that is visible already as a block of code."""
+    return _in_fence(backticks_apart(text), language)
+
+
+def backticks_apart(text: str) -> str:
+    """A text in which no two backticks stand together, so that none of them ends the code that it is in."""
+    return _TWO_BACKTICKS.sub("`\u200b", text)
+
+
+def _in_fence(body: str, language: str) -> str:
+    return f"{_FENCE}{language}\n{body}\n{_FENCE}"
 
 
 def pieces(text: str) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.labels import Labels
+from answerback.core.markdown import text_of
 from answerback.core.view import View
 from answerback_chat import messages, texts
+from answerback_chat.context import drawn
 from answerback_slack import choices, limits, lines
 from answerback_slack.blocks import escape, escape_within
 
@@ -20,7 +22,8 @@ def fallback_text(view: View, labels: Labels) -> str:
     prompt = view.prompt
     if prompt is not None:
         question = prompt.question
-        said += [question.header or "", question.text, question.context or ""]
+        about = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
+        said += [question.header or "", question.text, about]
         said += choices.listed(question)
     else:
         if view.outcome is not None:

@@ -62,8 +62,7 @@ def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     title = messages.asks_line(sheet.view, sheet.labels)
     sheet.small(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
     _so_far(sheet)
-    if (question.context or "").strip():
-        sheet.paragraphs(question.context or "", CONTEXT_ROOM)
+    sheet.context(prompt, CONTEXT_ROOM)
     sheet.headline(question.text, QUESTION_ROOM)
     room = sheet.left - SPARE - LEAST_LIST
     answer = _answer(sheet, prompt, room)
@@ -159,7 +158,7 @@ def _navigation(sheet: Sheet) -> Block:
             case Control.END_TURN:
                 made.append(_end_turn(sheet))
     if sheet.shortened:
-        made.append(sheet.press(labels.details, Verb.FULL))
+        made.append(sheet.press(sheet.more, Verb.FULL))
     return sheet.row("walk", made)
 
 

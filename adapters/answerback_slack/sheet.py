@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from answerback.core.labels import Labels
-from answerback.core.view import View
+from answerback.core.view import Prompt, View
 from answerback_chat import texts
+from answerback_chat.context import drawn
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import visible
 from answerback_slack import limits
@@ -23,6 +24,7 @@ from answerback_slack.blocks import (
     small,
     weight,
 )
+from answerback_slack.context import rich_text
 
 
 class Sheet:
@@ -34,6 +36,8 @@ class Sheet:
         self.blocks: list[Block] = []
         self.shortened = False
         """Whether something does not stand there in full, so that "Show in full" is needed."""
+        self.more = labels.details
+        """What the button says that leads there."""
 
     def control(self, verb: Verb, argument: str | int = "") -> str:
         """What a control of this view carries."""
@@ -65,6 +69,13 @@ class Sheet:
     def paragraphs(self, text: str, room: int) -> None:
         """Adds a text as paragraphs."""
         self.blocks += sections(self.fit(text, room))
+
+    def context(self, prompt: Prompt, room: int) -> None:
+        """Adds the context of a question."""
+        found = drawn(prompt, room)
+        self.blocks += rich_text(found.blocks)
+        if more := found.more(self.labels):
+            self.shortened, self.more = True, more
 
     def small(self, text: str, room: int) -> None:
         """Adds a small grey text."""

@@ -9,6 +9,7 @@ anywhere but to http, https or mailto is text.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -102,7 +103,10 @@ MAX_DRAWN: Final = 4_000
 """Characters of a source that a message of a chat platform may draw as Markdown: no message has room for more."""
 _CACHED: Final = 128
 """Sources whose trees are kept: one is drawn again after every click."""
-_SCHEMES: Final = ("http://", "https://", "mailto:")
+_ADDRESS: Final = re.compile(
+    r"(?:https?://|mailto:)[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII | re.IGNORECASE
+)
+"""What a link may lead to: the characters of https://www.rfc-editor.org/rfc/rfc3986#section-2, nothing else."""
 _MARKUP: Final = str.maketrans("", "", string.punctuation + string.whitespace)
 _NESTING: Final = 20
 
@@ -186,8 +190,8 @@ def _reader() -> MarkdownIt:
 
 
 def _may_lead(address: str) -> bool:
-    """Whether a link may lead to an address: it says where, and has nothing in it that cannot be seen."""
-    return address.lower().startswith(_SCHEMES) and address.isprintable() and " " not in address
+    """Whether a link may lead to an address: no letter in it looks like another one's."""
+    return _ADDRESS.fullmatch(address) is not None
 
 
 _READER: Final = _reader()

@@ -127,7 +127,7 @@ class HasMentions(Protocol):
     """Texts can notify people, link and format: it takes care that an agent's do not."""
 
     def notified(self) -> list[str]:
-        """Who or what the texts that this person sees of the ask would notify."""
+        """Whom the texts that this person sees of the ask would notify, and where links lead that hide it."""
 
 
 @runtime_checkable

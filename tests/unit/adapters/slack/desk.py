@@ -164,8 +164,8 @@ class SlackDesk:
     def notified(self) -> list[str]:
         sights = [look(m) for m in self._slack.messages(CHANNEL) if self._is_about(m)]
         mentions = [whom for sight in sights for whom in sight.mentions]
-        linked = [to for sight in sights for _, to in sight.links]
-        return [whom for whom in (*mentions, *linked) if whom != self.user_id]
+        disguised = [to for sight in sights for words, to in sight.links if words != to]
+        return [whom for whom in (*mentions, *disguised) if whom != self.user_id]
 
     def _is_about(self, message: Message) -> bool:
         live = self._live()

@@ -1,0 +1,265 @@
+"""A context in a chat message: every character is there, no markup is the agent's, and it keeps to its room."""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
+from answerback.core.form import AnswerType, ContextFormat, Question
+from answerback.core.labels import Labels
+from answerback.core.markdown import parse, text_of
+from answerback.core.view import Prompt
+from answerback_chat.context import CODE_LINES, Drawn, drawn
+from answerback_chat.sanitize import visible
+from answerback_chat.texts import units
+from answerback_discord.context import marked
+from answerback_slack.context import rich_text
+from tests.fakes.discord.markdown import to_html
+from tests.fakes.slack.richtext import Run, check_rich_text, rich_text_runs
+from tests.unit.bot.test_markdown import SOURCES
+
+_NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "•─—\u200b")
+PLAN = """## Plan *B*
+
+Adds `paid_at`, see [the docs](https://x.y/p_q):
+
+1. lock
+2. run
+   - watch
+
+3. done
+
+> careful
+> now
+
+| table | rows |
+|-------|------|
+| 語    | 12   |
+
+```diff
+-a
++b
+```
+"""
+
+
+def slack(source: str) -> list[Run]:
+    blocks: Any = rich_text(parse(source))
+    for block in blocks:
+        assert [*check_rich_text(block, "")] == []
+    return [run for block in blocks for run in rich_text_runs(block)]
+
+
+def discord(source: str) -> str:
+    """What a person reads on Discord."""
+    shown = re.sub(
+        r"</?(?:p|div|pre|h\d|blockquote|small)[^>]*>", "\n", to_html(marked(parse(source)))
+    )
+    return html.unescape(re.sub(r"<[^>]+>", "", shown))
+
+
+@pytest.mark.rule("TEXT-5", "TEXT-6", "TEXT-1")
+@given(source=SOURCES.map(visible))
+@example("1. a\n   - b\n\n     c\n2. ```\n   d\n   ```")
+@example("`` ` `` **a***b*~~c~~")
+def test_every_character_is_in_slacks_message_and_only_addresses_are_live(source: str) -> None:
+    runs = slack(source)
+    said = "".join(run.text for run in runs)
+    assert said.translate(_NOT_MARKUP) == text_of(parse(source)).translate(_NOT_MARKUP)
+    for run in runs:
+        assert run.kind in {"text", "link"}
+        assert run.kind == "text" or run.text == run.target, "a link hides where it leads"
+
+
+@pytest.mark.rule("TEXT-5", "TEXT-6", "TEXT-1")
+@given(source=SOURCES.map(visible))
+@example("1. a\n   - b\n\n     c\n2. ```\n   d\n   ```")
+@example("`` ` `` **a***b*~~c~~ `a```b`")
+@example("**1**. @everyone <@123> <#1> [x](https://y.z) https://y.z")
+def test_every_character_is_in_discords_message_and_nothing_mentions(source: str) -> None:
+    said = discord(source)
+    assert said.translate(_NOT_MARKUP) == text_of(parse(source)).translate(_NOT_MARKUP)
+    assert "class=mention" not in to_html(marked(parse(source)))
+
+
+@pytest.mark.rule("TEXT-5")
+def test_each_kind_of_block_is_drawn_with_discords_own_means() -> None:
+    assert marked(parse(PLAN)) == snapshot("""\
+**Plan** ***B***
+Adds `paid_at`, see the docs (<https://x.y/p_q>):
+1. lock
+2. run
+  - watch
+3. done
+> careful
+> now
+```
+table | rows
+------+-----
+語    | 12
+```
+-# diff
+```diff
+-a
++b
+```\
+""")
+
+
+@pytest.mark.rule("TEXT-5")
+def test_each_kind_of_block_is_drawn_with_slacks_own_means() -> None:
+    assert rich_text(parse(PLAN)) == snapshot(
+        [
+            {
+                "type": "rich_text",
+                "elements": [
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "text", "text": "Plan ", "style": {"bold": True}},
+                            {"type": "text", "text": "B", "style": {"bold": True, "italic": True}},
+                        ],
+                    },
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "text", "text": "Adds "},
+                            {"type": "text", "text": "paid_at", "style": {"code": True}},
+                            {"type": "text", "text": ", see "},
+                            {"type": "text", "text": "the docs"},
+                            {"type": "text", "text": " ("},
+                            {"type": "link", "url": "https://x.y/p_q", "text": "https://x.y/p_q"},
+                            {"type": "text", "text": ")"},
+                            {"type": "text", "text": ":"},
+                        ],
+                    },
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "text", "text": "1. "},
+                            {"type": "text", "text": "lock"},
+                        ],
+                    },
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "text", "text": "2. "},
+                            {"type": "text", "text": "run"},
+                        ],
+                    },
+                    {
+                        "type": "rich_text_list",
+                        "style": "bullet",
+                        "indent": 1,
+                        "elements": [
+                            {
+                                "type": "rich_text_section",
+                                "elements": [{"type": "text", "text": "watch"}],
+                            }
+                        ],
+                    },
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "text", "text": "3. "},
+                            {"type": "text", "text": "done"},
+                        ],
+                    },
+                    {
+                        "type": "rich_text_quote",
+                        "elements": [
+                            {
+                                "type": "text",
+                                "text": """\
+careful
+now\
+""",
+                            }
+                        ],
+                    },
+                    {
+                        "type": "rich_text_preformatted",
+                        "elements": [
+                            {
+                                "type": "text",
+                                "text": """\
+table | rows
+------+-----
+語    | 12\
+""",
+                            }
+                        ],
+                    },
+                    {
+                        "type": "rich_text_section",
+                        "elements": [{"type": "text", "text": "diff", "style": {"italic": True}}],
+                    },
+                    {
+                        "type": "rich_text_preformatted",
+                        "elements": [
+                            {
+                                "type": "text",
+                                "text": """\
+-a
++b\
+""",
+                            }
+                        ],
+                    },
+                ],
+            }
+        ]
+    )
+
+
+# --- room -------------------------------------------------------------------------------------------
+
+
+def prompt(source: str, context_format: ContextFormat = "markdown") -> Prompt:
+    question = Question(id="q", text="?", answer_type=AnswerType.TEXT, context=source)
+    return Prompt(question, 1, 1, None, False, context_format=context_format)
+
+
+@pytest.mark.rule("TEXT-2", "TEXT-6")
+@given(source=SOURCES, room=st.integers(1, 200))
+def test_what_is_cut_is_the_beginning_and_says_so(source: str, room: int) -> None:
+    found = drawn(prompt(source), room)
+    said, full = (
+        text_of(blocks).translate(_NOT_MARKUP) for blocks in (found.blocks, parse(visible(source)))
+    )
+    if found.whole:
+        assert said == full
+    else:
+        assert said != full
+    assert units(text_of(found.blocks)) <= room + 40 or not said
+
+
+@pytest.mark.rule("TEXT-4", "TEXT-6")
+def test_long_code_is_cut_at_a_line_and_the_button_says_how_long_it_is() -> None:
+    code = "\n".join(f"line {n}" for n in range(CODE_LINES))
+    fits = drawn(prompt(f"```\n{code}\n```"), 3_000)
+    assert fits.whole
+    assert fits.more(Labels()) is None
+    found = drawn(prompt(f"```\n{code}\nlast\n```\nafter"), 3_000)
+    assert not found.whole
+    assert found.more(Labels()) == "Show all 41 lines"
+    assert text_of(found.blocks) == f"{code}\n…\nafter"
+
+
+@pytest.mark.rule("SUBMIT-17")
+def test_text_is_drawn_as_it_was_written() -> None:
+    found = drawn(prompt("*a* `b`\n# c", "text"), 100)
+    assert marked(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
+    assert [run.text for run in slack_of(found)] == ["*a* `b`\n# c", "\n"]
+
+
+def slack_of(found: Drawn) -> list[Run]:
+    blocks: Any = rich_text(found.blocks)
+    return [run for block in blocks for run in rich_text_runs(block)]
