@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +47,8 @@ OTHERS: Final = set(CORES[1:]) or MEASURED
 LONG: Final = Form(
     questions=tuple(FORM.questions[0].model_copy(update={"id": f"q{n}"}) for n in range(100))
 )
-MANY: Final = 5_000
+SERVE: Final = ("-m", "answerback.cli.main", "serve")
+MANY: Final = 3_000
 
 
 class Process:
@@ -60,8 +61,8 @@ class Process:
     @property
     def processor(self) -> float:
         """Seconds of processor time that it has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     async def line(self) -> str:
         """The last word of the next line that it prints."""
@@ -134,7 +135,7 @@ def shown(number: int, form: Form) -> Ask:
 
 @asynccontextmanager
 async def service(
-    form: Form, api_url: str, **more: str
+    form: Form, api_url: str, arguments: Sequence[str] = SERVE, **more: str
 ) -> AsyncIterator[tuple[Process, str, str, Path]]:
     """`answerback serve` with so many asks shown: its process, its two addresses and its folder."""
     with tempfile.TemporaryDirectory() as name:
@@ -144,9 +145,7 @@ async def service(
         for number in range(CLIENTS):
             await store.create(Write(shown(number, form)), None)
         await store.close()
-        async with process(
-            "-m", "answerback.cli.main", "serve", environment=environment(folder, api_url) | more
-        ) as up:
+        async with process(*arguments, environment=environment(folder, api_url) | more) as up:
             yield up, await up.line(), await up.line(), folder
 
 
@@ -383,6 +382,7 @@ PARTS: Final[Mapping[str, Callable[[Figures], Awaitable[None]]]] = {
 async def main(wanted: list[str]) -> None:
     """Measures the parts and prints one table."""
     os.sched_setaffinity(0, OTHERS)
+    agents.raise_file_limit()
     figures = Figures()
     for name in wanted or PARTS:
         sys.stderr.write(f"  {name}\n")

@@ -10,32 +10,47 @@ from answerback.core.ask import Ask
 
 
 class Follower:
-    """Waits for the commits to one ask; several commits in between are one."""
+    """Waits for the commits to one ask; several commits in between are one.
+
+    One task waits with it. Small, because there is one for each agent that waits: no `asyncio.Event`.
+    """
+
+    __slots__ = ("_released", "_unseen", "_waiting", "latest")
 
     def __init__(self) -> None:
-        self._event = asyncio.Event()
-        self._released = False
+        self._unseen = self._released = False
+        self._waiting: asyncio.Future[None] | None = None
         self.latest: Ask | None = None
         """The ask as the last commit left it; None before the first."""
 
     async def changed(self) -> Ask | None:
         """Returns after the next commit, with the ask; None when the process is stopping."""
-        await self._event.wait()
+        if not self._unseen:
+            self._waiting = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiting
+            finally:
+                self._waiting = None
         if self._released:
             return None
-        self._event.clear()
+        self._unseen = False
         return self.latest
 
     def wake(self, ask: Ask) -> None:
         """Notes a commit, and wakes who waits for it."""
         if self.latest is None or ask.revision >= self.latest.revision:
             self.latest = ask
-        self._event.set()
+        self._tell()
 
     def release(self) -> None:
         """Wakes who waits, for good: what is committed from now on is no reason to go on waiting."""
         self._released = True
-        self._event.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._unseen = True
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
 
 class Signals:

@@ -300,6 +300,8 @@ class Service:
                     raise
                 logger.warning("Waiting without reading: %s", error, extra={"ask_id": ask_id})
                 ask = known
+            if ask == known:
+                ask = known  # whoever waits holds one copy, not two
             if ask is None or not ask.open or self._stopping:
                 return ask
             try:

@@ -1,0 +1,110 @@
+"""What each clever place saves: the processor time of a click with it and without it, in pairs of short rounds.
+
+Run as ``python -m tests.benchmarks.clever [PLACE …]``. Two services on the same core, one as it is and one with a place
+made plain; 32 people click on each in turn. The figure of a place is written beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from answerback.cli import main as program
+from answerback.runtime import interpreter
+from answerback_slack import front
+from answerback_storage import rows
+from answerback_storage.sqlite.worker import Worker
+from tests.benchmarks.service import OTHERS, Process, service, slow_slack
+from tests.benchmarks.slack import CLIENTS, FORM, Clicker, hammer
+
+ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "30"))
+SECONDS: Final = 0.3
+
+
+def hash_at_once() -> None:
+    """The signature's hash in one piece, which lets go of the interpreter's lock."""
+    front._PIECE = 2**31  # type: ignore[misc] # what is measured is the constant
+
+
+def usual_switching() -> None:
+    """Python's own switch interval."""
+    interpreter._SWITCH_SECONDS = 0.005  # type: ignore[misc] # as above
+
+
+def job_by_job() -> None:
+    """Jobs are handed to the thread that writes as soon as the loop gets to it."""
+
+    def hand_over(self: Worker[Any], _known: int) -> None:
+        if self._gathered:
+            self._queue.put(self._gathered)
+            self._gathered = []
+
+    setattr(Worker, "_hand_over", hand_over)  # noqa: B010 - mypy allows no other way
+
+
+def every_column() -> None:
+    """Each change is written with all its columns: none is a plain step."""
+    setattr(rows, "is_step", lambda _old, _new: False)  # noqa: B010 - mypy allows no other way
+
+
+def nothing() -> None:
+    """The same again: what the figures of the others have to be compared with."""
+
+
+PLACES: Final[Mapping[str, Callable[[], None]]] = {
+    place.__name__: place
+    for place in (nothing, hash_at_once, usual_switching, job_by_job, every_column)
+}
+
+
+async def each(up: Process, port: int, clickers: list[Clicker]) -> float:
+    """Microseconds of the processor that a click takes."""
+    before = up.processor
+    times = await hammer(port, clickers, SECONDS)
+    return (up.processor - before) / len(times) * 1e6
+
+
+async def compared(place: str) -> tuple[float, float]:
+    """A click as it is, and with the place made plain."""
+    plain = ("-m", "tests.benchmarks.clever", "serve", place)
+    took: tuple[list[float], list[float]] = [], []
+    async with (
+        slow_slack() as api_url,
+        service(FORM, api_url) as (one, _, public, _),
+        service(FORM, api_url, arguments=plain) as (other, _, other_public, _),
+    ):
+        pairs = [
+            (up, int(address.rpartition(":")[2]), [Clicker(n) for n in range(CLIENTS)], times)
+            for up, address, times in ((one, public, took[0]), (other, other_public, took[1]))
+        ]
+        for number in range(ROUNDS + 1):
+            for up, port, clickers, times in pairs:
+                measured = await each(up, port, clickers)
+                if number:  # the first round warms up
+                    times.append(measured)
+    return median(took[0]), median(took[1])
+
+
+async def main(wanted: list[str]) -> None:
+    """Compares the places and prints a table."""
+    os.sched_setaffinity(0, OTHERS)
+    table = Table("made plain", "µs a click", "µs as it is", "more without it")
+    for place in wanted or PLACES:
+        as_it_is, plain = await compared(place)
+        table.add_row(place, f"{plain:.0f}", f"{as_it_is:.0f}", f"{plain / as_it_is - 1:+.0%}")
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        PLACES[sys.argv.pop(2)]()
+        program.main()
+    else:
+        asyncio.run(main(sys.argv[1:]))
