@@ -13,8 +13,6 @@ import pytest
 from answerback.cli import commands
 from answerback.cli.main import COMMANDS, load
 
-SURFACES = ("discord", "slack", "web")
-
 
 def test_every_command_module_is_in_the_table() -> None:
     folder = Path(commands.__file__ or "").parent
@@ -64,12 +62,13 @@ finally:
 def test_the_help_of_a_command_imports_nothing_that_does_its_work() -> None:
     script = """
 import contextlib, io, json, sys
+before = set(sys.modules)
 from answerback.cli import main
 for name in json.loads(sys.argv[1]):
     sys.argv = ["answerback", name, "--help"]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main.main()
-    print(json.dumps([name, sorted(sys.modules)]))
+    print(json.dumps([name, sorted(set(sys.modules) - before)]))
 """
     # The last one lists the plug-ins that have a manifest.
     names = sorted(COMMANDS, key=lambda name: name == "manifest")
@@ -80,17 +79,11 @@ for name in json.loads(sys.argv[1]):
     heavy = {
         *("aiohttp", "asyncio", "discord", "jinja2", "jsonschema", "jsonschema_rs", "mcp", "nacl"),
         *("prompt_toolkit", "slack_bolt", "slack_sdk", "sqlite3", "ssl", "starlette", "uvloop"),
-        *("answerback.runtime.config", "answerback.service", "answerback_storage"),
+        *("answerback.core.walker", "answerback.runtime.config", "answerback.service"),
+        "answerback_storage",
     }
     of_settings = {"asyncio", "ssl"}  # pydantic-settings brings them
     for name, modules in seen:
         imported = heavy.intersection(modules) - (of_settings if name == "manifest" else set())
         assert not imported, f"{name} --help: import inside the function of cli/commands/{name}.py"
         assert len(modules) <= 700, name
-    added = set(seen[-1][1]) - set(seen[-2][1])
-    assert {name for name in added if name.startswith("answerback")} == {
-        *(f"answerback_{name}{part}" for name in SURFACES for part in ("", ".plugin")),
-        *("answerback.core.errors", "answerback.ports.plugin", "answerback.ports.tables"),
-        *("answerback.runtime", "answerback.runtime.plugins", "answerback_slack.manifest"),
-        "answerback.cli.commands.manifest",
-    }
