@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "key": "Print the key with which a person answers on the page and in the terminal.",
     "token": "Tokens for agents and custom front ends.",
     "connect": "Connect an agent: what it asks, and what it wants to be allowed, goes to people.",
+    "hook": "What an agent's command hooks run: reads the event from standard input, asks, and prints the answer.",
     "mcp": "Offer the tools to an MCP client over standard input and output.",
 }
 """The commands in the order shown, each ``answerback.cli.commands.<name>``, and the first sentence of its help."""

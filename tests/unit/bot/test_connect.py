@@ -205,6 +205,18 @@ def test_it_says_what_does_not_work_and_what_to_do(connect: Connect) -> None:
     assert "Set T to the agent's token" in connect("codex", "--yes", "--token-env", "T").output
 
 
+def test_of_two_files_only_what_differs_is_written(connect: Connect, home: Path) -> None:
+    connect("copilot", "--yes")
+    servers, hooks = (home / ".copilot" / name for name in ("mcp-config.json", "settings.json"))
+    hooks.unlink()
+    shown = connect("copilot", "--yes").output
+    assert hooks.exists()
+    assert str(servers) not in shown
+    servers.unlink()
+    connect("copilot", "--remove", "--yes")
+    assert not hooks.exists()
+
+
 def test_print_changes_nothing(connect: Connect, home: Path, project: Path) -> None:
     printed = connect("vscode", "--user", "--print")
     assert json.loads(printed.stdout) == {

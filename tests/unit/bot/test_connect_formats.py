@@ -61,6 +61,7 @@ JSON_FILES = (
     '{"hooks": {"Stop": [{"hooks": [{"command": "answerback hook a"}]}, {"command": "mine"}, '
     '{"bash": "answerback hook b"}]}}',
     '{"a": 1, "a": {"b": [[[]]]}, "é": "\\u00e9\\"", "n": [null, true, -1.5e3]}',
+    '{"hooks": {"Stop": [7, {"hooks": [7]}]}}',
 )
 TOML_FILES = (
     "",

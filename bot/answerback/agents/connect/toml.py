@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -166,13 +166,11 @@ def _tables(text: str) -> Iterator[_Table]:
 
 def _header(statement: str) -> Path:
     path: list[str] = []
-    value: object = tomllib.loads(statement)
+    value: Any = tomllib.loads(statement)
     while value:
-        if isinstance(value, list):
-            [value] = value
-        elif isinstance(value, dict):
-            [(key, value)] = value.items()
-            path.append(key)
+        [(key, value)] = (value[0] if isinstance(value, list) else value).items()
+        path.append(key)
+        value = None if value == [{}] else value
     return tuple(path)
 
 

@@ -1,0 +1,41 @@
+"""``answerback hook`` at work: an event on standard input, the host's answer on standard output.
+
+All hosts take an answer in JSON with the exit status 0. After another status most of them go on as if there were no
+hook.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Final
+
+from answerback.agents.hooks.people import People
+from answerback.agents.hooks.run import answer
+
+_EXIT_NO_EVENT: Final = 1
+
+
+def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> None:
+    """Reads, asks, waits and prints."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        event = json.loads(sys.stdin.buffer.read())
+    except ValueError:
+        event = None
+    if not isinstance(event, dict):
+        print("answerback hook: standard input is not the event of a hook.", file=sys.stderr)
+        sys.exit(_EXIT_NO_EVENT)
+    people = People(url.rstrip("/"), os.environ.get(token_env) or None, to, wait)
+    found = answer(agent, event, people)
+    if found is not None:
+        print(json.dumps(found))
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    """Ends the process by an exception, so that what has to be withdrawn is."""
+    sys.exit(128 + number)
