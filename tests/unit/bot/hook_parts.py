@@ -1,0 +1,88 @@
+"""What tests of command hooks share: events as the real hosts sent them, and people who do something about them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from answerback.agents.hooks.people import People
+from answerback.agents.hooks.run import answer
+from tests.meta.project import ROOT
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Json, Served
+from tests.unit.bot.test_hooks import SCHEMA, asking
+from tests.unit.bot.test_hooks_permission import SUGGESTED, permission
+
+
+def recorded(name: str) -> Json:
+    """An event as Codex 0.169.0, Gemini CLI 0.61.0 or Copilot CLI 1.0.102 sent it."""
+    found: Json = json.loads((ROOT / "tests" / "data" / "hooks" / f"{name}.json").read_text())
+    return found
+
+
+CODEX = recorded("codex-PreToolUse")
+CODEX_PERMISSION = {
+    **{key: value for key, value in CODEX.items() if key != "tool_use_id"},
+    "hook_event_name": "PermissionRequest",
+    "tool_name": "Bash",
+    "tool_input": {"command": "touch x.txt"},
+}
+COPILOT = recorded("copilot-permissionRequest")
+GEMINI = recorded("gemini-BeforeTool")
+GEMINI_ASKS = {
+    **GEMINI,
+    "tool_name": "ask_user",
+    "tool_input": {"questions": [{"question": "Deploy?", "header": "Deploy", "type": "yesno"}]},
+}
+CLAUDE = asking()
+CLAUDE_PERMISSION = permission(permission_suggestions=SUGGESTED)
+CLAUDE_ELICITS = {
+    "session_id": "abc123",
+    "hook_event_name": "Elicitation",
+    "mcp_server_name": "travel",
+    "message": "Seat?",
+    "requested_schema": SCHEMA,
+    "elicitation_id": "e1",
+}
+REPLY = {"action": "reply", "text": "Ask Ada."}
+END = {"action": "end_turn"}
+ENDED = "The user ended the turn. Stop now, and call no more tools."
+STOP = {"continue": False, "stopReason": "The user ended the turn."}
+
+
+def output(event: Json, **told: Any) -> Json:
+    """What all hosts but Copilot are answered."""
+    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **told}}
+
+
+def denied(event: Json, reason: str) -> Json:
+    """A PreToolUse hook's refusal."""
+    return output(event, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def value(given: Any) -> Json:
+    """What a person does who answers."""
+    return {"action": "answer", "value": given}
+
+
+def decided(event: Json, behavior: str, message: str | None = None, **more: Any) -> Json:
+    """A PermissionRequest hook's decision."""
+    words = {} if message is None else {"message": message}
+    return output(event, decision={"behavior": behavior, **words, **more})
+
+
+async def hooked(
+    service: Served, agent: str, event: Json, action: Json | None, count: int = 1
+) -> Json | None:
+    """What a hook answers when people do this to the newest of so many asks."""
+    running = asyncio.create_task(
+        asyncio.to_thread(answer, agent, event, People(service.url, wait=WAIT))
+    )
+    if action is not None:
+        await service.act(await service.newest(count), **action)
+    async with asyncio.timeout(WAIT):
+        return await running
+
+
+NOT_ALLOWED = "The user does not allow this use of the tool."

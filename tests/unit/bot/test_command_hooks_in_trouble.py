@@ -1,0 +1,222 @@
+"""`answerback hook` as a process, and in trouble: what nobody answered is never allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from answerback.agents.hooks.people import People
+from answerback.agents.hooks.run import answer
+from answerback.core.ask import Status
+from answerback.runtime.config import Server
+from tests.acceptance.process import PATIENCE
+from tests.meta.project import PYTHONPATH
+from tests.recipes.receiving import listening
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Json, Served, served
+from tests.unit.bot.hook_parts import (
+    CODEX,
+    CODEX_PERMISSION,
+    COPILOT,
+    decided,
+    value,
+)
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+async def test_a_service_that_is_away_is_told_and_denies() -> None:
+    refused = People("http://127.0.0.1:1", patience=0.3)
+    told = await asyncio.to_thread(answer, "codex", CODEX_PERMISSION, refused)
+    assert told is not None
+    assert told["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+    assert "answerback serve" in told["hookSpecificOutput"]["decision"]["message"]
+    for url in ("ftp://127.0.0.1", "http://", "http://127.0.0.1:port"):
+        told = await asyncio.to_thread(answer, "copilot", COPILOT, People(url))
+        assert told is not None
+        assert "use http://host:port" in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (401, '{"title": "Unauthorized", "detail": "No such token."}', "Unauthorized. No such"),
+        (200, "<html>", "is not an Answerback"),
+    ],
+)
+async def test_what_refuses_or_is_something_else_denies(status: int, body: str, words: str) -> None:
+    async def other(_request: web.Request) -> web.Response:
+        return web.Response(status=status, text=body)
+
+    app = web.Application()
+    app.router.add_post("/v1/asks", other)
+    async with listening(app) as url:
+        told = await asyncio.to_thread(answer, "copilot", COPILOT, People(url, "a-token"))
+    assert told is not None
+    assert told["behavior"] == "deny"
+    assert words in told["message"]
+
+
+async def spawned(event: bytes, *words: str, **environment: str) -> asyncio.subprocess.Process:
+    """The command as a host starts it."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "answerback.cli.main", "hook", *words),
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, **environment},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(event)
+    process.stdin.close()
+    return process
+
+
+@pytest.mark.rule("CONNECT-2")
+async def test_the_command_reads_an_event_and_prints_the_answer(tmp_path: Path) -> None:
+    async with served(tmp_path, {"codex": "agent", "front": "surface"}) as service:
+        process = await spawned(
+            json.dumps(CODEX_PERMISSION).encode(),
+            *("codex", "--url", service.url, "--token-env", "MINE", "--to", "web"),
+            MINE=service.tokens["codex"],
+        )
+        ask = await service.newest()
+        assert ask.request.agent == "codex"
+        await service.act(ask, **value("allow"), actor={"user_id": "U7"})
+        async with asyncio.timeout(PATIENCE):
+            out, err = await process.communicate()
+    assert process.returncode == 0
+    assert json.loads(out) == decided(CODEX_PERMISSION, "allow")
+    assert err == b""
+
+
+@pytest.mark.rule("CONNECT-2")
+@pytest.mark.parametrize(
+    ("event", "status"), [(CODEX_PERMISSION, Status.WITHDRAWN), (CODEX, Status.OPEN)]
+)
+async def test_a_permission_prompt_that_the_host_gives_up_is_withdrawn_and_a_question_is_not(
+    service: Served, event: Json, status: Status
+) -> None:
+    process = await spawned(json.dumps(event).encode(), "codex", "--url", service.url)
+    ask = await service.newest()
+    await service.waited_for(ask)
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(PATIENCE):
+        out, _ = await process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert out == b""
+    found = await service.running.service.store.get(ask.id)
+    assert found is not None
+    assert found.status is status
+
+
+async def test_something_else_than_an_event_is_told(service: Served) -> None:
+    for event in (b"", b"[]", b"\xff"):
+        process = await spawned(event, "gemini", "--url", service.url)
+        async with asyncio.timeout(PATIENCE):
+            out, err = await process.communicate()
+        assert process.returncode == 1
+        assert out == b""
+        assert b"is not the event of a hook" in err
+
+
+def test_a_hook_imports_next_to_nothing() -> None:
+    """So that each tool call of an agent waits for it a moment only."""
+    script = (
+        "import sys; from answerback.cli import hook; "
+        "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.rule("CONNECT-2")
+async def test_a_hook_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
+    running: asyncio.Task[Json | None]
+    async with served(tmp_path) as service:
+        port = int(service.url.rpartition(":")[2])
+        people = People(service.url, wait=WAIT)
+        running = asyncio.create_task(asyncio.to_thread(answer, "copilot", COPILOT, people))
+        ask = await service.newest()
+        await service.waited_for(ask)
+    async with served(tmp_path, server=Server(port=port)) as service:
+        await service.act(ask, **value("allow"))
+        async with asyncio.timeout(WAIT):
+            assert await running == {"behavior": "allow"}
+
+
+OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": None, "reply": None}
+FAILED = {"content": "Broken. Do not retry.", "structured": {}, "is_error": True}
+
+
+@contextlib.asynccontextmanager
+async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
+    """A service that takes an ask and then answers so, the last for ever."""
+    left = [*answers]
+
+    async def asked(_request: web.Request) -> web.Response:
+        return web.json_response(OPEN, status=201)
+
+    async def stands(_request: web.Request) -> web.Response:
+        status, body = left.pop(0) if len(left) > 1 else left[0]
+        return web.json_response(body, status=status)
+
+    app = web.Application()
+    app.router.add_post("/v1/asks", asked)
+    app.router.add_route("*", "/v1/asks/ask_1", stands)
+    async with listening(app) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (200, {**OPEN, "status": "expired"}, "not answered in time"),
+        (200, {**OPEN, "status": "failed", "tool_result": FAILED}, "Broken. Do not retry."),
+        (404, {"title": "Not found"}, "Not found."),
+        (503, {}, "answers HTTP 503. The question stays open (ask_1)"),
+    ],
+)
+async def test_however_it_ends_nothing_is_allowed(status: int, body: Json, words: str) -> None:
+    async with stub((503, {}), (200, OPEN), (status, body)) as url:
+        people = People(url, wait=1)
+        told = await asyncio.to_thread(answer, "copilot", COPILOT, people)
+    assert told is not None
+    assert told["behavior"] == "deny"
+    assert words in told["message"]
+
+
+async def test_a_prompt_that_cannot_be_withdrawn_ends_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(_seconds: float) -> None:
+        monkeypatch.undo()
+        raise SystemExit(143)
+
+    monkeypatch.setattr("answerback.agents.hooks.people.time.sleep", interrupted)
+    async with stub((503, {}), (410, {"title": "The ask has ended"})) as url:
+        done = asyncio.to_thread(pytest.raises, SystemExit, answer, "copilot", COPILOT, People(url))
+        assert (await done).value.code == 143
+
+
+async def test_an_event_that_asks_nothing_prints_nothing(service: Served) -> None:
+    process = await spawned(b'{"hook_event_name": "Interrupt"}', "codex", "--url", service.url)
+    async with asyncio.timeout(PATIENCE):
+        assert await process.communicate() == (b"", b"")
+    assert process.returncode == 0
