@@ -12,6 +12,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from answerback.core.intents import Choose, EditAt, Wanted
+from answerback.core.walker import Answer, Back, EndTurn, Submit
+
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
 _ARGUMENT: Final = r"[0-9A-Za-z._-]{1,30}"
 _PATTERN: Final = re.compile(rf"{_STEM}([a-z_]{{1,16}})(?::({_ARGUMENT})?)?")
@@ -66,9 +69,52 @@ class Control(NamedTuple):
     verb: Verb
     argument: str = ""
 
+    @property
+    def number(self) -> int | None:
+        """The place or page that it names; None where it names none."""
+        return digits(self.argument.partition(".")[0])
+
     def encode(self) -> str:
         """See `encode`."""
         return encode(self.ask_id, self.revision, self.verb, self.argument)
+
+    def wanted(self, places: tuple[int, ...] | None) -> Wanted | None:
+        """What somebody who uses it wants of the ask; None where it only shows them something.
+
+        Args:
+            places: of what they chose in a menu or boxes; None where there are none.
+        """
+        if self.verb in {Verb.ANSWER, Verb.REMEMBER} and self.argument in _BOOLEANS:
+            return _BOOLEANS[self.argument][self.verb is Verb.REMEMBER]
+        match self.verb:
+            case Verb.BACK:
+                return _BACK
+            case Verb.END_TURN:
+                return EndTurn()
+            case Verb.SUBMIT:
+                return Submit()
+            case Verb.TAKE:
+                return Choose(places)
+            case Verb.ANSWER:
+                return Choose(None if self.number is None else (self.number,))
+            case Verb.EDIT:
+                return EditAt(places[0] if places else self.number)
+            case _:
+                return None
+
+
+_BACK: Final = Back()
+_BOOLEANS: Final = {
+    str(value).lower(): (Answer(value=value), Answer(value=value, remember=True))
+    for value in (True, False)
+}
+_MOST_DIGITS: Final = 6
+
+
+def digits(text: str) -> int | None:
+    """A number of at most six digits that is written in digits alone."""
+    plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) if plain else None
 
 
 def encode(ask_id: str, revision: int, verb: Verb, argument: str = "") -> str:

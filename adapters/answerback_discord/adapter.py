@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 import aiohttp
 from aiohttp import web
-from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
-from answerback.core.walker import Person
-from answerback.ports.surface import Asks, Later, Shown
+from answerback.ports.surface import Asks
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
-from answerback_chat.live_message import Save
+from answerback_chat.interactions import Interactions
 from answerback_chat.missed import Missed
 from answerback_chat.outages import Outage
+from answerback_chat.surface import ChatSurface
 from answerback_discord import notes
 from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
@@ -37,7 +35,7 @@ from answerback_discord.front import PATH, Front
 from answerback_discord.groups import Groups
 from answerback_discord.inbound import Inbound
 from answerback_discord.missed import Place, missed
-from answerback_discord.parse import SURFACE, moment
+from answerback_discord.parse import SURFACE, Interaction, moment
 from answerback_discord.posting import Posting
 from answerback_discord.replies import Reply, private
 from answerback_discord.sockets import Gateway, Shards
@@ -48,7 +46,7 @@ logger = logging.getLogger(__name__)
 _STOP_WITHIN: Final = 5.0
 
 
-class DiscordSurface:
+class DiscordSurface(ChatSurface):
     """Asks in Discord's channels, threads, forums and direct messages.
 
     Args:
@@ -64,7 +62,8 @@ class DiscordSurface:
     """
 
     name = SURFACE
-    live = True
+    _posting: Posting
+    _groups: Groups
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class DiscordSurface:
             self._answers,
             self._groups.demand_somebody,
         )
-        self._front = Front(public_key, self._answer_http) if public_key else None
+        self._front = Front(public_key, self._not_started, self._replied) if public_key else None
         self._gateway: Gateway | None = None
         if gateway:
             self._gateway = Gateway(
@@ -117,7 +116,8 @@ class DiscordSurface:
                 back=self._back,
             )
         self._asks: Asks | None = None
-        self._inbound: Inbound | None = None
+        self._platform: Inbound | None = None
+        self._interactions: Interactions[Interaction, Reply] | None = None
         self._listener: Listener | None = None
         self._missed: Missed[Place] | None = None
         self._connected = False
@@ -129,7 +129,10 @@ class DiscordSurface:
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         self._asks = asks
-        self._inbound = Inbound(asks, self._labels)
+        self._platform = Inbound(asks, self._labels)
+        self._interactions = Interactions(asks, self._platform, SURFACE)
+        if self._front is not None:
+            self._front.receive = self._interactions.receive
         self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
         self._listener = Listener(asks, self.calls, self._channels, self._labels)
         self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
@@ -151,7 +154,7 @@ class DiscordSurface:
         """See `answerback.ports.surface.Surface.ready`."""
         if self._refused is not None:
             return self._refused
-        if self._inbound is None:
+        if self._interactions is None:
             return "Discord has not been started."
         if self._front is not None or self._gateway is None:
             return None  # clicks come by HTTP; without the gateway only typed words go unheard
@@ -160,27 +163,6 @@ class DiscordSurface:
     def public_routes(self) -> list[web.RouteDef]:
         """What the public listener serves for Discord."""
         return [web.post(PATH, self._front.handle)] if self._front else []
-
-    async def show(self, ask: Ask, save: Save) -> Shown | Later:
-        """See `answerback.ports.surface.Surface.show`."""
-        shown = await self._posting.show(ask, save)
-        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
-            # It may have been posted before we knew: words under it were not looked for.
-            await save(shown)
-            self._catch_up()
-        return shown
-
-    async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
-        await self._posting.remind(ask, number)
-
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        await self._posting.moved(left, to)
-
-    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.Groups.groups_of`."""
-        return await self._groups.of(person.user_id, groups)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`."""
@@ -205,10 +187,8 @@ class DiscordSurface:
 
     # --- what comes in ---------------------------------------------------------------------------
 
-    async def _answer_http(self, body: Json) -> Json:
-        if self._inbound is None:
-            return self._not_started().callback
-        reply = await self._inbound.answer(body)
+    def _replied(self, body: Json, reply: Reply) -> Json:
+        """What an interaction that came by HTTP is answered: nobody will tell whether Discord takes it."""
         if reply.shown is not None:
             self._answers.answered(reply.shown)
         if reply.note is not None or reply.again is not None:
@@ -216,7 +196,8 @@ class DiscordSurface:
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
-        reply = await self._inbound.answer(body) if self._inbound else self._not_started()
+        receive = self._interactions.receive if self._interactions else self._not_started
+        reply = await receive(body)
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
             # Registered before anything is awaited: the show that the commit has set off finds it.
@@ -251,7 +232,7 @@ class DiscordSurface:
             extra = {"action": "show_again_failed", "ask_id": ask.id}
             logger.warning("A message stays as it is for now: %s", error, extra=extra)
 
-    def _not_started(self) -> Reply:
+    async def _not_started(self, _body: Json) -> Reply:
         return private(notes.retry(self._labels.try_again, "", self._labels))
 
     async def _heard(self, body: Json) -> None:
@@ -271,17 +252,15 @@ class DiscordSurface:
         elif self._missed is not None:
             self._missed.resumed()
 
-    def _catch_up(self) -> None:
-        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
-        if self._missed is not None and self._connected and self._posting.bot_id is not None:
-            self._missed.back()
+    def _hears(self) -> bool:
+        return self._connected and self._posting.bot_id is not None
 
     def _told(self, name: str, data: Json) -> None:
         if self._events is not None:
             self._background.do("event", self._events.heard(name, data))
 
     async def _look(self, ask: Ask) -> Look | None:
-        return await self._inbound.look(ask) if self._inbound else None
+        return await self._platform.look(ask) if self._platform else None
 
     async def _identify(self) -> None:
         me = await self.calls.get("/users/@me")

@@ -21,7 +21,7 @@ from answerback.http.strangers import known
 from answerback_chat.bodies import Bodies
 from answerback_discord.blocks import Json
 from answerback_discord.parse import Kind, read
-from answerback_discord.replies import Callback
+from answerback_discord.replies import Callback, Reply
 
 logger = logging.getLogger(__name__)
 
@@ -39,18 +39,21 @@ class Front:
 
     Args:
         public_key: the application's, in hex.
-        answer: makes the callback for an interaction, and never raises.
+        receive: makes the reply to an interaction, and never raises. It may be exchanged.
+        replied: does what a reply needs beside being sent, and gives the callback.
         now: seconds since the epoch.
     """
 
     def __init__(
         self,
         public_key: str,
-        answer: Callable[[Json], Awaitable[Json]],
+        receive: Callable[[Json], Awaitable[Reply]],
+        replied: Callable[[Json, Reply], Json],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
-        self._answer = answer
+        self.receive = receive
+        self._replied = replied
         self._now = now
         self._bodies = Bodies(MAX_BODY)
 
@@ -69,7 +72,7 @@ class Front:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == Kind.PING:
             return _json({"type": int(Callback.PONG)})
-        response = _json(await self._answer(body))
+        response = _json(self._replied(body, await self.receive(body)))
         await _abreast()
         return response
 

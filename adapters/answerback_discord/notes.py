@@ -19,11 +19,9 @@ from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
 from answerback_discord.choices import button
-from answerback_discord.parse import SURFACE
+from answerback_discord.parse import CONFIRMED, SURFACE
 from answerback_discord.text import escape, fit, fit_button, paged, shorten
 
-CONFIRMED: Final = "yes"
-"""The argument of the End Turn control that ends the turn indeed."""
 _ROOM: Final = limits.MESSAGE_TEXT - 100
 _SENTENCE_ROOM: Final = 900
 _WORDS_ROOM: Final = 2_800

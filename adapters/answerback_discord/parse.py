@@ -16,13 +16,16 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
+from answerback.core.intents import Choose, Wanted
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.controls import Control, decode
+from answerback_chat.controls import Control, Verb, decode, digits
 from answerback_discord import blocks as c
 from answerback_discord import limits
 
 SURFACE: Final = "discord"
+CONFIRMED: Final = "yes"
+"""The argument of the End Turn control that ends the turn indeed."""
 
 
 class Kind(IntEnum):
@@ -49,8 +52,7 @@ class Interaction(NamedTuple):
     token: str
     kind: int
     actor: Actor
-    control: Control | None
-    """What was used; None: nothing of ours."""
+    control: Control
     message_id: str | None
     private: bool
     """Whether it was used on a message that only this person sees."""
@@ -58,10 +60,39 @@ class Interaction(NamedTuple):
     """What was chosen in a menu."""
     offered: tuple[str, ...]
     """What that menu offered, as the person saw it."""
-    several: bool
-    """Whether that menu takes any number of options, and one of them is no answer by itself."""
+    single: bool
+    """Whether that menu takes one choice, which is an answer by itself."""
     inputs: Mapping[str, JsonValue]
     """What a modal's inputs hold, by their custom_id."""
+
+    @property
+    def entered(self) -> bool:
+        """Whether it is a modal that was handed in."""
+        return self.kind == Kind.MODAL_SUBMIT
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places of what was chosen in a menu."""
+        return tuple(place for value in self.values if (place := digits(value)) is not None)
+
+    @property
+    def wanted(self) -> Wanted | None:
+        """What is wanted, where it needs neither what is selected elsewhere nor a second step."""
+        control, places = self.control, self.places or None
+        match control.verb:
+            case Verb.CHOOSE if self.single and not self.entered:
+                return Choose(places)
+            case Verb.TAKE:
+                return None
+            case Verb.END_TURN if control.argument != CONFIRMED:
+                return None
+            case _:
+                return control.wanted(places)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it shows what everybody may read who sees the message."""
+        return self.control.verb in {Verb.FULL, Verb.PREVIEW}
 
     @property
     def delivery(self) -> str:
@@ -175,28 +206,31 @@ def read(raw: bytes) -> c.Json | None:
 
 
 def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
-    """A click or submitted modal; None where the payload is neither."""
+    """A click or submitted modal; None where the payload is neither, or has no control of ours."""
     number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
     actor = _actor(body, body.get("member"), body.get("user"))
     if not isinstance(data, dict) or actor is None or not isinstance(token, str):
         return None
     if not isinstance(kind, int) or not isinstance(number, str):
         return None
+    custom_id = data.get("custom_id")
+    control = decode(custom_id)
+    if control is None:
+        return None
     message = _object(body.get("message"))
     flags = message.get("flags")
-    custom_id = data.get("custom_id")
     menu = _menu(message, custom_id) if "values" in data else {}
     return Interaction(
         id=number,
         token=token,
         kind=kind,
         actor=actor,
-        control=decode(custom_id),
+        control=control,
         message_id=_text(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
         values=_texts(data["values"]) if "values" in data else (),
         offered=_offered(menu) if menu else (),
-        several=menu.get("min_values") == 0,
+        single=menu.get("min_values") == 1,
         inputs=_inputs(data["components"]) if "components" in data else {},
     )
 

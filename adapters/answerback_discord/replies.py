@@ -95,10 +95,10 @@ class Replies:
     ) -> Reply:
         """Why nothing was changed; a copy that is out of date is brought up to date besides."""
         reader, seen = used.actor.person.user_id, used.control
-        copy = Copy(seen.revision, time.time()) if seen else None
+        copy = Copy(seen.revision, time.time())
         note = notes.rejected(result, self._labels, reader, entered, copy)
         ask = result.ask
-        if ask is None or (seen is not None and seen.revision == ask.revision and ask.open):
+        if ask is None or (seen.revision == ask.revision and ask.open):
             return told(note, used)
         return await self.redrawn(ask, used, note)
 

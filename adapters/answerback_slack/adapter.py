@@ -5,31 +5,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 from aiohttp import web
-from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
-from answerback.core.walker import Person
 from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat import responders
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
+from answerback_chat.interactions import Interactions
+from answerback_chat.live_message import Save
 from answerback_chat.missed import Missed
+from answerback_chat.surface import ChatSurface
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.events import Events
 from answerback_slack.front import Front
 from answerback_slack.groups import Groups
-from answerback_slack.inbound import Inbound
+from answerback_slack.inbound import Ack, Inbound
 from answerback_slack.listeners import Listeners
 from answerback_slack.missed import Place, missed
 from answerback_slack.notes import Notes
-from answerback_slack.parse import Identity
+from answerback_slack.parse import Click, Identity, Submission, words
 from answerback_slack.posting import Posting
 from answerback_slack.sockets import Sockets
 from answerback_slack.typed_words import Listener
@@ -44,7 +44,7 @@ _THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
 
 
-class SlackSurface:
+class SlackSurface(ChatSurface):
     """Shows asks in Slack and hands in what people do there.
 
     Args:
@@ -57,7 +57,8 @@ class SlackSurface:
     """
 
     name = "slack"
-    live = True
+    _posting: Posting
+    _groups: Groups
 
     def __init__(
         self,
@@ -80,24 +81,28 @@ class SlackSurface:
         self._notes = Notes(self._calls, http)
         self._later = Background(_MOST_TASKS)
         self._identity = Identity()
-        self._inbound: Inbound | None = None
+        self._interactions: Interactions[Click | Submission, Ack] | None = None
+        self._listener: Listener | None = None
         self._events: Events | None = None
         self._sockets: Sockets | None = None
         self._missed: Missed[Place] | None = None
         self._hearing = app_token is None
         self._identifying = Identifying("slack", self._identify, self._unknown)
         self._trouble: str | None = "Slack is not connected yet."
-        self._listeners = Listeners(bot_token, self._identity, self._receive)
+        self._listeners = Listeners(bot_token, self._identity, self._clicked, self._happened)
         self._front = (
-            None if signing_secret is None else Front(signing_secret, self._listeners.by_http)
+            None if signing_secret is None else Front(signing_secret, self._listeners.heard)
         )
 
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
-        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity, self)
-        listener = Listener(*parts)
-        self._missed = missed(asks, self._calls, listener)
-        self._inbound = Inbound(*parts, listener, self._missed)
+        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
+        self._listener = Listener(*parts, self)
+        self._missed = missed(asks, self._calls, self._listener)
+        platform = Inbound(*parts, self._listener)
+        self._interactions = Interactions(asks, platform, self.name)
+        if self._front is not None:
+            self._front.clicked = self._interactions.receive
         self._events = Events(asks, self._groups, self._identity, self._recheck)
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
@@ -105,7 +110,7 @@ class SlackSurface:
             self._sockets = Sockets(
                 self._app_token,
                 web_client,
-                self._listeners.by_socket,
+                self._listeners.heard,
                 lost=self._lost,
                 back=self._back,
             )
@@ -136,28 +141,11 @@ class SlackSurface:
             return []
         return [web.post(PATH, self._front.handle)]
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
+    async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `answerback.ports.surface.Surface.show`."""
         for group in responders.groups_asked(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
-        shown = await self._posting.show(ask, save)
-        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
-            # It may have been posted before we knew: words under it were not looked for.
-            await save(shown)
-            self._catch_up()
-        return shown
-
-    async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
-        await self._posting.remind(ask, number)
-
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        await self._posting.moved(left, to)
-
-    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.Groups.groups_of`."""
-        return await self._groups.of(person.user_id, groups)
+        return await super().show(ask, save)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`: a direct message is its person's."""
@@ -185,12 +173,18 @@ class SlackSurface:
             )
         return None
 
-    async def _receive(self, kind: str, payload: object) -> object:
-        if self._inbound is None or self._events is None:
+    async def _clicked(self, payload: dict[str, Any]) -> Ack:
+        if self._interactions is None:
             raise AssertionError("nothing is received before the surface is started")
-        if kind == "events_api" and await self._events.take(payload):
-            return None
-        return await self._inbound.receive(kind, payload)
+        return await self._interactions.receive(payload)
+
+    async def _happened(self, payload: dict[str, Any]) -> None:
+        if self._events is None or self._listener is None or self._missed is None:
+            raise AssertionError("nothing is received before the surface is started")
+        if await self._events.take(payload) or (said := words(payload)) is None:
+            return
+        await self._listener.heard(said)
+        await self._missed.heard(said.at)
 
     def _refused(self, error: UnauthorizedError) -> None:
         self._recheck(str(error))
@@ -209,10 +203,8 @@ class SlackSurface:
         self._hearing = True
         self._catch_up()
 
-    def _catch_up(self) -> None:
-        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
-        if self._missed is not None and self._hearing and self._identity.bot_user is not None:
-            self._missed.back()
+    def _hears(self) -> bool:
+        return self._hearing and self._identity.bot_user is not None
 
     async def _identify(self) -> None:
         told = await self._calls.do("auth.test", self._calls.client.auth_test)

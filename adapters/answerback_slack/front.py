@@ -21,6 +21,7 @@ from yarl import URL
 from answerback.http.strangers import known
 from answerback_chat.bodies import Bodies
 from answerback_slack import limits
+from answerback_slack.listeners import Clicked
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,9 @@ _PIECE: Final = 2_047
 
 class Front:
     """Receives Slack's requests."""
+
+    clicked: Clicked | None = None
+    """Takes a click past bolt's router, once people can act: finding the one listener costs as much as the commit."""
 
     def __init__(self, secret: str, heard: Heard, now: Callable[[], float] = time.time) -> None:
         self._mac = hmac.new(secret.encode(), digestmod="sha256")
@@ -100,6 +104,8 @@ class Front:
             return web.Response(status=400, text="the body is no payload of Slack's")
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": str(payload.get("challenge", ""))})
+        if self.clicked is not None and payload.get("type") == "block_actions":
+            return web.Response(status=(await self.clicked(payload)).status)
         answer = await self._heard(payload)
         if not answer.body:
             return web.Response(status=answer.status)

@@ -1,42 +1,35 @@
-"""What people do on Slack, over Socket Mode and HTTP alike: each payload is one action, committed, then acknowledged.
+"""What people do on Slack, over Socket Mode and HTTP alike, and how Slack is answered.
 
-Owns the way from a parsed payload to the service and back to the person. Nothing here waits for Slack's API
-before the acknowledgement, but for members of a user group that were never looked up; modals are opened and
-notes are told after it.
+Nothing here waits for Slack's API before the acknowledgement: modals are opened, and notes are told, after it.
 """
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import time
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
 
 from answerback.core.ask import Ask
-from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
+from answerback.core.errors import PlatformError, StoreError
+from answerback.core.intents import Wanted
 from answerback.core.labels import Labels
-from answerback.core.view import View, view_of
-from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Submit
-from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
-from answerback_chat import messages, responders
+from answerback.core.view import view_of
+from answerback.ports.surface import Acted, Asks, Rejected, Why
+from answerback_chat import messages
 from answerback_chat.background import Background
-from answerback_chat.controls import Control, Verb
-from answerback_chat.missed import Missed
+from answerback_chat.controls import Verb
 from answerback_chat.retry import retry
-from answerback_slack import modals, notes, reading
+from answerback_slack import modals, notes, parse, reading
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
-from answerback_slack.missed import Place
 from answerback_slack.notes import Notes
-from answerback_slack.parse import Click, Identity, Submission, Words, chosen, parse
+from answerback_slack.parse import Click, Identity, Submission, chosen
 from answerback_slack.typed_words import Listener
 
-logger = logging.getLogger(__name__)
-
-_OPENING: Final = frozenset(
-    {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.CHOOSE, Verb.FULL, Verb.PREVIEW}
-)
-_READING: Final = frozenset({Verb.FULL, Verb.PREVIEW, Verb.PAGE})
 _TRIGGER_SECONDS: Final = 2.5
 """How long after a click a modal may be opened: Slack takes its trigger for three seconds.
 
@@ -44,8 +37,18 @@ https://docs.slack.dev/interactivity/handling-user-interaction
 """
 
 
+class Ack(NamedTuple):
+    """What Slack is answered. 503: it is not taken, and may come again."""
+
+    status: int = HTTPStatus.OK
+    body: Block | None = None
+
+
+_TAKEN: Final = Ack()
+
+
 class Inbound:
-    """Takes payloads in."""
+    """See `answerback_chat.interactions.Platform`."""
 
     def __init__(
         self,
@@ -55,86 +58,104 @@ class Inbound:
         later: Background,
         labels: Labels,
         identity: Identity,
-        surface: Groups,
         listener: Listener,
-        missed: Missed[Place],
     ) -> None:
         self._asks = asks
         self._calls = calls
         self._notes = told
         self._later = later
         self._labels = labels
-        self._identity = identity
-        self._surface = surface
         self._listener = listener
-        self._missed = missed
+        self.parse = partial(parse.interaction, identity=identity)
 
-    async def receive(self, kind: str, payload: object) -> object:
-        """Handles one payload; gives what its acknowledgement is to say, None for nothing.
+    def turn(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
+        """Nothing waits for another: what is chosen stands in the message itself."""
+        return contextlib.nullcontext()
 
-        Raises:
-            StoreError: nothing is known to be saved; the payload is not to be acknowledged.
-            PlatformError: what a typed message is for cannot be told yet; neither is it.
-        """
-        inbound = parse(kind, payload, self._identity.team)
-        match inbound:
-            case Click():
-                await self._click(inbound)
-            case Submission():
-                return await self._submission(inbound)
-            case Words():
-                await self._listener.heard(inbound)
-                await self._missed.heard(inbound.at)
-            case None:
-                self._unknown(payload)
-        return None
+    async def unknown(self, payload: Mapping[str, Any]) -> Ack:
+        """A control that no version of us knows any more must not be silent."""
+        url, user = payload.get("response_url"), payload.get("user")
+        if (
+            payload.get("type") == "block_actions"
+            and isinstance(url, str)
+            and isinstance(user, dict)
+        ):
+            text = escape(self._labels.not_found)
+            self._later.do("note", self._notes.tell(text, str(user.get("id")), None, url))
+        return _TAKEN
 
-    # --- clicks ----------------------------------------------------------------------------------
+    async def acted(self, acted: Acted, used: Click | Submission) -> Ack:
+        """The message is brought up to date by itself; words that were offered for use are marked."""
+        if isinstance(used, Click) and used.control.verb is Verb.USE:
+            self._listener.mark(used.words)
+            if used.response_url is not None:
+                self._later.do("note", self._notes.dismiss(used.response_url))
+        return _TAKEN
 
-    async def _click(self, click: Click) -> None:
-        try:
-            if click.control.verb in _OPENING:
-                await self._open(click)
-            elif click.control.verb is Verb.PAGE:
-                await self._turn_page(click)
-            elif click.control.verb is Verb.USE:
-                await self._listener.use(click)
-            else:
-                await self._act(click)
-        except StoreError as error:
-            self._tell(self._labels.unsaved(error), click)
-            raise
+    async def rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
+        """A private note; in a modal, mistakes at its inputs, or why it counts no more with what was typed."""
+        if isinstance(used, Click) and used.control.verb is Verb.USE:
+            self._note(self._listener.refusal(rejected, used.person), used)
+            return _TAKEN
+        ask = rejected.ask
+        if isinstance(used, Submission) and rejected.why is Why.INVALID and ask is not None:
+            return _errors(modals.refused(used.control, view_of(ask), rejected.problems))
+        if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
+            # They saw it as it no longer is.
+            self._later.do("refresh", retry(lambda: self._asks.show_again(ask.id)))
+        copy = messages.Copy(used.control.revision, time.time())
+        said = notes.mrkdwn_of(rejected, used.person, self._labels, copy)
+        if isinstance(used, Submission):
+            view = modals.notice(said, modals.everything_typed(used), self._labels)
+            return Ack(body={"response_action": "update", "view": view})
+        self._note(said, used)
+        return _TAKEN
 
-    async def _act(self, click: Click) -> None:
-        control, labels = click.control, self._labels
-        told = await self._asks.choose(
-            control.ask_id,
-            lambda ask: action_of(click, ask),
-            Actor(click.person),
-            revision=control.revision,
-            delivery=f"slack:{click.trigger_id}",
-            at=click.at,
-        )
-        if told is None:
-            self._tell(labels.choose_first.format(submit=labels.submit), click)
-        elif isinstance(told, Rejected):
-            self._tell_rejected(told, click)
+    async def failed(self, error: Exception, used: Click | Submission | None) -> Ack:
+        """The person is told, and a modal keeps what was typed; what is not acknowledged may come again."""
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        if isinstance(error, StoreError):
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+            sentence = self._labels.unsaved(error)
+            if isinstance(used, Submission) and used.values:
+                return _errors({next(iter(used.values)): sentence})
+            if isinstance(used, Click):
+                self._note(escape(sentence), used)
+        return Ack(status)
 
-    async def _open(self, click: Click) -> None:
-        """Opens a modal, if this person could hand it in."""
-        until = time.monotonic() + _TRIGGER_SECONDS
-        control = click.control
-        ask = await self._asks.get(control.ask_id)
-        refused = await self._refusal(ask, click)
-        if ask is None or refused is not None:
-            self._tell_rejected(refused or Rejected(Why.NOT_FOUND), click)
-            return
+    # --- modals ----------------------------------------------------------------------------------
+
+    async def shows(self, ask: Ask, used: Click | Submission) -> Wanted | Ack:
+        """Opens a modal, or takes one in."""
+        if isinstance(used, Submission):
+            found = modals.submitted(used, view_of(ask), self._labels)
+            return _errors(found) if isinstance(found, dict) else found
+        if used.control.verb is Verb.USE:
+            self._later.do("use", self._find_and_use(ask, used))
+            return _TAKEN
+        return await self._opens(ask, used)
+
+    async def reads(self, ask: Ask | None, used: Click | Submission) -> Ack:
+        """Opens, or turns, the pages of what does not fit the message."""
+        if isinstance(used, Submission):
+            return _TAKEN
+        if ask is None:
+            return await self.rejected(Rejected(Why.NOT_FOUND), used)
+        if used.control.verb is Verb.PAGE:
+            return await self._turns(ask, used)
+        if used.control.verb is Verb.PREVIEW and not ask.open:
+            return await self.rejected(Rejected(Why.ENDED, ask), used)
+        if used.control.verb is Verb.PREVIEW and ask.revision != used.control.revision:
+            return await self.rejected(Rejected(Why.STALE, ask), used)
+        return await self._opens(ask, used)
+
+    async def _opens(self, ask: Ask, click: Click) -> Ack:
+        until = click.came + _TRIGGER_SECONDS
         metadata = click.where.encode() if click.where else ""
-        ticked = chosen(control, click.values)
-        modal = modals.opened(view_of(ask), control, self._labels, metadata, ticked)
+        selected = chosen(click.control, click.values)
+        modal = modals.opened(view_of(ask), click.control, self._labels, metadata, selected)
         if modal is None:
-            self._tell_rejected(Rejected(Why.STALE, ask), click)
-            return
+            return await self.rejected(Rejected(Why.STALE, ask), click)
         client, trigger_id = self._calls.client, click.trigger_id
 
         def opening() -> Awaitable[object]:
@@ -145,45 +166,15 @@ class Inbound:
             )
 
         self._later.do("modal", self._shown(click, opening))
+        return _TAKEN
 
-    async def _shown(self, click: Click, showing: Callable[[], Awaitable[object]]) -> None:
-        """Shows a modal after the acknowledgement; if Slack does not, the person is told to press again."""
-        try:
-            await showing()
-        except PlatformError:
-            self._tell(self._labels.press_again, click)
-            raise
-
-    async def _refusal(self, ask: Ask | None, click: Click) -> Rejected | None:
-        """Why this person is not to be shown this modal; None when they are. Reading is for all who see the message."""
-        control = click.control
-        if ask is None:
-            return Rejected(Why.NOT_FOUND)
-        if control.verb is Verb.FULL:
-            return None
-        if not ask.open:
-            return Rejected(Why.ENDED, ask)
-        try:
-            if control.verb not in _READING:
-                actor = await responders.known(ask, click.person, self._surface)
-                if responders.is_stranger(ask, actor):
-                    return Rejected(Why.NOT_ALLOWED, ask)
-        except PlatformError as error:
-            extra = {"action": "groups_unknown", "ask_id": ask.id, "code": error.code}
-            logger.warning("Who is in a user group is not known: %s", error, extra=extra)
-            later = isinstance(error, (RateLimitedError, UnavailableError))
-            return Rejected(Why.UNCHECKED if later else Why.NOT_ALLOWED, ask)
-        return None if ask.revision == control.revision else Rejected(Why.STALE, ask)
-
-    async def _turn_page(self, click: Click) -> None:
-        ask = await self._asks.get(click.control.ask_id)
-        if ask is None or click.view_id is None:
-            self._tell_rejected(Rejected(Why.NOT_FOUND), click)
-            return
-        page = int(click.control.argument) if click.control.argument.isdigit() else 0
+    async def _turns(self, ask: Ask, click: Click) -> Ack:
+        view_id, view_hash = click.view_id, click.view_hash
+        if view_id is None:
+            return await self.rejected(Rejected(Why.NOT_FOUND), click)
         metadata = click.where.encode() if click.where else ""
-        view = reading.full(view_of(ask), self._labels, page, metadata)
-        client, view_id, view_hash = self._calls.client, click.view_id, click.view_hash
+        view = reading.full(view_of(ask), self._labels, click.control.number or 0, metadata)
+        client = self._calls.client
 
         def turning() -> Awaitable[object]:
             return self._calls.do(
@@ -192,119 +183,36 @@ class Inbound:
             )
 
         self._later.do("page", self._shown(click, turning))
+        return _TAKEN
 
-    # --- modals ----------------------------------------------------------------------------------
-
-    async def _submission(self, submission: Submission) -> object:
-        """Acts on a submitted modal; what it acknowledges keeps what was typed, unless it counted."""
-        control, labels = submission.control, self._labels
-        if control.verb in _READING:
-            return None
-        wrong: dict[str, str] = {}
-        seen: list[View] = []
-
-        def read(ask: Ask) -> Action | None:
-            seen[:] = [view_of(ask)]
-            found = modals.submitted(submission, seen[0], labels)
-            if not isinstance(found, dict):
-                return found
-            wrong.update(found)
-            return None
-
+    async def _shown(self, click: Click, showing: Callable[[], Awaitable[object]]) -> None:
+        """Shows a modal after the acknowledgement; if Slack does not, the person is told to press again."""
         try:
-            told = await self._asks.choose(
-                control.ask_id,
-                read,
-                Actor(submission.person),
-                revision=control.revision,
-                delivery=f"slack:{submission.trigger_id}",
-            )
-        except StoreError as error:
-            first = next(iter(submission.values), None)
-            if first is None:
-                raise
-            return errors_of({first: labels.unsaved(error)})
-        if told is None:
-            return errors_of(wrong)
-        if isinstance(told, Acted):
-            return None
-        if told.why is Why.INVALID and seen:
-            return errors_of(modals.refused(control, seen[0], told.problems))
-        return self._noticed(told, submission)
+            await showing()
+        except PlatformError:
+            self._note(escape(self._labels.press_again), click)
+            raise
 
-    def _noticed(self, rejected: Rejected, submission: Submission) -> object:
-        self._refresh(rejected)
-        copy = messages.Copy(submission.control.revision, time.time())
-        said = notes.mrkdwn_of(rejected, submission.person, self._labels, copy)
-        view = modals.notice(said, modals.everything_typed(submission), self._labels)
-        return {"response_action": "update", "view": view}
+    # --- words that a person says to use ---------------------------------------------------------
 
-    # --- notes -----------------------------------------------------------------------------------
-
-    def _unknown(self, payload: object) -> None:
-        """A control that no version of us knows any more must not be silent."""
-        body = payload if isinstance(payload, dict) else {}
-        url, user = body.get("response_url"), body.get("user")
-        if body.get("type") == "block_actions" and isinstance(url, str) and isinstance(user, dict):
-            text = escape(self._labels.not_found)
-            self._later.do("note", self._notes.tell(text, str(user.get("id")), None, url))
-
-    def _tell(self, sentence: str, click: Click) -> None:
-        self._note(escape(sentence), click)
-
-    def _tell_rejected(self, rejected: Rejected, click: Click) -> None:
-        self._refresh(rejected)
-        copy = messages.Copy(click.control.revision, time.time())
-        self._note(notes.mrkdwn_of(rejected, click.person, self._labels, copy), click)
-
-    def _refresh(self, rejected: Rejected) -> None:
-        """Has a message shown again that somebody saw as it no longer is."""
-        ask = rejected.ask
-        if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
-            self._later.do("refresh", retry(lambda: self._asks.show_again(ask.id)))
+    async def _find_and_use(self, ask: Ask, click: Click) -> None:
+        """Uses words that were too long for the button to carry."""
+        intent = await self._listener.found(ask, click)
+        if intent is None:
+            self._note(escape(self._labels.words_not_kept), click)
+            return
+        told = await self._asks.apply(intent, click.actor)
+        if isinstance(told, Rejected):
+            await self.rejected(told, click)
+        else:
+            await self.acted(told, click)
 
     def _note(self, text: str, click: Click) -> None:
+        where = click.words if click.control.verb is Verb.USE else click.where
         user = click.person.user_id
-        self._later.do("note", self._notes.tell(text, user, click.where, click.response_url))
+        self._later.do("note", self._notes.tell(text, user, where, click.response_url))
 
 
-def action_of(click: Click, ask: Ask) -> Action | None:
-    """The action of a control of the ask as it stands; None where nothing is chosen."""
-    control, question = click.control, ask.question
-    match control.verb:
-        case Verb.BACK:
-            return Back()
-        case Verb.END_TURN:
-            return EndTurn()
-        case Verb.EDIT:
-            place = click.index if click.index is not None else _index(control)
-            found = view_of(ask).lines
-            known = place is not None and place < len(found)
-            return (
-                Edit(question_id=found[place].question.id) if known and place is not None else None
-            )
-        case Verb.ANSWER | Verb.REMEMBER if question is not None and control.argument in _BOOLEANS:
-            return Answer(value=_BOOLEANS[control.argument], remember=control.verb is Verb.REMEMBER)
-        case Verb.ANSWER if question is not None:
-            index = _index(control)
-            return None if index is None else modals.taken(question, [index])
-        case Verb.TAKE if question is not None and not question.options:
-            prompt = view_of(ask).prompt
-            return Answer(value=prompt.prefill if prompt else None)
-        case Verb.TAKE if question is not None:
-            return modals.taken(question, chosen(control, click.values))
-        case _:
-            return Submit()
-
-
-_BOOLEANS: Final = {"true": True, "false": False}
-
-
-def errors_of(found: dict[str, str]) -> Block:
+def _errors(found: dict[str, str]) -> Ack:
     """The acknowledgement that shows mistakes at the inputs of a modal."""
-    return {"response_action": "errors", "errors": found}
-
-
-def _index(control: Control) -> int | None:
-    text = control.argument
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
+    return Ack(body={"response_action": "errors", "errors": found})

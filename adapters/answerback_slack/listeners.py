@@ -21,12 +21,15 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.error import BoltUnhandledRequestError
 
 from answerback.core.errors import PlatformError, StoreError
+from answerback_slack.inbound import Ack
 from answerback_slack.parse import Identity
 
 logger = logging.getLogger(__name__)
 
-Receive = Callable[[str, object], Awaitable[object]]
-"""Takes a payload of a kind; gives what the acknowledgement says (None: nothing) once it is committed."""
+Clicked = Callable[[dict[str, Any]], Awaitable[Ack]]
+"""Takes an interactive payload; gives what Slack is answered, once it is committed."""
+Happened = Callable[[dict[str, Any]], Awaitable[None]]
+"""Takes the payload of an event; raises StoreError or PlatformError where Slack is to send it again."""
 
 _ANY: Final = re.compile(r"")
 
@@ -37,11 +40,13 @@ class Listeners:
     Args:
         token: the bot's; bolt hands it to every listener, and calls nobody with it by itself.
         identity: who we are.
-        receive: where everything that is heard goes.
     """
 
-    def __init__(self, token: str, identity: Identity, receive: Receive) -> None:
-        self._receive = receive
+    def __init__(
+        self, token: str, identity: Identity, clicked: Clicked, happened: Happened
+    ) -> None:
+        self._clicked = clicked
+        self._happened = happened
 
         # No method, because bolt counts a method's self as an argument. Who we are is as Slack told at
         # the start: bolt's own way would ask again with the first click.
@@ -72,48 +77,29 @@ class Listeners:
         self._app.event(_ANY)(self._event)
         self._app.error(self._unheard)
 
-    async def by_socket(self, payload: dict[str, Any]) -> BoltResponse:
+    async def heard(self, payload: dict[str, Any]) -> BoltResponse:
         """Has bolt find who listens to a payload. 200: it is committed; 503: it is not taken, and may come again."""
-        return await self._safely(self._routed(payload))
-
-    async def by_http(self, payload: dict[str, Any]) -> BoltResponse:
-        """The same for what came by HTTP and is verified and decoded already.
-
-        A click goes past bolt's router: finding the one listener costs as much as the durable commit.
-        """
-        if payload.get("type") == "block_actions":
-            return await self._safely(self._interactive(payload))
-        return await self._safely(self._routed(payload))
-
-    async def _routed(self, payload: dict[str, Any]) -> BoltResponse:
-        # The mode says that the body is a payload as it is, and has no form to be decoded.
-        return await self._app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=payload))
-
-    async def _safely(self, answering: Awaitable[BoltResponse]) -> BoltResponse:
-        """The answer, whatever goes wrong on the way to it: one payload takes no other down."""
         try:
-            return await answering
-        except Exception:
+            # The mode says that the body is a payload as it is, and has no form to be decoded.
+            request = AsyncBoltRequest(mode="socket_mode", body=payload)
+            return await self._app.async_dispatch(request)
+        except Exception:  # one payload takes no other down
             logger.exception("A payload could not be handled", extra={"action": "not_handled"})
             text = "an error of Answerback's"
             return BoltResponse(status=HTTPStatus.INTERNAL_SERVER_ERROR, body=text)
 
     async def _interactive(self, body: dict[str, Any]) -> BoltResponse:
-        return await self._taken("interactive", body)
+        status, said = await self._clicked(body)
+        return BoltResponse(status=status, body="" if said is None else to_json(said).decode())
 
     async def _event(self, body: dict[str, Any]) -> BoltResponse:
-        return await self._taken("events_api", body)
-
-    async def _taken(self, kind: str, payload: object) -> BoltResponse:
         try:
-            said = await self._receive(kind, payload)
+            await self._happened(body)
         except (StoreError, PlatformError) as error:
-            logger.warning("A payload could not be taken: %s", error, extra={"action": "not_taken"})
-            status, text = HTTPStatus.SERVICE_UNAVAILABLE, "not taken; send it again"
-            return BoltResponse(status=status, body=text)
-        return BoltResponse(
-            status=HTTPStatus.OK, body="" if said is None else to_json(said).decode()
-        )
+            logger.warning("An event could not be taken: %s", error, extra={"action": "not_taken"})
+            text = "not taken; send it again"
+            return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body=text)
+        return BoltResponse(status=HTTPStatus.OK)
 
     async def _unheard(self, error: Exception) -> BoltResponse:
         """What no listener is for (a shortcut, say) is none of ours, and nothing that Slack should send again."""

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
+from answerback.core.intents import Wanted
+from answerback.core.intents import Words as TypedWords
 from answerback.core.schema_entries import Entry
 from answerback.core.walker import Person
+from answerback.ports.surface import Actor
 from answerback_chat.controls import Control, Verb, decode
 
 Values: TypeAlias = Mapping[str, Entry]
@@ -51,10 +55,18 @@ class Where:
         """For a modal's ``private_metadata``: a submission names no channel by itself."""
         return json.dumps([self.channel, self.ts, self.thread])
 
+    @property
+    def delivery(self) -> str:
+        """The id under which what a person wrote there counts once, however it came."""
+        return f"slack:{self.channel}:{self.ts}"
+
+
+_READING: Final = frozenset({Verb.FULL, Verb.PREVIEW, Verb.PAGE})
+
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """A button pressed or a menu used. ``index`` is what was chosen in a menu that acts at once."""
+    """A button pressed or a menu used."""
 
     control: Control
     person: Person
@@ -63,12 +75,38 @@ class Click:
     where: Where | None
     view_id: str | None
     view_hash: str | None
-    index: int | None = None
+    wanted: Wanted | None
     values: Values = field(default_factory=dict)
-    at: float | None = None
+    clicked_at: float | None = None
     """When, by Slack's clock."""
-    words: str | None = None
-    """What a person typed, where the control carries that."""
+    came: float = field(default_factory=time.monotonic)
+
+    @property
+    def actor(self) -> Actor:
+        """Who clicked."""
+        return Actor(self.person)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it shows what everybody may read."""
+        return self.control.verb in _READING
+
+    @property
+    def words(self) -> Where:
+        """Where the words stand that a click says to use."""
+        here = self.where or Where("", "")
+        return Where(here.channel, self.control.argument, here.thread)
+
+    @property
+    def delivery(self) -> str:
+        """The id under which it counts once: words do with theirs, however they came."""
+        used = self.control.verb is Verb.USE
+        return self.words.delivery if used else f"slack:{self.trigger_id}"
+
+    @property
+    def at(self) -> float | None:
+        """When it was clicked, or the words were typed, by Slack's clock."""
+        return seconds(self.words.ts) if self.control.verb is Verb.USE else self.clicked_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +120,23 @@ class Submission:
     values: Values
     lines: tuple[str, ...] = ()
     """What stands in its inputs as the person reads it: a line an input, with its label; choices by theirs."""
+    wanted: None = None
+    at: None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Who handed it in."""
+        return Actor(self.person)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it has nothing to be handed in."""
+        return self.control.verb in _READING
+
+    @property
+    def delivery(self) -> str:
+        """The id under which it counts once."""
+        return f"slack:{self.trigger_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +156,29 @@ class Words:
     @property
     def delivery(self) -> str:
         """The id under which it counts once, however it came."""
-        return f"slack:{self.where.channel}:{self.where.ts}"
+        return self.where.delivery
 
 
-Inbound: TypeAlias = Click | Submission | Words
-
-
-def parse(kind: str, payload: object, team: str | None = None) -> Inbound | None:
-    """What a payload says, or None where it is nothing for us.
+def interaction(body: Mapping[str, object], identity: Identity) -> Click | Submission | None:
+    """What an interactive payload says, or None where it is nothing for us.
 
     Args:
-        kind: ``interactive`` or ``events_api``, Socket Mode's words for the two.
-        team: our own workspace's id; people of another one are named with theirs.
+        identity: of our own workspace; people of another one are named with theirs.
     """
-    body = _dict(payload)
-    if kind == "events_api":
-        return _words(_dict(body.get("event")))
     match body.get("type"):
         case "block_actions":
-            return _click(body, team)
+            return _click(body, identity.team)
         case "view_submission":
-            return _submission(body, team)
+            return _submission(body, identity.team)
         case _:
             return None
+
+
+def words(payload: object) -> Words | None:
+    """The words in the payload of an event; None where no person typed any."""
+    event = _dict(_dict(payload).get("event"))
+    direct = event.get("channel_type") == "im"
+    return words_of(event, _str(event.get("channel")), direct=direct)
 
 
 def seconds(ts: object) -> float | None:
@@ -181,6 +236,9 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
     view = _dict(body.get("view"))
     state = _dict(view.get("state") if view else body.get("state"))
     index = _entry(action) if "selected_option" in action else None
+    values = _values(state)
+    places = index if isinstance(index, list) else chosen(control, values)
+    words = _carried(action.get("value")) if control.verb is Verb.USE else None
     return Click(
         control=control,
         person=person,
@@ -189,10 +247,11 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
         where=_where(body) if not view else _metadata(view),
         view_id=_str(view.get("id")) or None,
         view_hash=_str(view.get("hash")) or None,
-        index=index[0] if isinstance(index, list) and index else None,
-        values=_values(state),
-        at=seconds(action.get("action_ts")),
-        words=_carried(action.get("value")),
+        wanted=TypedWords(words)
+        if words
+        else control.wanted(None if places is None else tuple(places)),
+        values=values,
+        clicked_at=seconds(action.get("action_ts")),
     )
 
 
@@ -238,11 +297,6 @@ def _as_read(element: Mapping[str, object]) -> str:
 
 def _text_of(value: object) -> str:
     return _str(_dict(value).get("text"))
-
-
-def _words(event: Mapping[str, object]) -> Words | None:
-    direct = event.get("channel_type") == "im"
-    return words_of(event, _str(event.get("channel")), direct=direct)
 
 
 def _person(body: Mapping[str, object], team: str | None) -> Person | None:

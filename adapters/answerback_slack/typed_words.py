@@ -14,6 +14,8 @@ from typing import Final
 from answerback.core import typed_words
 from answerback.core.ask import Ask
 from answerback.core.errors import UnavailableError
+from answerback.core.intents import Intent
+from answerback.core.intents import Words as TypedWords
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
@@ -25,7 +27,7 @@ from answerback_slack import notes
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
 from answerback_slack.notes import Notes
-from answerback_slack.parse import Click, Identity, Where, Words, as_words, seconds, words_of
+from answerback_slack.parse import Click, Identity, Where, Words, as_words, words_of
 from answerback_slack.posting import Ref, may_be
 
 _TAKEN: Final = "white_check_mark"
@@ -83,11 +85,11 @@ class Listener:
             meant[0].id, words, Actor(said.person), at=said.at, delivery=said.delivery
         )
         if isinstance(told, Acted):
-            self._mark(said.where)
+            self.mark(said.where)
         elif told.why is Why.UNCHECKED:
             raise UnavailableError("Whether who typed this may answer is not known yet")
         else:
-            self._tell(self._refusal(told, said.person), said)
+            self._tell(self.refusal(told, said.person), said)
 
     async def _meant(self, said: Words) -> Sequence[Ask]:
         """The asks that a message may be meant for: it is taken where there is one alone."""
@@ -130,36 +132,14 @@ class Listener:
         carried = as_words(words if texts.units(words) <= _CARRIED else "")
         await self._say(escape(text), said, notes.offer(text, labels.use_words, control, carried))
 
-    async def use(self, click: Click) -> None:
-        """Takes the words of a message that was not meant for the ask, because its author now says that it is."""
-        if click.words:
-            await self._use(click, click.words)
-        else:
-            self._later.do("use", self._find_and_use(click))
+    async def found(self, ask: Ask, click: Click) -> Intent | None:
+        """What a click says to use, where the words were too long for its button; None: they are not there any more.
 
-    async def _use(self, click: Click, words: str) -> None:
-        control, where = click.control, self._written(click)
-        told = await self._asks.typed(
-            control.ask_id,
-            words,
-            Actor(click.person),
-            at=seconds(where.ts),
-            delivery=f"slack:{where.channel}:{where.ts}",
-            revision=control.revision,
-        )
-        url = click.response_url
-        if isinstance(told, Rejected):
-            text = self._refusal(told, click.person)
-            self._later.do("note", self._notes.tell(text, click.person.user_id, where, url))
-            return
-        self._mark(where)
-        if url is not None:
-            self._later.do("note", self._notes.dismiss(url))
-
-    async def _find_and_use(self, click: Click) -> None:
-        where, client = self._written(click), self._calls.client
-        ask = await self._asks.get(click.control.ask_id)
-        thread = where.thread or ((ref := Ref.read(ask.message if ask else None)) and ref.ts) or ""
+        Raises:
+            PlatformError: they cannot be read.
+        """
+        where, client = click.words, self._calls.client
+        thread = where.thread or ((ref := Ref.read(ask.message)) and ref.ts) or ""
         answer = await retry(
             lambda: self._calls.do(
                 "conversations.replies",
@@ -172,31 +152,26 @@ class Listener:
                 ),
             )
         )
-        found = answer.get("messages")
-        for message in found if isinstance(found, list) else []:
+        listed = answer.get("messages")
+        control = click.control
+        for message in listed if isinstance(listed, list) else []:
             said = words_of(message, where.channel, direct=False)
             if said is not None and said.where.ts == where.ts:
-                await self._use(click, decoded(said.text))
-                return
-        text, user = escape(self._labels.words_not_kept), click.person.user_id
-        await self._notes.tell(text, user, where, click.response_url)
-
-    @staticmethod
-    def _written(click: Click) -> Where:
-        """Where the words stand that a click says to use."""
-        here = click.where or Where("", "")
-        return Where(here.channel, click.control.argument, here.thread)
+                words = TypedWords(decoded(said.text))
+                return Intent(ask.id, words, control.revision, said.delivery, said.at)
+        return None
 
     # --- what becomes of words ---------------------------------------------------------------------
 
-    def _mark(self, where: Where) -> None:
+    def mark(self, where: Where) -> None:
+        """Marks words as taken."""
         client = self._calls.client
         add = lambda: client.reactions_add(  # noqa: E731
             channel=where.channel, timestamp=where.ts, name=_TAKEN
         )
         self._later.do("reaction", retry(lambda: self._calls.do("reactions.add", add)))
 
-    def _refusal(self, rejected: Rejected, reader: Person) -> str:
+    def refusal(self, rejected: Rejected, reader: Person) -> str:
         """Why words were not taken, as mrkdwn, and where the question stands."""
         text = notes.mrkdwn_of(rejected, reader, self._labels)
         thread = rejected.ask.thread if rejected.ask else None

@@ -76,7 +76,7 @@ def _same(given: str, made: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), made.encode())
 
 
-def is_own_page(origin: str | None, site: str | None, own_hosts: frozenset[str]) -> bool:
+def is_own_page(origin: str | None, site: str | None, own_host: str) -> bool:
     """Whether a browser says that a form post comes from our own page.
 
     Programs that are no browser send neither header: they need the page's address all the same
@@ -87,6 +87,6 @@ def is_own_page(origin: str | None, site: str | None, own_hosts: frozenset[str])
     if origin is None:
         return True
     try:
-        return urlsplit(origin).netloc in own_hosts
+        return urlsplit(origin).netloc == own_host
     except ValueError:
         return False

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem, StoreError, UnreadableError
+from answerback.core.intents import Intent
 from answerback.core.view import view_of
 from answerback.core.walker import Action, Person
 from answerback.http.strangers import known
@@ -122,6 +123,9 @@ class AskPages:
         post = await self._front.post_of(request, root="../", home=place.home)
         if isinstance(post, web.Response):
             return post
+        action = None if "key" in post.fields else parse.wanted(post)
+        if place.person is not None and action is not None:
+            return await self._act(place, place.person, post, action)
         ask = await self._load(place)
         if ask is None:
             return self._missing(place)
@@ -142,7 +146,7 @@ class AskPages:
             case Stay():
                 return await self._ask_page(place, ask, post=post)
             case _:
-                return await self._act(place, place.person, post, ask, meant)
+                return await self._act(place, place.person, post, meant)
 
     async def _unlock(self, place: _Place, ask: Ask, post: Post) -> web.StreamResponse:
         """Leads whoever entered their key on to the page where they may answer."""
@@ -152,16 +156,18 @@ class AskPages:
         return pages.see(self._front.access.answering_link(ask.id, holder))
 
     async def _act(
-        self, place: _Place, person: Person, post: Post, ask: Ask, action: Action
+        self, place: _Place, person: Person, post: Post, action: Action
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and as itself.
-        delivery = f"{NAME}:{ask.id}:{person.user_id}:{post.digest}"
+        delivery = f"{NAME}:{place.ask_id}:{person.user_id}:{post.digest}"
+        intent = Intent(place.ask_id, action, post.revision, delivery, surface=NAME)
         try:
-            told = await self._front.service.act(
-                ask.id, action, Actor(person), revision=post.revision, delivery=delivery
-            )
+            told = await self._front.service.apply(intent, Actor(person))
         except StoreError as error:
-            logger.exception("A post failed", extra={"action": "page", "ask_id": ask.id})
+            logger.exception("A post failed", extra={"action": "page", "ask_id": place.ask_id})
+            ask = await self._load(place)
+            if ask is None:
+                return self._missing(place)
             notice = self._front.labels.unsaved(error)
             return await self._ask_page(place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):

@@ -57,11 +57,16 @@ class Front:
         post = parse.read(body) if isinstance(body, bytes) else None
         if post is None:
             return self.notice(413, self.labels.page_too_large, root=root, home=home)
-        hosts = frozenset({request.host, urlsplit(self.public_url() or "").netloc})
         headers = request.headers
-        if not access.is_own_page(headers.get("Origin"), headers.get("Sec-Fetch-Site"), hosts):
-            return self.notice(403, self.labels.page_refused, root=root, home=home)
-        return post
+        said = headers.get("Origin"), headers.get("Sec-Fetch-Site")
+        if access.is_own_page(*said, request.host) or access.is_own_page(
+            *said, self._public_host()
+        ):
+            return post
+        return self.notice(403, self.labels.page_refused, root=root, home=home)
+
+    def _public_host(self) -> str:
+        return urlsplit(self.public_url() or "").netloc
 
     def notice(self, status: int, message: str, *, root: str, home: str | None) -> web.Response:
         """A page that says one thing; ``home`` is where the inbox is, for whom may open it."""

@@ -114,6 +114,19 @@ def read(body: bytes) -> Post | None:
     return Post(fields, hashlib.sha256(body).hexdigest())
 
 
+def wanted(post: Post) -> Action | None:
+    """What a post wants whatever its question is, and with nothing that was entered; None where that is not known."""
+    match post.do:
+        case Do.BACK:
+            return Back()
+        case Do.SUBMIT:
+            return Submit()
+        case Do.END_TURN_NOW:
+            return EndTurn()
+        case _:
+            return None
+
+
 def action_of(post: Post, ask: Ask, labels: Labels) -> Meant:
     """What a post to the page of ``ask`` stands for; the post's revision is the caller's to compare."""
     do = post.do
@@ -121,23 +134,17 @@ def action_of(post: Post, ask: Ask, labels: Labels) -> Meant:
         case Do.ANSWER | Do.YES | Do.NO | Do.YES_FOR_TURN | Do.NO_FOR_TURN:
             question = _question(post, ask)
             return _answer(post, do, question, labels) if question else _unknown(labels)
-        case Do.BACK:
-            return Back()
         case Do.REPLY:
             return Reply(text=post.one("reply") or None)
         case Do.END_TURN:
             return Confirm()
-        case Do.END_TURN_NOW:
-            return EndTurn()
         case Do.STAY:
             return Stay()
-        case Do.SUBMIT:
-            return Submit()
         case Do.EDIT:
             edited = _at(post.one("do").partition(":")[2], ask)
             return Edit(question_id=edited.id) if edited else _unknown(labels)
-        case None:
-            return _unknown(labels)
+        case Do.BACK | Do.SUBMIT | Do.END_TURN_NOW | None:
+            return wanted(post) or _unknown(labels)
         case _:
             assert_never(do)
 

@@ -19,7 +19,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Line, Prompt, View, texts_of, view_of
-from answerback.core.walker import Given, Person
+from answerback.core.walker import Given, Person, place_of
 from answerback_chat import messages
 from answerback_chat.sanitize import as_json, one_line, unseen, visible
 from answerback_chat.texts import shorten
@@ -317,7 +317,7 @@ def _with_schema(
 
 def _row(ask: Ask, line: Line, labels: Labels) -> Row:
     given = line.given
-    index = ask.form.index(line.question.id)
+    index = place_of(ask.form, line.question.id)
     return Row(
         question=visible(line.question.text),
         answers=_answer_texts(line.question, given, labels) if given else (),

@@ -29,8 +29,8 @@ LOOP_TOPS = (
     # requests to the API
     "bot/answerback/api/problems.py",
     # what a platform hands over, and notes sent behind its back
+    "adapters/answerback_chat/interactions.py",
     "adapters/answerback_discord/adapter.py",
-    "adapters/answerback_discord/inbound.py",
     "adapters/answerback_slack/listeners.py",
     "adapters/answerback_chat/background.py",
     # what goes on in the background

@@ -81,7 +81,7 @@ class Metrics:
         )
 
     def acted(self, surface: str, action: str, result: str, seconds: float) -> None:
-        """Counts what somebody did (see `answerback.service.transaction.Hooks.acted`)."""
+        """Counts what somebody did (see `answerback.service.notify.Hooks.acted`)."""
         key = (surface, action, result)
         if key not in self._acted:
             self._acted[key] = self.actions.labels(*key), self.act_seconds.labels(surface)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -92,6 +91,11 @@ class Question(_Frozen):
     tool: str | None = None
     """The tool that the agent asks leave to use."""
 
+    @property
+    def can_be_remembered(self) -> bool:
+        """Whether the plain two buttons get a "for this turn" twin each."""
+        return self.persistence is Persistence.TURN and self.answer_type is AnswerType.BOOLEAN
+
     def option(self, value: JsonValue) -> Option | None:
         """The option that has this value, or None."""
         return next((o for o in self.options if o.value == value), None)
@@ -100,7 +104,7 @@ class Question(_Frozen):
 class Form(_Frozen):
     """The questions of one tool call, in order, with what its dialect adds to walking them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     questions: tuple[Question, ...]
     review: bool = False
@@ -114,15 +118,3 @@ class Form(_Frozen):
     context_format: ContextFormat = "markdown"
     decided_by_hand: bool = False
     """Whether no default is ever an answer, also not at a deadline: a default is only what a prompt starts from."""
-
-    @property
-    def reviewed(self) -> bool:
-        """Whether this form ends in a review."""
-        return self.review and len(self.questions) > 1
-
-    def index(self, question_id: str) -> int:
-        """The 0-based place of the question with this id, which is one of the form's."""
-        for i, question in enumerate(self.questions):
-            if question.id == question_id:
-                return i
-        raise AssertionError(f"no question of the form has the id {question_id!r}")

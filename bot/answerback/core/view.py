@@ -115,7 +115,7 @@ def view_of(ask: Ask) -> View:
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
         unattended=ask.unattended and ask.open,
-        reviewed=ask.form.reviewed,
+        reviewed=walker.has_review(ask.form),
     )
 
 
@@ -124,7 +124,7 @@ def can_remember(ask: Ask) -> bool:
     request = ask.request
     if request.conversation is None or request.turn is None:
         return False
-    return ask.question is not None and walker.offers_remembering(ask.question)
+    return ask.question is not None and ask.question.can_be_remembered
 
 
 def texts_of(question: Question, given: Given, labels: Labels) -> list[str]:

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, JsonValue
 
 from answerback.core.answers import Unfit, check_noted, check_own_words, check_words, json_equal
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType, Form, Persistence, Question
+from answerback.core.form import Form, Question
 
 
 class Exact:
@@ -202,7 +202,7 @@ def start(form: Form) -> Walk:
 
 def resumed(form: Form, walk: Walk) -> Walk:
     """The open walk where it goes on without anybody moving in it: what Back and Edit did not discard counts."""
-    if not walk.open or not form.reviewed:
+    if not walk.open or not has_review(form):
         return walk
     given = {answer.question_id: answer for answer in walk.answers}
     return _onwards(form, replace(walk, at=None, editing=None), given)
@@ -211,6 +211,16 @@ def resumed(form: Form, walk: Walk) -> Walk:
 def prompted(form: Form, walk: Walk) -> Question | None:
     """The question that is prompted now, or None in review and at the end."""
     return form.questions[walk.at] if walk.phase is Phase.QUESTION and walk.at is not None else None
+
+
+def has_review(form: Form) -> bool:
+    """Whether this form ends in a review."""
+    return form.review and len(form.questions) > 1
+
+
+def place_of(form: Form, question_id: str) -> int:
+    """The 0-based place of the question with this id, which is one of the form's."""
+    return [question.id for question in form.questions].index(question_id)
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
@@ -259,7 +269,7 @@ def _answer(
             "unknown_value", "No question is open: submit the answers, or edit one of them."
         )
     remember = isinstance(action, Answer) and action.remember
-    if remember and not offers_remembering(question):
+    if remember and not question.can_be_remembered:
         return _refuse(
             "unknown_value",
             "This answer cannot be remembered: the question does not offer it.",
@@ -284,11 +294,6 @@ def _answer(
     return _onwards(form, walk, answers | {question.id: given})
 
 
-def offers_remembering(question: Question) -> bool:
-    """Whether the plain two buttons get a "for this turn" twin each."""
-    return question.persistence is Persistence.TURN and question.answer_type is AnswerType.BOOLEAN
-
-
 def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
     """Walks over the form to the question that is prompted next, or past the last one.
 
@@ -301,13 +306,15 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
     at: int | None = None
     for i, question in enumerate(form.questions):
         answer, when = given.get(question.id), question.when
-        if when is not None and not _equals(held.get(when.question_id), when.equals):
-            continue
+        if when is not None:
+            gate = held.get(when.question_id)  # a skipped question counts as null
+            if not json_equal(gate.value if gate else None, when.equals):
+                continue
         if at is None and (answer is None or (i > moved_to and answer.source is Source.HUMAN)):
             at = i
         if answer is not None:
             held[question.id] = answer
-    if form.reviewed:
+    if has_review(form):
         return _reviewed(form, walk, at, held)
     phase = Phase.ANSWERED if at is None else Phase.QUESTION
     return Walk(phase=phase, at=at, answers=tuple(held.values()))
@@ -331,15 +338,10 @@ def _reviewed(form: Form, walk: Walk, at: int | None, held: Mapping[str, Given])
     )
 
 
-def _equals(given: Given | None, value: JsonValue) -> bool:
-    """Whether an answer is this value; a skipped question counts as null."""
-    return json_equal(given.value if given else None, value)
-
-
 def _previous(form: Form, walk: Walk) -> Given | None:
     """The last answer of a person's before the prompt; a machine's answer would only be filled in again."""
     for given in reversed(walk.answers):
-        before = walk.at is None or form.index(given.question_id) < walk.at
+        before = walk.at is None or place_of(form, given.question_id) < walk.at
         if before and given.source is Source.HUMAN:
             return given
     return None
@@ -351,8 +353,8 @@ def _back(form: Form, walk: Walk) -> Walk | Refused:
     given = _previous(form, walk)
     if given is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
-    at = form.index(given.question_id)
-    if form.reviewed:
+    at = place_of(form, given.question_id)
+    if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=given)
     earlier = {question.id for question in form.questions[:at]}
     answers = tuple(answer for answer in walk.answers if answer.question_id in earlier)
@@ -373,7 +375,7 @@ def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
     return replace(
         walk,
         phase=Phase.QUESTION,
-        at=form.index(question_id),
+        at=place_of(form, question_id),
         again=given,
         editing=walk.answers,
     )

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.errors import Problem
+from answerback.core.intents import Intent
 from answerback.core.walker import Action, Person
 from answerback.ports.places import Places
 from answerback.ports.records import (
@@ -81,31 +82,21 @@ class Asks(Places, Protocol):
         delivery: str | None = None,
         at: float | None = None,
     ) -> Acted | Rejected:
-        """Acts on an ask as a responder.
+        """`apply` with an action that is known already.
 
         Args:
             revision: the revision the person saw; another one is `Why.STALE`.
             delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
             at: when they acted, by the platform's clock.
+        """
+
+    async def apply(self, intent: Intent, actor: Actor) -> Acted | Rejected:
+        """Does what a responder wants of an ask, in one step: resolved and decided on the ask as it stands.
+
+        An intent that wants nothing stores nothing: `Acted` with the ask as it stands says that they may act on it.
 
         Raises:
             StoreError: nothing is known to be saved; tell the person to try again.
-        """
-
-    async def choose(
-        self,
-        ask_id: str,
-        choose: Callable[[Ask], Action | None],
-        actor: Actor,
-        *,
-        revision: int | None = None,
-        delivery: str | None = None,
-        at: float | None = None,
-    ) -> Acted | Rejected | None:
-        """`act` with what ``choose`` makes of the ask as it stands, in one step; None where it makes nothing.
-
-        ``choose`` is pure and quick, runs only when this person may act on this revision, and may
-        run on another thread, and twice.
         """
 
     async def typed(
@@ -118,7 +109,7 @@ class Asks(Places, Protocol):
         delivery: str,
         revision: int | None = None,
     ) -> Acted | Rejected:
-        """`act` with what typed words stand for. A problem tells the person what to do where they stand for nothing
+        """`apply` with what typed words stand for. A problem tells the person what to do where they stand for nothing
         (`Why.INVALID`) or may be older than the open question (`Why.STALE`; ``at`` None: nobody knows when)."""
 
     async def get(self, ask_id: str) -> Ask | None:

@@ -15,13 +15,10 @@ _LOOK: Final = 1.0
 class SystemClock:
     """The machine's clock."""
 
-    def now(self) -> float:
-        """Seconds since the epoch, UTC."""
-        return time.time()
-
-    def monotonic(self) -> float:
-        """Seconds since some moment; no setting of the clock moves it."""
-        return time.monotonic()
+    now = staticmethod(time.time)
+    """Seconds since the epoch, UTC."""
+    monotonic = staticmethod(time.monotonic)
+    """Seconds since some moment; no setting of the clock moves it."""
 
     async def sleep_until(self, when: float) -> None:
         """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""

@@ -8,7 +8,7 @@ from answerback.core import ask as asks
 from answerback.core import walker
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.walker import Action, Answer, Refused, Source, Submit
-from answerback.service.transaction import Commits
+from answerback.service.act import Commits
 
 
 def expired(commits: Commits, ask: Ask, at: float) -> Change:

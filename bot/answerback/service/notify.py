@@ -1,10 +1,14 @@
-"""Who waits for what in this process, and waking them: one signal an ask, nothing kept for asks nobody waits on."""
+"""Who is told of a commit: those who wait for an ask, one signal an ask, and the rest of the process, by its hooks.
+
+Nothing is kept for asks that nobody waits for.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from answerback.core.ask import Ask
 
@@ -87,3 +91,17 @@ class Signals:
         for followers in self._followers.values():
             for follower in followers:
                 follower.release()
+
+
+@dataclass(slots=True)
+class Hooks:
+    """Who is told of a commit beside those who wait for the ask: set by the app when it wires the rest."""
+
+    show: Callable[[Ask], None] = field(default=lambda _ask: None)
+    """The live message is behind."""
+    deliver: Callable[[], None] = field(default=lambda: None)
+    """The outbox has something new."""
+    due: Callable[[float], None] = field(default=lambda _at: None)
+    """The clock has something to do at this time."""
+    acted: Callable[[str, str, str, float], None] = field(default=lambda *_what: None)
+    """Somebody acted: on which surface, with what, what came of it, and in how many seconds."""

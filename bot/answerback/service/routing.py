@@ -134,8 +134,6 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
         surface: whether the ask's surface is configured and connected.
         inquiry: whether an inquiry backend is configured.
     """
-    if surface and not rules.tools:
-        return Put()
     key, rule = rules.of(ask, question)
     who = f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'
     if rule.answer is not None:

@@ -1,7 +1,9 @@
-"""The ask, its record and its events as the JSON that crosses the wire. Pure; every reader gets these shapes."""
+"""The ask, its record and its events as the JSON that crosses the wire. Every reader gets these shapes."""
 
 from __future__ import annotations
 
+import json
+import secrets
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
@@ -13,7 +15,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, texts_of, view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
-from answerback.ports.records import StoredDelivery, StoredEntry
+from answerback.ports.records import Delivery, StoredDelivery, StoredEntry
 
 _ENGLISH: Final = Labels()
 EVENT_NAMES: Final = {
@@ -186,3 +188,21 @@ def _thread(ask: Ask) -> dict[str, JsonValue] | None:
         "id": (thread.id if thread else None) or destination.thread,
         "url": thread.url if thread else None,
     }
+
+
+def webhook_of(ask: Ask, url: str, at: float) -> Delivery:
+    """The webhook that tells how an ask has ended, to be delivered to an address."""
+    body: JsonValue = {
+        "type": f"ask.{ask.status.value}",
+        "timestamp": iso(at),
+        "data": ask_json(ask),
+    }
+    return Delivery(
+        id=f"msg_{secrets.token_hex(12)}",
+        ask_id=ask.id,
+        type=f"ask.{ask.status.value}",
+        url=url,
+        agent=ask.request.agent,
+        body=json.dumps(body, ensure_ascii=False),
+        created_at=at,
+    )

@@ -1,14 +1,13 @@
 """The service: submit, act, withdraw, expire. Each is one load → authorise → decide → commit, then wakes who waits.
 
 The one door through which asks change and are read. How they are submitted, acted on and stored
-is told in `submit`, `act` and `transaction`; forms are the walker's business.
+is told in `submit` and `act`; forms are the walker's business.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -18,25 +17,24 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core import typed_words
 from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.errors import Problem, StoreError, UnreadableError
+from answerback.core.errors import StoreError, UnreadableError
+from answerback.core.intents import Intent, Words
 from answerback.core.labels import Labels
-from answerback.core.walker import Action, Answer, Refused, Source
+from answerback.core.walker import Answer, Refused, Source
 from answerback.ports.claims import SOLE, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, Page, StoredDelivery, StoredEntry
 from answerback.ports.shown import missed, renumbered
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
+from answerback.ports.surface import Acted, Actor, Rejected, Surface
 from answerback.service import routing
-from answerback.service.act import Acting, Seen
+from answerback.service.act import Acting, Commits
 from answerback.service.expiring import expired
 from answerback.service.notify import Follower
 from answerback.service.submission import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitting
 from answerback.service.telling import Telling
-from answerback.service.transaction import Commits
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +44,7 @@ _SETTLING_SECONDS: Final = 5.0
 """How long after a change people may still use the copy from before it, although the message was edited."""
 
 
-class Service:
+class Service(Acting):
     """The one way in which asks change.
 
     Args:
@@ -73,18 +71,15 @@ class Service:
         self.clock = clock
         self.surfaces = surfaces
         self.rules = rules or routing.Rules()
-        self.labels = labels or Labels()
         self.claim = claim
-        self._commits = Commits(
-            store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim
-        )
+        commits = Commits(store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim)
+        super().__init__(commits, labels or Labels())
         self.signals = self._commits.signals
         self.hooks = self._commits.hooks
         self.telling = Telling(store, clock)
         self._submitting = Submitting(
             self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
         )
-        self._acting = Acting(self._commits)
         self._stopping = False
 
     # --- submitting and acting -------------------------------------------------------------------
@@ -110,50 +105,6 @@ class Service:
             body, agent=agent, idempotency_key=idempotency_key, digest=digest
         )
 
-    async def act(
-        self,
-        ask_id: str,
-        action: Action,
-        actor: Actor,
-        *,
-        revision: int | None = None,
-        delivery: str | None = None,
-        at: float | None = None,
-    ) -> Acted | Rejected:
-        """Acts on an ask as a responder (see `answerback.ports.surface.Asks`)."""
-        began = time.perf_counter()
-        acted = await self._acting.act(
-            ask_id, lambda _ask: action, actor, Seen(revision, at), delivery
-        )
-        if acted is None:
-            raise AssertionError("an action was given")
-        self._tell(acted, actor, action.action, began)
-        return acted
-
-    async def choose(
-        self,
-        ask_id: str,
-        choose: Callable[[Ask], Action | None],
-        actor: Actor,
-        *,
-        revision: int | None = None,
-        delivery: str | None = None,
-        at: float | None = None,
-    ) -> Acted | Rejected | None:
-        """Acts as ``choose`` finds for the ask as it stands (see `answerback.ports.surface.Asks`)."""
-        began, chosen = time.perf_counter(), ["none"]
-
-        def noted(ask: Ask) -> Action | None:
-            action = choose(ask)
-            if action is not None:
-                chosen.append(action.action)
-            return action
-
-        acted = await self._acting.act(ask_id, noted, actor, Seen(revision, at), delivery)
-        if acted is not None:
-            self._tell(acted, actor, chosen[-1], began)
-        return acted
-
     async def typed(
         self,
         ask_id: str,
@@ -165,30 +116,7 @@ class Service:
         revision: int | None = None,
     ) -> Acted | Rejected:
         """Takes words typed by a responder as the action they stand for (see `answerback.ports.surface.Asks`)."""
-        began = time.perf_counter()
-        refused: list[Rejected] = []
-
-        def choose(ask: Ask) -> Action | None:
-            why, found = Why.STALE, typed_words.too_early(ask, at, actor.person, self.labels)
-            if found is None:
-                why, action = Why.INVALID, typed_words.action_of(ask, text, self.labels)
-                if not isinstance(action, typed_words.Unclear):
-                    return action
-                found = action
-            problem = Problem(pointer="/text", code="unknown_value", message=found.sentence)
-            refused[:] = [Rejected(why, ask, (problem,))]
-            return None
-
-        seen = Seen(revision, at, typed=True)
-        acted = await self._acting.act(ask_id, choose, actor, seen, delivery) or refused[0]
-        self._tell(acted, actor, "typed", began)
-        return acted
-
-    def _tell(self, acted: Acted | Rejected, actor: Actor, action: str, began: float) -> None:
-        """Tells the hook what came of an action, and how long that took."""
-        counted = "repeated" if isinstance(acted, Acted) and acted.repeated else "acted"
-        result = acted.why.value if isinstance(acted, Rejected) else counted
-        self.hooks.acted(actor.person.surface, action, result, time.perf_counter() - began)
+        return await self.apply(Intent(ask_id, Words(text), revision, delivery, at), actor)
 
     # --- what ends an ask without a person's answer ------------------------------------------------
 

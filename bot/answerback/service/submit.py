@@ -21,8 +21,8 @@ from answerback.dialects import registry
 from answerback.ports.records import Existing, Idempotency
 from answerback.ports.store import Write
 from answerback.ports.surface import Shown
+from answerback.service.act import Commits
 from answerback.service.submission import Agent, Plan, Routes, Submission, plan
-from answerback.service.transaction import Commits
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.ports.claims import Fence
+from answerback.ports.store import Decision
 from answerback_storage import rows
-from answerback_storage.sqlite.changes import Batch
+from answerback_storage.sqlite.changes import Batch, ChangeJob
 from answerback_storage.sqlite.connections import Connections
 from answerback_storage.sqlite.worker import Worker
 
@@ -78,6 +82,28 @@ class SqliteFile:
         if self._reader is None:
             raise StoreError(_NOT_OPEN)
         return self._reader.do(run)
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
+    ) -> tuple[T, bool]:
+        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
+
+        def done(told: tuple[T, bool]) -> None:
+            result, repeated = told
+            if then is not None and not repeated:
+                then(result)
+
+        began = time.perf_counter()
+        try:
+            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery, fence), done)
+        finally:
+            self._timed(time.perf_counter() - began)
 
     async def check(self) -> None:
         """Writes as much as a large ask takes, durably, and reads it; finds the file where it was opened."""

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
-from answerback.ports.claims import Fence
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -81,28 +80,6 @@ class SqliteStore(SqliteClaims, SqliteTelling):
     async def created(self, idempotency: Idempotency) -> Existing | None:
         """What this idempotency key stored before, or None."""
         return await self._read(lambda db: asks.existing(db, self._requests, idempotency))
-
-    async def change(
-        self,
-        ask_id: str,
-        decide: Callable[[Ask | None], Decision[T]],
-        *,
-        delivery: str | None = None,
-        then: Callable[[T], None] | None = None,
-        fence: Fence | None = None,
-    ) -> tuple[T, bool]:
-        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
-
-        def done(told: tuple[T, bool]) -> None:
-            result, repeated = told
-            if then is not None and not repeated:
-                then(result)
-
-        began = time.perf_counter()
-        try:
-            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery, fence), done)
-        finally:
-            self._timed(time.perf_counter() - began)
 
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""

@@ -8,8 +8,9 @@ import pytest
 
 from answerback.api.metrics import Metrics
 from answerback.core.ask import Ask, Thread
-from answerback.core.walker import Action, Answer
-from answerback.ports.surface import Shown
+from answerback.core.intents import Intent
+from answerback.core.walker import Answer
+from answerback.ports.surface import Acted, Rejected, Shown, Why
 from answerback.service.service import Service
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
@@ -45,32 +46,30 @@ def timed(metrics: Metrics) -> float | None:
     return metrics.registry.get_sample_value("answerback_act_seconds_count", {"surface": "chat"})
 
 
-async def test_an_action_that_is_chosen_is_counted_by_its_name_and_what_came_of_it(
+async def test_what_is_wanted_is_counted_by_its_name_and_what_came_of_it(
     metered: Service, metrics: Metrics
 ) -> None:
     ask = await open_ask(metered)
-
-    def choose(_ask: Ask) -> Action:
-        return Answer(value=True)
-
-    await metered.choose(ask.id, choose, actor(), delivery="click-1")
-    await metered.choose(ask.id, choose, actor(), delivery="click-1")
-    await metered.choose(ask.id, choose, actor(), revision=1)
-    await metered.choose(ask.id, choose, actor("U2"))
+    intent = Intent(ask.id, Answer(value=True))
+    await metered.apply(intent._replace(delivery="click-1"), actor())
+    await metered.apply(intent._replace(delivery="click-1"), actor())
+    await metered.apply(intent._replace(revision=1), actor())
+    await metered.apply(intent, actor("U2"))
     assert counted(metrics) == {
         ("answer", "acted"): 1,
         ("answer", "repeated"): 1,
-        ("none", "stale"): 1,
-        ("none", "not_allowed"): 1,
+        ("answer", "stale"): 1,
+        ("answer", "not_allowed"): 1,
     }
     assert timed(metrics) == 4
 
 
-async def test_a_click_that_chooses_nothing_is_no_action(
-    metered: Service, metrics: Metrics
-) -> None:
+async def test_who_wants_nothing_yet_is_not_counted(metered: Service, metrics: Metrics) -> None:
     ask = await open_ask(metered)
-    assert await metered.choose(ask.id, lambda _ask: None, actor()) is None
+    assert await metered.apply(Intent(ask.id, None, 1), actor()) == Acted(ask)
+    assert await metered.apply(Intent(ask.id, None, 1), actor("U2")) == Rejected(
+        Why.NOT_ALLOWED, ask
+    )
     assert (counted(metrics), timed(metrics)) == ({}, None)
 
 

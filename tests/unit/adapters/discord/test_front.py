@@ -143,7 +143,7 @@ async def test_when_something_cannot_be_saved_the_person_is_told_what_is_known_a
         raise error
 
     with monkeypatch.context() as broken_for_now:
-        broken_for_now.setattr(Service, "act", broken)
+        broken_for_now.setattr(Service, "apply", broken)
         done = await up.ann.choose(None, ["o3"])
     assert done.answered
     note = up.ann.notes()[0]

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from answerback.core.ask import Ask, Status
-from answerback.core.walker import Action
+from answerback.core.intents import Intent
 from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime.sockets import address_of, bind, listen
 from answerback_chat.controls import Control, Verb
@@ -47,27 +47,17 @@ async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up, asyncio.timeout(20):
-        came, cut, acting = asyncio.Event(), asyncio.Event(), up.service.act
+        came, cut, acting = asyncio.Event(), asyncio.Event(), up.service.apply
 
-        async def act(
-            ask_id: str,
-            action: Action,
-            actor: Actor,
-            *,
-            revision: int | None = None,
-            delivery: str | None = None,
-            at: float | None = None,
-        ) -> Acted | Rejected:
+        async def apply(intent: Intent, actor: Actor) -> Acted | Rejected:
             came.set()
             try:
-                return await acting(
-                    ask_id, action, actor, revision=revision, delivery=delivery, at=at
-                )
+                return await acting(intent, actor)
             except asyncio.CancelledError:
                 cut.set()
                 raise
 
-        monkeypatch.setattr(up.service, "act", act)
+        monkeypatch.setattr(up.service, "apply", apply)
         app = web.Application()
         app.add_routes(up.surface.public_routes())
         bound = await bind("127.0.0.1", 0, "public")

@@ -190,16 +190,6 @@ async def test_a_message_that_somebody_deleted_is_posted_again(up: Rig) -> None:
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
-@pytest.mark.rule("PLACE-1")
-async def test_a_deleted_message_of_an_ended_ask_is_left_alone(up: Rig) -> None:
-    ask = await up.shown(await up.submit(TWO))
-    up.discord.delete(up.ann.latest(up.channel).message)
-    await up.service.withdraw(ask.id)
-    stored = await converged(up, ask)
-    assert posts(up) == 0
-    assert stored.shown_revision == stored.revision
-
-
 async def test_an_archived_thread_is_opened_for_the_last_edit(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     ask = await up.submit(TWO, to=f"discord:{up.channel.id}/{thread.id}")

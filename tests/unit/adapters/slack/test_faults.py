@@ -144,16 +144,6 @@ async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
     assert ask.message["ts"] == newest.ts
 
 
-@pytest.mark.rule("PLACE-1")
-async def test_a_deleted_message_of_an_ended_ask_is_left_alone(up: Rig) -> None:
-    ask = await up.submit(APPLY, NOTE)
-    up.slack.faults.add("chat.update", error="message_not_found")
-    await up.app.service.withdraw(ask.id)
-    ask = await up.shown(ask)
-    assert (ask.status, ask.shown_revision) == (Status.WITHDRAWN, ask.revision)
-    assert up.slack.count("chat.postMessage") == 1
-
-
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
     monkeypatch.setattr(history, "_PAGE", 5)

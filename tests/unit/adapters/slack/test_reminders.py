@@ -69,20 +69,6 @@ async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> Non
     assert LABELS.reminder.format(label="Assistant") in sight.text
 
 
-@pytest.mark.rule("SURFACE-13")
-async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(up: Rig) -> None:
-    ask = await up.submit(APPLY, responders=[up.ada.id])
-    await up.app.surface.remind(ask, 0)
-    await up.app.service.update(ask.id, was_reminded)
-    await up.ada.click(up.live(ask), LABELS.yes)
-    await up.shown(ask)
-    sight = up.ada.sees(up.slack.messages(CHANNEL)[-1])
-    assert "waiting" not in sight.text
-    assert f"{LABELS.answered} by ada" in sight.text
-    assert ask.thread is not None
-    assert (ask.thread.url, ask.thread.url) in sight.links
-
-
 @pytest.mark.parametrize("code", ["missing_scope", "thread_not_found"])
 async def test_an_ask_ends_although_its_reminders_cannot_be_found(up: Rig, code: str) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id])
@@ -103,22 +89,3 @@ async def test_a_reminder_that_was_surely_not_posted_is_not_searched_for(up: Rig
     await up.app.surface.remind(ask, 0)
     assert up.slack.count("conversations.replies") == searched
     assert len([m for m in up.slack.messages(CHANNEL) if m.thread_ts]) == 1
-
-
-@pytest.mark.rule("SLACK-5")
-async def test_a_tool_whose_name_grows_by_being_escaped_is_reminded_of_and_withdrawn(
-    up: Rig,
-) -> None:
-    arguments = {"tool": "&" * 1_000, "question": APPLY}
-    ask = await up.submit(name="tool_question", arguments=arguments)
-    for _ in range(2):
-        await up.app.surface.remind(ask, 0)
-    [reminder] = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
-    await up.app.service.update(ask.id, was_reminded)
-    await up.app.service.withdraw(ask.id)
-    stored = await up.shown(ask)
-    assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
-    assert up.live(ask).blocks  # not what stands alone where blocks are refused
-    assert "Withdrawn" in reminder.text
-    assert ask.thread is not None
-    assert reminder.text.endswith(f"<{ask.thread.url}>")

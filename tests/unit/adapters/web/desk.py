@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.core.walker import Person
+from answerback.core.walker import Person, place_of
 from answerback.ports.person_key import Holder
 from answerback.testing.bench import SWEEP, Bench
 from answerback.workers.message_sync import Shower
@@ -147,7 +147,7 @@ class WebDesk:
         await self._press("back")
 
     async def edits(self, ask: Ask, question: Question) -> None:
-        await self._press(f"edit:{ask.form.index(question.id)}")
+        await self._press(f"edit:{place_of(ask.form, question.id)}")
 
     async def submits(self) -> None:
         await self._press("submit")

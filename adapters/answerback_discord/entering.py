@@ -1,0 +1,238 @@
+"""What a control shows on Discord, or takes in: modals and their pages, long lists, what is selected in them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType
+from answerback.core.intents import Choose, Wanted
+from answerback.core.labels import Labels
+from answerback.core.view import View, view_of
+from answerback.core.walker import Action, Answer, Other
+from answerback.ports.surface import Asks, Rejected, Why
+from answerback_chat.controls import Control, Verb, digits
+from answerback_discord import choices, forms, modals, notes, reading, render
+from answerback_discord.blocks import Json
+from answerback_discord.choices import Look
+from answerback_discord.forms import Sheet
+from answerback_discord.parse import Interaction
+from answerback_discord.replies import Callback, Replies, Reply, private, told, update
+from answerback_discord.text import escape
+
+OPENS = frozenset({Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.SEARCH})
+"""What opens a modal."""
+
+
+class Drafts:
+    """What a person has entered so far in a form of several pages, kept beside the ask."""
+
+    def __init__(self, asks: Asks, used: Interaction) -> None:
+        self._asks = asks
+        self._used = used
+
+    async def of(self, verb: Verb | None = None) -> dict[str, JsonValue]:
+        """What was entered by this control, or by the one with another verb."""
+        kept = await self._asks.draft(self._key(verb))
+        return kept if isinstance(kept, dict) else {}
+
+    async def entered(self) -> dict[str, JsonValue]:
+        """What was entered on all pages, this one included."""
+        return {**(await self.of()), **self._used.inputs}
+
+    async def keep(self, values: dict[str, JsonValue] | None) -> None:
+        """Keeps, or with None drops, what was entered."""
+        await self._asks.save_draft(self._key(), values)
+
+    def _key(self, verb: Verb | None = None) -> str:
+        ask_id, revision, used, _ = self._used.control
+        return f"{ask_id}:{revision}:{verb or used}:{self._used.actor.person.user_id}"
+
+
+class Entering:
+    """One interaction with the ask it is about."""
+
+    def __init__(
+        self, asks: Asks, replies: Replies, labels: Labels, used: Interaction, ask: Ask
+    ) -> None:
+        self._asks = asks
+        self._replies = replies
+        self._selections = replies.selections
+        self._labels = labels
+        self._used = used
+        self._control: Control = used.control
+        self._ask = ask
+        self._view: View = view_of(ask)
+        self._drafts = Drafts(asks, used)
+
+    async def read(self) -> Reply:
+        """A page of what a message of ours has not shown, or of what this person had entered."""
+        entry, _, page = self._control.argument.partition(".")
+        if entry not in OPENS:
+            verb, number = self._control.verb, self._control.number or 0
+            look = Look(chosen=await self._selected())
+            return self._private(reading.page(self._view, verb, number, self._labels, look))
+        of = self._control._replace(verb=Verb(entry))
+        entered = notes.Entered(forms.words_of(await self._drafts.of(of.verb)), of)
+        return self._private(notes.given_back(entered, digits(page) or 0, self._labels))
+
+    async def shown(self) -> Wanted | Reply:
+        """What an interaction shows that says nothing by itself; or what is wanted by what was entered or selected."""
+        if self._used.entered:
+            return await self._entered()
+        verb, page = self._control.verb, self._control.number or 0
+        if verb in OPENS:
+            return await self._open(page)
+        match verb:
+            case Verb.CHOOSE if self._is_several():
+                return await self._select()
+            case Verb.CHOOSE:
+                return Choose(self._used.places or None)
+            case Verb.TAKE if self._is_several():
+                return await self._take()
+            case Verb.PAGE:
+                return await self._look(Look(page=page))
+            case Verb.END_TURN:
+                return self._private(notes.confirm_end_turn(self._view, self._labels))
+            case _:
+                return await self._not_found()
+
+    def _mistakes(self, problems: Sequence[Problem], sheet: Sheet) -> Reply:
+        return self._private(mistakes(self._view, self._control, problems, sheet, self._labels))
+
+    async def _not_found(self) -> Reply:
+        return await self._replies.rejected(Rejected(Why.NOT_FOUND, self._ask), self._used)
+
+    def _private(self, message: Json) -> Reply:
+        return told(message, self._used)
+
+    def _is_several(self) -> bool:
+        """Whether several options may be selected."""
+        prompt = self._view.prompt
+        return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
+
+    # --- entering --------------------------------------------------------------------------------
+
+    async def _open(self, page: int) -> Reply:
+        verb, ticked = self._control.verb, await self._beside()
+        sheet = forms.sheet_of(self._view, verb, self._labels, ticked)
+        if sheet is None:
+            return await self._not_found()
+        page = page if page < len(sheet.pages()) else 0
+        values = await self._drafts.of()
+        nonce = f"{secrets.token_hex(4)}.{choices.digest(ticked)}"
+        data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
+        return Reply({"type": int(Callback.MODAL), "data": data})
+
+    async def _entered(self) -> Action | Reply:
+        verb, page = self._control.verb, self._control.number or 0
+        sheet = forms.sheet_of(self._view, verb, self._labels)
+        if sheet is None:
+            return await self._not_found()
+        if verb is Verb.SEARCH:
+            return await self._search(forms.words_of(self._used.inputs))
+        several = len(sheet.pages()) > 1
+        values = (
+            {**(await self._drafts.of()), **self._used.inputs}
+            if several
+            else dict(self._used.inputs)
+        )
+        if page + 1 < len(sheet.pages()):
+            await self._drafts.keep(values)
+            if wrong := forms.mistakes_on(sheet, page, values):
+                return self._mistakes(wrong, sheet)
+            following = notes.next_page(
+                self._view, verb, page + 1, len(sheet.pages()), self._labels
+            )
+            return self._private(following)
+        found = forms.read(self._view.prompt, sheet, verb, values)
+        if isinstance(found, Other) and self._is_several():
+            found = await self._with_selection(found)
+        if isinstance(found, tuple):
+            await self._drafts.keep(values)
+            return self._mistakes(found, sheet)
+        return found
+
+    # --- looking through long lists --------------------------------------------------------------
+
+    async def _select(self) -> Reply:
+        prompt = self._view.prompt
+        if prompt is None:
+            return await self._not_found()
+        before = await self._selections.of(self._ask)
+        offered = {place for value in self._used.offered if (place := digits(value)) is not None}
+        kept = set(choices.selected(prompt, Look(chosen=before))) - offered
+        every = range(len(prompt.question.options))
+        chosen = tuple(i for i in every if i in kept | {*self._used.places})
+        await self._selections.keep(self._ask, chosen)
+        found = tuple(sorted(offered)) if self._control.argument == "found" else None
+        return await self._turned(Look(self._control.number or 0, chosen, found))
+
+    async def _take(self) -> Action | Reply:
+        prompt = self._view.prompt
+        if prompt is None:
+            return await self._not_found()
+        chosen = await self._selections.of(self._ask)
+        ticked = choices.selected(prompt, Look(chosen=chosen))
+        if self._control.argument != choices.digest(ticked):
+            # The ticks that are kept are not those that this person saw: the answer that was to show
+            # them is lost or on its way, or somebody else has changed them.
+            note = notes.note(escape(self._labels.ticks_changed.format(submit=self._labels.submit)))
+            return await self._replies.redrawn(self._ask, self._used, note)
+        return Answer(value=self._values(ticked))
+
+    async def _look(self, look: Look) -> Reply:
+        return await self._turned(replace(look, chosen=await self._selected()))
+
+    async def _beside(self) -> tuple[int, ...]:
+        """What is ticked beside the words of "Something else…" now."""
+        prompt = self._view.prompt
+        if prompt is None or not self._is_several():
+            return ()
+        return choices.selected(prompt, Look(chosen=await self._selected()))
+
+    async def _with_selection(self, words: Other) -> Other | tuple[Problem, ...]:
+        """Words of one's own with what is ticked, if that is what their modal named."""
+        ticked = await self._beside()
+        if self._control.argument.endswith(choices.digest(ticked)):
+            return replace(words, value=self._values(ticked))
+        message = self._labels.ticks_changed.format(submit=self._labels.answer)
+        return (Problem(pointer="", code="unknown_value", message=message),)
+
+    def _values(self, ticked: Sequence[int]) -> list[JsonValue]:
+        options = self._view.prompt.question.options if self._view.prompt else ()
+        return [options[i].value for i in ticked]
+
+    async def _selected(self) -> tuple[int, ...] | None:
+        return await self._selections.of(self._ask) if self._is_several() else None
+
+    async def _search(self, words: str) -> Reply:
+        prompt = self._view.prompt
+        found = choices.matching(prompt.question, words) if prompt else ()
+        if not found:
+            sentence = self._labels.nothing_found.format(words=words[:100])
+            return private(notes.note(escape(sentence)))
+        return await self._look(Look(found=found, words=words))
+
+    async def _turned(self, look: Look) -> Reply:
+        # The last that is awaited: what is committed later is shown after this answer.
+        latest = await self._asks.get(self._ask.id) or self._ask
+        if latest.revision != self._ask.revision:
+            why = Why.STALE if latest.open else Why.ENDED
+            return await self._replies.rejected(Rejected(why, latest), self._used)
+        return update(render.message(view_of(latest), self._labels, look), latest)
+
+
+def mistakes(
+    view: View, control: Control, problems: Sequence[Problem], sheet: Sheet, labels: Labels
+) -> Json:
+    """What is wrong with an entry, and a button that opens it again at the page of the first mistake."""
+    page = sheet.page_with(problems[0].pointer.removeprefix("/value"))
+    label = labels.fill_in if control.verb is Verb.FILL else labels.answer
+    label = labels.reply if control.verb is Verb.REPLY else label
+    return notes.mistakes(view, problems, (control.verb, page), label, labels)

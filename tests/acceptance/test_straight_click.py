@@ -1,0 +1,244 @@
+"""A click is a straight line: few files of the project run between the arrival of its payload and its commit.
+
+One Back is traced through the whole service, as `answerback serve` wires it, in every thread. A payload has arrived
+once its request has been read whole and it is known who sent it. What counts is each file of the project in which a
+function runs from then on until SQLite is told to commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dis
+import sqlite3
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import aiohttp
+import pytest
+
+from answerback.runtime.app import Running, running
+from answerback.runtime.config import settings_type
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.slack.server import FakeSlack
+from tests.meta.project import ROOMS, ROOT
+from tests.unit.adapters.web.reader import Reader
+
+pytestmark = pytest.mark.acceptance
+
+MOST_FILES = 12
+DATABASE = "answerback.db"
+ARRIVED = {
+    ("bot/answerback/http/bodies.py", "receive"),
+    ("bot/answerback/http/strangers.py", "known"),
+}
+"""What reads a request, and notes that it is known who sent it: after both the payload has arrived."""
+QUESTIONS = [
+    {"id": name, "text": f"{name}?", "answer_type": "boolean"} for name in ("one", "two", "three")
+]
+
+
+def _place(frame: FrameType) -> tuple[str, str]:
+    return frame.f_code.co_filename.removeprefix(f"{ROOT}/"), frame.f_code.co_name
+
+
+def _starts(frame: FrameType) -> bool:
+    """Whether a function begins, and not a coroutine goes on in which another one is waited for."""
+    return frame.f_lasti <= _beginning(frame.f_code)
+
+
+@cache
+def _beginning(code: CodeType) -> int:
+    return next(each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
+
+
+@dataclass
+class Trace:
+    """The files that run from `begin` until the next commit."""
+
+    files: list[str] = field(default_factory=list)
+    committed: threading.Event = field(default_factory=threading.Event)
+    _begun: bool = False
+
+    def begin(self) -> None:
+        """From now on what runs counts."""
+        self.committed.clear()
+        self._begun = True
+
+    def called(self, frame: FrameType, event: str, _argument: object) -> None:
+        """See `sys.setprofile`."""
+        if not self._begun or self.committed.is_set() or event not in {"call", "return"}:
+            return
+        if event == "return" and _place(frame) in ARRIVED:
+            self.files.clear()
+        elif event == "call" and _starts(frame):
+            for each in (frame, frame.f_back):
+                name, _ = _place(each) if each is not None else ("", "")
+                if name.startswith(ROOMS) and name not in self.files:
+                    self.files.append(name)
+
+    def stated(self, statement: str) -> None:
+        """SQLite is about to run a statement."""
+        if statement == "COMMIT":
+            self.committed.set()
+
+
+@contextmanager
+def tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
+    """Traces this thread, and every thread and database connection that is made while the context lasts."""
+    trace, connect = Trace(), sqlite3.connect
+
+    def connected(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **options)
+        connection.set_trace_callback(trace.stated)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    before = sys.getprofile()
+    threading.setprofile(trace.called)
+    sys.setprofile(trace.called)
+    try:
+        yield trace
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+        monkeypatch.undo()
+
+
+@asynccontextmanager
+async def service(folder: Path, **tables: object) -> AsyncIterator[Running]:
+    """The whole service on free ports."""
+    settings = settings_type().model_validate(
+        {
+            "server": {"port": 0},
+            "public": {"port": 0},
+            "storage": {"url": f"sqlite:///{folder}/{DATABASE}"},
+            **tables,
+        }
+    )
+    async with running(settings) as up:
+        yield up
+
+
+async def submitted(up: Running, to: str, *responders: str) -> str:
+    """The id of a new ask with three questions."""
+    body = {"name": "ask_user", "arguments": {"questions": QUESTIONS}, "to": to}
+    if responders:
+        body["responders"] = list(responders)
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{up.api_url}/v1/asks", json=body) as told,
+    ):
+        assert told.status == 201, await told.text()
+        return str((await told.json())["id"])
+
+
+async def settled(up: Running, ask_id: str, revision: int) -> None:
+    """Waits until the ask stands at a revision and nothing is left to be shown of it."""
+    async with asyncio.timeout(10):
+        while True:
+            ask = await up.service.get(ask_id)
+            assert ask is not None
+            if ask.revision == ask.shown_revision == revision:
+                return
+            await asyncio.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """An open ask, and somebody who answers it and then goes back."""
+
+    up: Running
+    ask_id: str
+    answers: Callable[[], Awaitable[object]]
+    goes_back: Callable[[Callable[[], None]], Awaitable[object]]
+    """Calls its argument just before the request of the Back is sent."""
+
+
+@asynccontextmanager
+async def slack(folder: Path) -> AsyncIterator[Prompt]:
+    """On Slack, over HTTP."""
+    async with FakeSlack() as world:
+        ada = world.person("U0ADA", "ada")
+        world.workspace.add_channel("C0OPS", ada.id)
+        table = {
+            "bot_token": world.bot_token,
+            "signing_secret": world.signing_secret,
+            "api_url": world.api_url,
+        }
+        async with service(folder, slack=table) as up:
+            world.deliver_to(f"{up.public_url}/slack/events")
+            ask_id = await submitted(up, "slack:C0OPS", ada.id)
+            await settled(up, ask_id, 1)
+            [message] = world.messages("C0OPS")
+
+            async def back(begin: Callable[[], None]) -> None:
+                begin()
+                await ada.click(message, "Back")
+
+            yield Prompt(up, ask_id, lambda: ada.click(message, "Yes"), back)
+
+
+@asynccontextmanager
+async def discord(folder: Path) -> AsyncIterator[Prompt]:
+    """On Discord, over HTTP."""
+    async with FakeDiscord() as world:
+        channel = world.add_channel(guild := world.add_guild())
+        ann = world.person("ann", guild)
+        table = {
+            "bot_token": world.application.token,
+            "public_key": world.application.public_key,
+            "api_url": world.api_url,
+            "gateway": False,
+        }
+        async with service(folder, discord=table) as up:
+            url = f"{up.public_url}/discord/interactions"
+            world.application.interactions_endpoint_url = url
+            ask_id = await submitted(up, f"discord:{channel.id}", str(ann.id))
+            await settled(up, ask_id, 1)
+
+            async def back(begin: Callable[[], None]) -> None:
+                begin()
+                await ann.click("Back")
+
+            yield Prompt(up, ask_id, lambda: ann.click("Yes"), back)
+
+
+@asynccontextmanager
+async def web(folder: Path) -> AsyncIterator[Prompt]:
+    """On the web page."""
+    async with service(folder) as up, aiohttp.ClientSession() as http:
+        ask_id = await submitted(up, "web")
+        assert up.entrances is not None
+        address = await up.entrances.answering_url(ask_id)
+        visitor = Reader(http, "")
+
+        async def press(what: str, begin: Callable[[], None] = lambda: None) -> None:
+            page = await visitor.open(address)
+            begin()
+            told = await visitor.press(page, address, what, follow=False)
+            assert told.status == 303, told.text
+
+        yield Prompt(up, ask_id, lambda: press("yes"), lambda begin: press("back", begin))
+
+
+@pytest.mark.parametrize("surface", [slack, discord, web])
+async def test_one_back_runs_through_few_files_before_it_is_committed(
+    surface: Callable[[Path], AbstractAsyncContextManager[Prompt]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tracing(monkeypatch) as trace:
+        async with surface(tmp_path) as prompt:
+            await prompt.answers()
+            await settled(prompt.up, prompt.ask_id, 2)
+            await prompt.goes_back(trace.begin)
+            await settled(prompt.up, prompt.ask_id, 3)
+    assert trace.committed.is_set()
+    assert len(trace.files) <= MOST_FILES, trace.files

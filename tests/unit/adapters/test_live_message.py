@@ -1,0 +1,196 @@
+"""The live message and its reminders, on each chat platform: said once, edited in place, and over when the ask is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask, Change, Status
+from answerback.core.errors import UnavailableError
+from answerback.core.labels import Labels
+from answerback.service.service import Service
+from answerback_chat.surface import ChatSurface
+from tests.unit.adapters.discord import rig as discord
+from tests.unit.adapters.slack import rig as slack
+
+YES_NO: dict[str, Any] = {"id": "go", "text": "Apply it?", "answer_type": "boolean"}
+NOTE: dict[str, Any] = {"id": "note", "text": "A note?", "answer_type": "text"}
+
+
+class Town(ABC):
+    """A platform with the service in front of it, and somebody who may answer."""
+
+    surface: ChatSurface
+    service: Service
+    many_marks: str
+    """A mark that grows by being escaped."""
+
+    @abstractmethod
+    async def asked(self, *questions: dict[str, Any], **fields: Any) -> Ask:
+        """An ask that is shown."""
+
+    @abstractmethod
+    async def shown(self, ask: Ask) -> Ask:
+        """The ask as it stands once nothing is being shown any more."""
+
+    @abstractmethod
+    def reminders(self, ask: Ask) -> list[str]:
+        """The reminders in the ask's thread, as text."""
+
+    @abstractmethod
+    async def says_yes(self, ask: Ask) -> str:
+        """Answers at the message; gives what the platform calls the person."""
+
+    @abstractmethod
+    def delete(self, ask: Ask) -> None:
+        """The message is not there any more, and nobody is told."""
+
+    @abstractmethod
+    def posts(self) -> int:
+        """How often a message was posted in the channel."""
+
+    def pings(self) -> int:
+        """How often somebody was notified; where an edit can notify nobody, nothing is counted."""
+        return 0
+
+
+class Slack(Town):
+    many_marks = "&"
+
+    def __init__(self, up: slack.Rig) -> None:
+        self._up = up
+        self.surface, self.service = up.app.surface, up.app.service
+
+    async def asked(self, *questions: dict[str, Any], **fields: Any) -> Ask:
+        return await self._up.submit(*questions, **fields)
+
+    async def shown(self, ask: Ask) -> Ask:
+        return await self._up.shown(ask)
+
+    def reminders(self, ask: Ask) -> list[str]:
+        thread = self._up.live(ask).ts
+        said = self._up.slack.messages(slack.CHANNEL)
+        return [each.text for each in said if each.thread_ts == thread]
+
+    async def says_yes(self, ask: Ask) -> str:
+        await self._up.ada.click(self._up.live(ask), Labels().yes)
+        return "ada"
+
+    def delete(self, ask: Ask) -> None:
+        self._up.slack.faults.add("chat.update", error="message_not_found")
+
+    def posts(self) -> int:
+        return self._up.slack.count("chat.postMessage")
+
+
+class Discord(Town):
+    many_marks = "*"
+
+    def __init__(self, up: discord.Rig) -> None:
+        self._up = up
+        self.surface, self.service = up.surface, up.service
+
+    async def asked(self, *questions: dict[str, Any], **fields: Any) -> Ask:
+        return await self._up.shown(await self._up.submit(list(questions), **fields))
+
+    async def shown(self, ask: Ask) -> Ask:
+        return await self._up.shown(ask)
+
+    def reminders(self, ask: Ask) -> list[str]:
+        thread = self._up.discord.world.channel(int(str((ask.message or {})["thread"])))
+        return [each.content for each in thread.messages.values()]
+
+    async def says_yes(self, ask: Ask) -> str:
+        await self._up.ann.click(Labels().yes, channel=self._up.channel)
+        return "Ann"
+
+    def delete(self, ask: Ask) -> None:
+        self._up.discord.faults.code("PATCH /channels/*/messages/*", 10008)
+
+    def posts(self) -> int:
+        return len(self._up.channel.messages)
+
+    def pings(self) -> int:
+        return len(self._up.discord.pings)
+
+
+@asynccontextmanager
+async def _slack(folder: Path) -> AsyncIterator[Town]:
+    async with slack.rig(folder, "socket") as up:
+        yield Slack(up)
+
+
+@asynccontextmanager
+async def _discord(folder: Path) -> AsyncIterator[Town]:
+    async with discord.rig(folder, "gateway") as up:
+        yield Discord(up)
+
+
+@pytest.fixture(params=[_slack, _discord])
+async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
+    async with request.param(tmp_path) as made:
+        yield made
+
+
+def was_reminded(latest: Ask, _at: float) -> Change:
+    return Change(replace(latest, reminded=1), ())
+
+
+@pytest.mark.rule("SURFACE-13")
+async def test_a_question_that_is_not_shown_yet_is_reminded_of_later(town: Town) -> None:
+    ask = await town.asked(YES_NO)
+    with pytest.raises(UnavailableError, match="not shown yet"):
+        await town.surface.remind(replace(ask, message=None), 0)
+    assert town.reminders(ask) == []
+
+
+@pytest.mark.rule("SURFACE-13")
+async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(town: Town) -> None:
+    ask = await town.asked(YES_NO)
+    await town.surface.remind(ask, 0)
+    assert "waiting" in town.reminders(ask)[0]
+    pings = town.pings()
+    await town.service.update(ask.id, was_reminded)
+    name = await town.says_yes(ask)
+    assert (await town.shown(ask)).status is Status.ANSWERED
+    [reminder] = town.reminders(ask)
+    assert "waiting" not in reminder
+    assert f"{Labels().answered} by {name}" in reminder
+    assert str(ask.thread and ask.thread.url) in reminder
+    assert town.pings() == pings
+
+
+@pytest.mark.rule("SLACK-5", "DISCORD-5")
+async def test_a_tool_whose_name_grows_by_being_escaped_is_reminded_of_once_and_withdrawn(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = {"tool": town.many_marks * 1_000, "question": YES_NO}
+    ask = await town.asked(name="tool_question", arguments=arguments)
+    for _ in range(2):
+        await town.surface.remind(ask, 0)
+    assert len(town.reminders(ask)) == 1
+    await town.service.update(ask.id, was_reminded)
+    await town.service.withdraw(ask.id)
+    stored = await town.shown(ask)
+    assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
+    assert "a defect of ours" not in caplog.text, "the platform takes what is rendered"
+    [reminder] = town.reminders(ask)
+    assert "Withdrawn" in reminder
+    assert reminder.rstrip(">").endswith(str(ask.thread and ask.thread.url))
+
+
+@pytest.mark.rule("PLACE-1")
+async def test_a_deleted_message_of_an_ended_ask_is_left_alone(town: Town) -> None:
+    ask = await town.asked(YES_NO, NOTE)
+    before = town.posts()
+    town.delete(ask)
+    await town.service.withdraw(ask.id)
+    stored = await town.shown(ask)
+    assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
+    assert town.posts() == before

@@ -1,0 +1,87 @@
+"""What a control says by the place of an option or an answer, resolved on the ask as it stands."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.intents import Choose, EditAt, Intent, Unclear, Unresolved, resolve
+from answerback.core.labels import Labels
+from answerback.core.walker import Action, Answer, Back, Edit
+from answerback.ports.surface import Acted, Rejected, Why
+from tests.service_parts import actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+
+LABELS = Labels()
+CHOOSE_FIRST = LABELS.choose_first.format(submit=LABELS.submit)
+SELECT: dict[str, JsonValue] = {
+    "id": "s",
+    "text": "Which?",
+    "answer_type": "select",
+    "options": ["A", "B"],
+}
+MULTI: dict[str, JsonValue] = {**SELECT, "id": "m", "answer_type": "multi_select"}
+TEXT: dict[str, JsonValue] = {
+    "id": "t",
+    "text": "Why?",
+    "answer_type": "text",
+    "default": "No reason",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted", "found"),
+    [
+        (SELECT, Choose((1,)), Answer(value="B")),
+        (SELECT, Choose(None), CHOOSE_FIRST),
+        (SELECT, Choose((2,)), CHOOSE_FIRST),
+        (SELECT, Choose((0, 1)), CHOOSE_FIRST),
+        (MULTI, Choose((0, 1)), Answer(value=["A", "B"])),
+        (MULTI, Choose(()), Answer(value=[])),
+        (MULTI, Choose(None), CHOOSE_FIRST),
+        (TEXT, Choose(None), Answer(value="No reason")),
+        (TEXT, EditAt(0), LABELS.not_found),
+        (TEXT, EditAt(None), LABELS.not_found),
+    ],
+)
+async def test_places_are_resolved_on_the_open_question(
+    parts: Parts, question: dict[str, JsonValue], wanted: Unresolved, found: Action | str
+) -> None:
+    ask = (await parts.service().submit(ask_user(question))).ask
+    told = resolve(wanted, ask, None, actor().person, LABELS)
+    assert (told.problem.message if isinstance(told, Unclear) else told) == found
+
+
+async def test_in_a_review_answers_are_edited_by_their_place_and_nothing_is_chosen(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    questions: list[JsonValue] = [
+        {"id": name, "prompt": f"{name}?", "options": [{"value": "v", "label": "V"}]}
+        for name in ("a", "b")
+    ]
+    arguments: JsonValue = {"questions": [*questions]}
+    ask = (await service.submit(ask_user(name="question", arguments=arguments))).ask
+    for _ in questions:
+        told = await service.apply(Intent(ask.id, Choose((0,))), actor())
+        assert isinstance(told, Acted)
+        ask = told.ask
+    assert resolve(EditAt(1), ask, None, actor().person, LABELS) == Edit(question_id="b")
+    nothing = resolve(Choose((0,)), ask, None, actor().person, LABELS)
+    assert isinstance(nothing, Unclear)
+    assert nothing.problem.message == LABELS.not_found
+
+
+@pytest.mark.rule("ACT-7")
+async def test_an_intent_counts_once_at_its_revision_and_on_its_surface(parts: Parts) -> None:
+    service = parts.service()
+    ask = (await service.submit(ask_user(boolean("a"), boolean("b")))).ask
+    intent = Intent(ask.id, Answer(value=True), 1, delivery="click-1")
+    elsewhere = await service.apply(intent._replace(surface="web"), actor())
+    assert elsewhere == Rejected(Why.NOT_FOUND)
+    acted = await service.apply(intent._replace(surface="chat"), actor())
+    assert isinstance(acted, Acted)
+    assert await service.apply(intent, actor()) == Acted(acted.ask, repeated=True)
+    late = await service.apply(Intent(ask.id, Back(), 1), actor())
+    assert isinstance(late, Rejected)
+    assert late.why is Why.STALE
