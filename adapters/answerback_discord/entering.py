@@ -119,13 +119,13 @@ class Entering:
     # --- entering --------------------------------------------------------------------------------
 
     async def _open(self, page: int) -> Reply:
-        verb, ticked = self._control.verb, await self._beside()
-        sheet = forms.sheet_of(self._view, verb, self._labels, ticked)
+        verb, selected = self._control.verb, await self._beside()
+        sheet = forms.sheet_of(self._view, verb, self._labels, selected)
         if sheet is None:
             return await self._not_found()
         page = page if page < len(sheet.pages()) else 0
         values = await self._drafts.of()
-        nonce = f"{secrets.token_hex(4)}.{choices.digest(ticked)}"
+        nonce = f"{secrets.token_hex(4)}.{choices.digest(selected)}"
         data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
         return Reply({"type": int(Callback.MODAL), "data": data})
 
@@ -178,35 +178,35 @@ class Entering:
         if prompt is None:
             return await self._not_found()
         chosen = await self._selections.of(self._ask)
-        ticked = choices.selected(prompt, Look(chosen=chosen))
-        if self._control.argument != choices.digest(ticked):
-            # The ticks that are kept are not those that this person saw: the answer that was to show
+        selected = choices.selected(prompt, Look(chosen=chosen))
+        if self._control.argument != choices.digest(selected):
+            # The selection that is kept is not the one that this person saw: the answer that was to show
             # them is lost or on its way, or somebody else has changed them.
             note = notes.note(escape(self._labels.ticks_changed.format(submit=self._labels.submit)))
             return await self._replies.redrawn(self._ask, self._used, note)
-        return Answer(value=self._values(ticked))
+        return Answer(value=self._values(selected))
 
     async def _look(self, look: Look) -> Reply:
         return await self._turned(replace(look, chosen=await self._selected()))
 
     async def _beside(self) -> tuple[int, ...]:
-        """What is ticked beside the words of "Something else…" now."""
+        """What is selected beside the words of "Something else…" now."""
         prompt = self._view.prompt
         if prompt is None or not self._is_several():
             return ()
         return choices.selected(prompt, Look(chosen=await self._selected()))
 
     async def _with_selection(self, words: Other) -> Other | tuple[Problem, ...]:
-        """Words of one's own with what is ticked, if that is what their modal named."""
-        ticked = await self._beside()
-        if self._control.argument.endswith(choices.digest(ticked)):
-            return replace(words, value=self._values(ticked))
+        """Words of one's own with what is selected, if that is what their modal named."""
+        selected = await self._beside()
+        if self._control.argument.endswith(choices.digest(selected)):
+            return replace(words, value=self._values(selected))
         message = self._labels.ticks_changed.format(submit=self._labels.answer)
         return (Problem(pointer="", code="unknown_value", message=message),)
 
-    def _values(self, ticked: Sequence[int]) -> list[JsonValue]:
+    def _values(self, selected: Sequence[int]) -> list[JsonValue]:
         options = self._view.prompt.question.options if self._view.prompt else ()
-        return [options[i].value for i in ticked]
+        return [options[i].value for i in selected]
 
     async def _selected(self) -> tuple[int, ...] | None:
         return await self._selections.of(self._ask) if self._is_several() else None

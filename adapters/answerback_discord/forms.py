@@ -36,7 +36,7 @@ Values: TypeAlias = Mapping[str, JsonValue]
 """What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""
 LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
-SPELT_ROOM: Final = 1_000
+SPELLED_ROOM: Final = 1_000
 """Characters of a modal's text in which starts are spelled out."""
 SELECTION_ROOM: Final = 1_000
 """Characters of a modal's text in which the selected options are named."""
@@ -116,9 +116,9 @@ def sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = 
 def _spelled_out(sheet: Sheet, labels: Labels) -> str:
     """The intro; before it, what an input starts from that has characters that cannot be seen."""
     starts = [(s.label, unseen(s.start)) for s in sheet.slots if isinstance(s.start, str)]
-    spelt = [f"{label}: {text}" for label, text in starts if text is not None]
-    warning = texts.shorten("\n".join([labels.unseen, *spelt]), SPELT_ROOM)
-    return f"{warning}\n\n{sheet.intro}".strip() if spelt else sheet.intro
+    spelled = [f"{label}: {text}" for label, text in starts if text is not None]
+    warning = texts.shorten("\n".join([labels.unseen, *spelled]), SPELLED_ROOM)
+    return f"{warning}\n\n{sheet.intro}".strip() if spelled else sheet.intro
 
 
 def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> Sheet | None:
@@ -206,7 +206,7 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> 
         for i, field in enumerate(fields)
         for slot in _slots(i, field, starts[field.name], labels)
     )
-    spelt = [
+    spelled = [
         f"{field.title}\n{field.description}" if field.description else field.title
         for field in fields
         if not (
@@ -214,7 +214,7 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> 
             and fits(field.description or "", limits.LABEL_DESCRIPTION)
         )
     ]
-    return Sheet(question.text, "\n\n".join(spelt), slots, fields)
+    return Sheet(question.text, "\n\n".join(spelled), slots, fields)
 
 
 def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot, ...]:

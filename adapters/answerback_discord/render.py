@@ -83,12 +83,12 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     )
     so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
     blocks = [_Block(question.text, limits.MESSAGE_TEXT, "**{}**")]
-    spelt: tuple[int, ...] = ()
+    spelled: tuple[int, ...] = ()
     if question.options and choices.OPTIONS.spelled_out(question):
-        spelt = choices.listed(question, look)
+        spelled = choices.listed(question, look)
         blocks += [
             _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}")
-            for i in spelt
+            for i in spelled
         ]
     if selected := selection(prompt, look):
         blocks.append(_Block(selected, 400, "-# ☑ {}"))
@@ -106,9 +106,9 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if about.text:
         parts.append(c.text(about.text))
     parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
-    if spelt:
-        parts.append(c.text("\n".join(others[: len(spelt)])))
-    parts += [c.text(text) for text in others[len(spelt) :]]
+    if spelled:
+        parts.append(c.text("\n".join(others[: len(spelled)])))
+    parts += [c.text(text) for text in others[len(spelled) :]]
     parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
     more = labels.details if full else about.more(labels)

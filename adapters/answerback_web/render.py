@@ -78,7 +78,7 @@ class PromptPart:
     """What stands in "Something else…"; None where it is not offered."""
     other_chosen: bool = False
     other_replaces: bool = False
-    """Whether the words replace what is ticked."""
+    """Whether the words replace what is selected."""
     written: str | None = None
     """A text answer's text; None where the question is of another type."""
     inputs: tuple[Input, ...] = ()

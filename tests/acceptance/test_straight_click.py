@@ -27,7 +27,7 @@ from answerback.runtime.app import Running, running
 from answerback.runtime.config import settings_type
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
-from tests.meta.project import ROOMS, ROOT
+from tests.meta.project import ROOT, SOURCE_FOLDERS
 from tests.unit.adapters.web.reader import Reader
 
 pytestmark = pytest.mark.acceptance
@@ -80,7 +80,7 @@ class Trace:
         elif event == "call" and _starts(frame):
             for each in (frame, frame.f_back):
                 name, _ = _place(each) if each is not None else ("", "")
-                if name.startswith(ROOMS) and name not in self.files:
+                if name.startswith(SOURCE_FOLDERS) and name not in self.files:
                     self.files.append(name)
 
     def stated(self, statement: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from tests.meta.project import ROOMS, ROOT, files
+from tests.meta.project import ROOT, SOURCE_FOLDERS, files
 
 CLIENT = "bot/answerback_client"
 FOLDERS = {"answerback": "", "answerback-client": CLIENT}
@@ -36,7 +36,7 @@ def build(into: Path) -> tuple[Path, Path]:
     source = into / "source"
     for path in files():
         inside = path.relative_to(ROOT)
-        if inside.parts[0] in ROOMS or str(inside) in NO_PACKAGES:
+        if inside.parts[0] in SOURCE_FOLDERS or str(inside) in NO_PACKAGES:
             (source / inside).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, source / inside)
     subprocess.run(

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("bot", "adapters", "storage")
+SOURCE_FOLDERS = ("bot", "adapters", "storage")
 """The folders that hold what is installed."""
 
 PACKAGES = (
@@ -21,7 +21,7 @@ PACKAGES = (
 )
 """The packages that are installed."""
 
-PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", *ROOMS))
+PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", *SOURCE_FOLDERS))
 """What a program of ours that a test starts needs, to be this checkout's."""
 
 RECIPES = ROOT / "docs" / "recipes"
@@ -54,5 +54,5 @@ def sources(*folders: str) -> list[Path]:
 def module_name(path: Path) -> str:
     """What `import` calls a Python file of the project."""
     parts = path.relative_to(ROOT).with_suffix("").parts
-    parts = parts[1:] if parts[0] in ROOMS else parts
+    parts = parts[1:] if parts[0] in SOURCE_FOLDERS else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

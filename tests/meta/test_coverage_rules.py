@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from tests.meta.project import ROOMS, ROOT, sources
+from tests.meta.project import ROOT, SOURCE_FOLDERS, sources
 
 _PRAGMA = re.compile(r"#.*\bpragma\b.*")
 _REASON = re.compile(r"# pragma: no branch - \w+( \S+){3,}$")
@@ -27,7 +27,7 @@ def _lines() -> list[tuple[str, str]]:
     """Every line of the packages, with its place."""
     return [
         (f"{path.relative_to(ROOT)}:{number}", line)
-        for path in sources(*ROOMS)
+        for path in sources(*SOURCE_FOLDERS)
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
     ]
 

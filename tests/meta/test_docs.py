@@ -24,7 +24,7 @@ from answerback.dialects.detection import NAMES
 from answerback.dialects.registry import DIALECTS
 from answerback.runtime.config_file import customary, keys
 from tests.meta import made_docs
-from tests.meta.project import ROOMS, ROOT, sources
+from tests.meta.project import ROOT, SOURCE_FOLDERS, sources
 
 
 def _page(name: str) -> str:
@@ -118,14 +118,14 @@ def _called(command: str) -> str:
 
 def test_every_package_is_in_the_architecture() -> None:
     page = _page("architecture")
-    packages = {path.parent.relative_to(ROOT) for path in sources(*ROOMS)}
+    packages = {path.parent.relative_to(ROOT) for path in sources(*SOURCE_FOLDERS)}
     assert _unnamed([f"{package}/" for package in sorted(packages)], page) == []
 
 
 def test_the_picture_of_the_architecture_names_packages_that_exist() -> None:
     picture = (ROOT / "docs" / "images" / "architecture.svg").read_text("utf-8")
     named = set(re.findall(r'class="package"[^>]*>([\w.]+)<', picture))
-    there = {".".join(path.parent.relative_to(ROOT).parts[1:]) for path in sources(*ROOMS)}
+    there = {".".join(path.parent.relative_to(ROOT).parts[1:]) for path in sources(*SOURCE_FOLDERS)}
     assert named
     assert named - there == set()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.project import ROOMS, ROOT, files, sources
+from tests.meta.project import ROOT, SOURCE_FOLDERS, files, sources
 
 MOST_LINES = 400
 TOP_LEVEL = {
@@ -17,7 +17,7 @@ TOP_LEVEL = {
     "CHANGELOG.md",
     "LICENSE",
     "constraints.txt",
-    *ROOMS,
+    *SOURCE_FOLDERS,
     "tests",
     "manifests",
     "docs",
@@ -60,7 +60,7 @@ def test_nothing_else_lies_at_the_top_but_small_dot_files() -> None:
 def test_no_python_file_is_too_long_to_be_read_at_one_go() -> None:
     long = {
         str(path.relative_to(ROOT)): count
-        for path in sources(*ROOMS, "tests")
+        for path in sources(*SOURCE_FOLDERS, "tests")
         if (count := len(path.read_text("utf-8").splitlines())) > MOST_LINES
     }
     assert long == {}, f"split these by what they are about; {MOST_LINES} lines is the most"
@@ -68,13 +68,13 @@ def test_no_python_file_is_too_long_to_be_read_at_one_go() -> None:
 
 def test_no_module_is_a_drawer_for_everything() -> None:
     drawers = {"utils.py", "util.py", "helpers.py", "helper.py", "misc.py", "common.py"}
-    assert [path for path in sources(*ROOMS, "tests") if path.name in drawers] == []
+    assert [path for path in sources(*SOURCE_FOLDERS, "tests") if path.name in drawers] == []
 
 
 def test_packages_run_no_code_when_they_are_imported() -> None:
     full = [
         str(path.relative_to(ROOT))
-        for path in sources(*ROOMS)
+        for path in sources(*SOURCE_FOLDERS)
         if path.name == "__init__.py" and not _is_bare(path)
     ]
     assert full == []
@@ -91,13 +91,13 @@ def _is_bare(path: Path) -> bool:
 def test_every_module_says_what_it_owns() -> None:
     silent = [
         str(path.relative_to(ROOT))
-        for path in sources(*ROOMS, "tests")
+        for path in sources(*SOURCE_FOLDERS, "tests")
         if path.name != "__init__.py" and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
     ]
     assert silent == []
 
 
-@pytest.mark.parametrize("package", ROOMS)
+@pytest.mark.parametrize("package", SOURCE_FOLDERS)
 def test_every_public_class_and_function_says_what_it_is_for(package: str) -> None:
     silent = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
@@ -124,7 +124,7 @@ def _public(
 def test_what_is_caught_whole_is_raised_again_kept_for_its_caller_or_logged() -> None:
     dropped = [
         f"{path.relative_to(ROOT)}:{handler.lineno}"
-        for path in sources(*ROOMS)
+        for path in sources(*SOURCE_FOLDERS)
         for handler in _catching_everything(path)
         if not _is_passed_on(handler) and not _is_logged(handler)
     ]
@@ -134,7 +134,7 @@ def test_what_is_caught_whole_is_raised_again_kept_for_its_caller_or_logged() ->
 def test_only_loop_tops_log_what_they_caught_and_go_on() -> None:
     tops = {
         str(path.relative_to(ROOT))
-        for path in sources(*ROOMS)
+        for path in sources(*SOURCE_FOLDERS)
         for handler in _catching_everything(path)
         if not _is_passed_on(handler)
     }

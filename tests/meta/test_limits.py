@@ -19,7 +19,7 @@ from types import ModuleType
 import pytest
 
 from tests.edges import Test, guards
-from tests.meta.project import ROOMS, module_name, sources
+from tests.meta.project import SOURCE_FOLDERS, module_name, sources
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ BOUNDS = (
         "answerback.http.strangers", "answerback", "tests.unit.bot", ("test_limits_of_strangers",)
     ),
 )
-MODULES = {module_name(path): path for path in sources(*ROOMS)}
+MODULES = {module_name(path): path for path in sources(*SOURCE_FOLDERS)}
 
 
 def test_every_limits_module_is_among_them() -> None:

@@ -6,7 +6,7 @@ import sys
 
 import grimp
 
-from tests.meta.project import PACKAGES, ROOMS, ROOT, module_name, sources
+from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, module_name, sources
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
@@ -18,7 +18,7 @@ def test_no_module_imports_itself_by_a_detour() -> None:
 
 
 def test_every_module_imports_in_a_fresh_interpreter_without_a_warning() -> None:
-    names = [module_name(path) for path in sources(*ROOMS)]
+    names = [module_name(path) for path in sources(*SOURCE_FOLDERS)]
     others_first = "import aiohttp.web, discord, mcp.server, slack_bolt.async_app, slack_sdk"
     script = [
         "import importlib, sys, warnings",

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.meta.installing import CLIENT, NO_PACKAGES, build, closure, environment, project
-from tests.meta.project import PACKAGES, ROOMS, ROOT, files
+from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, files
 
 _PATIENCE = 30.0
 _USERS = ("bot", "adapters", "storage")
@@ -95,7 +95,7 @@ def test_each_file_of_the_packages_is_in_one_of_the_wheels(wheels: tuple[Path, P
     for path in files():
         inside = path.relative_to(ROOT)
         of_client = inside.is_relative_to(CLIENT)
-        if inside.parts[0] in ROOMS and not (of_client and path.name in NO_PACKAGES):
+        if inside.parts[0] in SOURCE_FOLDERS and not (of_client and path.name in NO_PACKAGES):
             wanted[of_client].add(inside.relative_to(inside.parts[0]).as_posix())
     assert [_held(wheel) for wheel in wheels] == [wanted[False], wanted[True]]
     assert wanted[False] & wanted[True] == set()

@@ -103,7 +103,7 @@ class Selection:
             self._at = (self._at + 1) % self.count
 
         @keys.add(" ", filter=empty)
-        def _tick(event: KeyPressEvent) -> None:
+        def _toggle(event: KeyPressEvent) -> None:
             if self.on_other:
                 event.app.exit(result=Pressed.WORDS)
             else:

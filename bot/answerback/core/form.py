@@ -80,7 +80,7 @@ class Question(_Frozen):
     other: bool = False
     """Whether "Something else…" is offered beside the options."""
     other_beside: bool = False
-    """Whether the words of "Something else…" stand beside what is ticked; else they replace it."""
+    """Whether the words of "Something else…" stand beside what is selected; else they replace it."""
     notes: bool = False
     """Whether a note may stand beside what is chosen."""
     exclusive: bool = True

@@ -53,7 +53,7 @@ class Given(Exact):
     """One collected answer.
 
     ``other`` marks the text of "Something else…": it is the value, or the last item of a list that holds
-    the ticked options before it.
+    the selected options before it.
     """
 
     question_id: str
@@ -74,7 +74,7 @@ class Given(Exact):
 
     @property
     def chosen(self) -> JsonValue:
-        """What was answered without the words: the ticked options, in option order; None where words are all."""
+        """What was answered without the words: the selected options, in option order; None where words are all."""
         if not self.other:
             return self.value
         return self.value[:-1] if isinstance(self.value, list) else None
@@ -138,7 +138,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """Answer with words of one's own; ``value`` holds what is ticked beside them in a multiple choice."""
+    """Answer with words of one's own; ``value`` holds what is selected beside them in a multiple choice."""
 
     action: ClassVar[str] = "other"
     text: str

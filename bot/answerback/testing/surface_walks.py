@@ -148,7 +148,7 @@ async def sees(desk: Desk, ask: Ask) -> None:
 
 
 def with_words(prompt: Prompt, text: str) -> JsonValue:
-    """The answer that words of one's own make, beside the ticks that the prompt starts from."""
+    """The answer that words of one's own make, beside the selection that the prompt starts from."""
     if not prompt.question.other_beside:
         return text
     return [*(prompt.chosen if isinstance(prompt.chosen, list) else []), text]

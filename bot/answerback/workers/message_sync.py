@@ -48,7 +48,7 @@ class Shower:
         self._first_pause = first_pause
         self._lanes = Lanes(self._attend, lambda: self.sweep(_REFILL))
         self._resting: dict[str, float] = {}
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
 
@@ -84,7 +84,7 @@ class Shower:
 
     async def _attend(self, ask_id: str, failures: int) -> Again | None:
         try:
-            async with self._room:
+            async with self._slots:
                 later = await self._show_latest(ask_id)
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)

@@ -54,7 +54,7 @@ class Upkeep:
         self._swept = self._pruned = float("-inf")
         self._under_way: dict[str, asyncio.Task[None]] = {}
         """Inquiries and reminders: what others have to do for an ask, and nobody else waits for."""
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._postponed: dict[str, float] = {}
         """When an inquiry or a reminder that failed is tried again."""
         self._set_aside: dict[str, float] = {}
@@ -203,7 +203,7 @@ class Upkeep:
             if ask.inquiring:
                 await self._ask_backend(ask)
             else:
-                async with self._room:
+                async with self._slots:
                     await self._remind(ask.id)
             return
         except StoreError as error:

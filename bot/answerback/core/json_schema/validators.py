@@ -24,9 +24,9 @@ MOST_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """What the patterns of one schema may take when they are compiled."""
 CACHE_BYTES: Final = 64 * 1024 * 1024
 """What all compiled schemas in memory may take together, by our own account."""
-_ROOMS: Final = (16 * 1024, 256 * 1024)
+_SIZES: Final = (16 * 1024, 256 * 1024)
 """What a pattern may take, tried in this order before it gets all that there is."""
-_MATCHING_ROOMS: Final = tuple(8 * 1024 * 2**n for n in range(10))
+_MATCHING_SIZES: Final = tuple(8 * 1024 * 2**n for n in range(10))
 _WEIGHT: Final = 4096
 """Bytes in memory for the least of schemas."""
 _WEIGHT_OF_TEXT: Final = 50
@@ -117,36 +117,36 @@ def _compile(key: str) -> Compiled:
     schema = json.loads(key)
     patterns = patterns_of(schema)
     most = MOST_PATTERN_BYTES // max(1, len(patterns))
-    validator, room = _in_least_room(schema, [*(r for r in _ROOMS if r < most), most])
+    validator, size = _in_least_size(schema, [*(r for r in _SIZES if r < most), most])
     matching = 0
     if patterns:
         sketches: list[Any] = [{"pattern": _CLASS.sub(r"\\w", one)} for one in patterns]
-        _, matching = _in_least_room(
-            {"allOf": sketches}, [*_MATCHING_ROOMS, 2 * MOST_PATTERN_BYTES]
+        _, matching = _in_least_size(
+            {"allOf": sketches}, [*_MATCHING_SIZES, 2 * MOST_PATTERN_BYTES]
         )
-    taken = room * len(patterns)
+    taken = size * len(patterns)
     weight = _WEIGHT + len(key) * _WEIGHT_OF_TEXT + taken * _WEIGHT_OF_PATTERNS
     return Compiled(validator, taken, weight, Costs(schema, matching))
 
 
-def _in_least_room(schema: Any, rooms: list[int]) -> tuple[jsonschema_rs.Validator, int]:
-    """A validator, and the first of the ascending rooms that is enough for each of its patterns."""
-    *tried, last = rooms
-    for room in tried:
+def _in_least_size(schema: Any, sizes: list[int]) -> tuple[jsonschema_rs.Validator, int]:
+    """A validator, and the first of the ascending sizes that is enough for each of its patterns."""
+    *tried, last = sizes
+    for size in tried:
         try:
-            return _validator(schema, room), room
+            return _validator(schema, size), size
         except ValueError:
-            continue  # a mistake that has nothing to do with the room is there in the last one, too
+            continue  # a mistake that has nothing to do with the size is there in the last one, too
     return _validator(schema, last), last
 
 
-def _validator(schema: Any, room: int) -> jsonschema_rs.Validator:
+def _validator(schema: Any, size: int) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(
         schema,
         validate_formats=True,
         ignore_unknown_formats=True,
         retriever=_never_fetch,
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=room, dfa_size_limit=room),
+        pattern_options=jsonschema_rs.RegexOptions(size_limit=size, dfa_size_limit=size),
     )
 
 
