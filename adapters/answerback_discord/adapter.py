@@ -134,7 +134,7 @@ class DiscordSurface(ChatSurface):
         if self._front is not None:
             self._front.receive = self._interactions.receive
         self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
-        self._listener = Listener(asks, self.calls, self._channels, self._labels)
+        self._listener = Listener(asks, self.calls, self._channels, self._labels, self._background)
         self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
         await self._identifying.begin().wait()
         if self._gateway is not None and self._refused is None:

@@ -16,8 +16,10 @@ from weakref import WeakValueDictionary
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from answerback.core.labels import Labels
-from answerback.ports.surface import Acted, Asks, Why
+from answerback.ports.surface import Asks, Rejected
+from answerback_chat.background import Background
 from answerback_chat.retry import retry
+from answerback_chat.typed_words import TypedWords
 from answerback_discord import notes, parse
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
@@ -27,62 +29,58 @@ from answerback_discord.text import escape
 
 logger = logging.getLogger(__name__)
 
-TAKEN: Final = "✅"
-UNFIT: Final = "❌"
+_TAKEN: Final = "✅"
+_UNFIT: Final = "❌"
 
 
 class Listener:
-    """Takes in messages, however they come."""
+    """Takes in messages, however they come; see `answerback_chat.typed_words.Platform`."""
 
-    def __init__(self, asks: Asks, calls: Calls, channels: Channels, labels: Labels) -> None:
+    def __init__(
+        self,
+        asks: Asks,
+        calls: Calls,
+        channels: Channels,
+        labels: Labels,
+        background: Background,
+    ) -> None:
         self._asks = asks
         self._calls = calls
         self._channels = channels
         self._labels = labels
+        self._typed = TypedWords(asks, self, background)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def heard(self, body: Json, bot_id: str) -> None:
-        """One message: taken and marked where it is meant for an ask, or its author is told why not."""
-        typed = parse.typed(body, bot_id)
-        if typed is None or not _is_addressed(typed, bot_id):
+        """One message, where it is meant for us. Discord sends none again: what cannot be taken in is tried here."""
+        said = parse.typed(body, bot_id)
+        if said is None or not _is_addressed(said, bot_id):
             return
-        turn = self._turns.setdefault(typed.channel_id, asyncio.Lock())
+        turn = self._turns.setdefault(said.channel_id, asyncio.Lock())
         async with turn:  # what is typed in one place counts in the order in which it was typed
-            refusal = await self._refusal(typed)
-        if refusal is None:
-            await self._mark(typed, TAKEN)
-        elif refusal:
-            await self._mark(typed, UNFIT)
-            await self._told(typed, refusal)
+            try:
+                await retry(lambda: self._typed.heard(said))
+            except (PlatformError, StoreError) as error:
+                extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
+                logger.warning("A typed message could not be taken: %s", error, extra=extra)
+                self._typed.tell(said, escape(self._labels.words_not_kept))
 
-    async def _refusal(self, typed: Typed) -> str | None:
-        """Why the words were not taken, as markdown; None where they were, empty where nothing is to be told."""
-        try:
-            return await retry(lambda: self._taken(typed))
-        except (PlatformError, StoreError) as error:
-            extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
-            logger.warning("A typed message could not be taken: %s", error, extra=extra)
-        return escape(self._labels.words_not_kept)
+    def words(self, said: Typed) -> str:
+        """See `answerback_chat.typed_words.Platform.words`."""
+        return said.text
 
-    async def _taken(self, typed: Typed) -> str | None:
-        if await self._asks.draft(_told_key(typed)) is not None:
+    def asks_back(self, said: Typed, meant: Sequence[Ask]) -> str:
+        """Nothing to a reply in a server that mentions nobody: somebody replied to a record, or to a note."""
+        if not meant and said.guild_id is not None and not said.called:
             return ""
-        meant = await self._meant(typed)
-        if not meant and typed.guild_id is not None and not typed.called:
-            return ""  # somebody replied to a record, or to a note
-        if len(meant) != 1:
-            return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
-        told = await self._asks.typed(
-            meant[0].id, typed.text, typed.actor, at=typed.at, delivery=typed.delivery
-        )
-        if isinstance(told, Acted):
-            return None
-        if told.why is Why.UNCHECKED:
-            raise UnavailableError("Whether who typed this may answer is not known yet")
-        return notes.refusal(told, self._labels, typed.actor.person.user_id)
+        return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
 
-    async def _meant(self, typed: Typed) -> Sequence[Ask]:
-        """The asks that a message may be meant for: it is taken where there is one alone."""
+    def refusal(self, rejected: Rejected, said: Typed) -> str:
+        """See `answerback_chat.typed_words.Platform.refusal`."""
+        return notes.refusal(rejected, self._labels, said.actor.person.user_id)
+
+    async def meant(self, typed: Typed) -> Sequence[Ask]:
+        """The one that was replied to; else those in its place."""
         if typed.replied is not None:
             ask = await self._shown_at(typed.replied)
             return [ask] if ask else []
@@ -104,33 +102,29 @@ class Listener:
         ask = await self._asks.get(ask_id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
 
-    async def _told(self, typed: Typed, sentence: str) -> None:
-        """Tells a person why their words were not taken: directly, and where they take no direct messages, in place.
+    async def say(self, said: Typed, text: str) -> None:
+        """Tells the author directly, and where they take no direct messages, in place.
 
         Discord shows something to one person alone only where they clicked, and a message is no click.
         """
         try:
-            await retry(lambda: self._tell(typed, sentence))
+            await retry(lambda: self._react(said, _UNFIT))
         except PlatformError as error:
-            extra = {"action": "note_missing", "code": error.code}
-            logger.warning("Somebody could not be told about their words: %s", error, extra=extra)
-            return
-        await self._asks.save_draft(_told_key(typed), value=True)
-
-    async def _tell(self, typed: Typed, sentence: str) -> None:
-        if typed.guild_id is not None:
+            extra = {"action": "mark_missing", "code": error.code}
+            logger.info("A message could not be marked: %s", error, extra=extra)
+        if said.guild_id is not None:
             try:
                 direct = await self._channels.destination(
-                    Destination(surface=SURFACE, user=typed.actor.person.user_id)
+                    Destination(surface=SURFACE, user=said.actor.person.user_id)
                 )
-                await self._say(direct.id, typed, f"{_address(typed)}\n{sentence}")
+                await self._say(direct.id, said, f"{_address(said)}\n{text}")
             except (RateLimitedError, UnavailableError):
                 raise
             except PlatformError:
                 pass  # they take no direct messages
             else:
                 return
-        await self._say(typed.channel_id, typed, sentence)
+        await self._say(said.channel_id, said, text)
 
     async def _say(self, channel_id: str, typed: Typed, content: str) -> None:
         body: Json = {
@@ -143,13 +137,13 @@ class Listener:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
         await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
 
-    async def _mark(self, typed: Typed, emoji: str) -> None:
-        path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
-        try:
-            await retry(lambda: self._calls.request("PUT", path))
-        except PlatformError as error:
-            extra = {"action": "mark_missing", "code": error.code}
-            logger.info("A message could not be marked: %s", error, extra=extra)
+    async def mark(self, said: Typed) -> None:
+        """See `answerback_chat.typed_words.Platform.mark`."""
+        await self._react(said, _TAKEN)
+
+    async def _react(self, said: Typed, emoji: str) -> None:
+        path = f"/channels/{said.channel_id}/messages/{said.id}/reactions/{quote(emoji)}/@me"
+        await self._calls.request("PUT", path)
 
 
 def _message_id(ask: Ask) -> object:
@@ -160,11 +154,6 @@ def _address(typed: Typed) -> str:
     """Where the words stand."""
     place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
     return notes.link(place)
-
-
-def _told_key(typed: Typed) -> str:
-    """The key under which it is kept that somebody was told why their words were not taken."""
-    return f"told:{typed.delivery}"
 
 
 def _is_addressed(typed: Typed, bot_id: str) -> bool:

@@ -87,7 +87,7 @@ class Inbound:
     async def acted(self, acted: Acted, used: Click | Submission) -> Ack:
         """The message is brought up to date by itself; words that were offered for use are marked."""
         if isinstance(used, Click) and used.control.verb is Verb.USE:
-            self._listener.mark(used.words)
+            self._later.do("mark", retry(lambda: self._listener.mark(used)))
             if used.response_url is not None:
                 self._later.do("note", self._notes.dismiss(used.response_url))
         return _TAKEN
@@ -95,7 +95,7 @@ class Inbound:
     async def rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
         """A private note; in a modal, mistakes at its inputs, or why it counts no more with what was typed."""
         if isinstance(used, Click) and used.control.verb is Verb.USE:
-            self._note(self._listener.refusal(rejected, used.person), used)
+            self._note(self._listener.refusal(rejected, used), used)
             return _TAKEN
         ask = rejected.ask
         if isinstance(used, Submission) and rejected.why is Why.INVALID and ask is not None:

@@ -149,6 +149,11 @@ class Words:
     direct: bool
 
     @property
+    def actor(self) -> Actor:
+        """Who typed it."""
+        return Actor(self.person)
+
+    @property
     def at(self) -> float | None:
         """When it was typed, by Slack's clock."""
         return seconds(self.where.ts)

@@ -15,19 +15,19 @@ from answerback.core import typed_words
 from answerback.core.ask import Ask
 from answerback.core.errors import UnavailableError
 from answerback.core.intents import Intent
-from answerback.core.intents import Words as TypedWords
+from answerback.core.intents import Words as WantedWords
 from answerback.core.labels import Labels
-from answerback.core.walker import Person
-from answerback.ports.surface import Acted, Actor, Asks, Groups, Rejected, Why
+from answerback.ports.surface import Asks, Groups, Rejected
 from answerback_chat import responders, texts
 from answerback_chat.background import Background
 from answerback_chat.controls import Control, Verb
 from answerback_chat.retry import retry
+from answerback_chat.typed_words import TypedWords
 from answerback_slack import notes
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
 from answerback_slack.notes import Notes
-from answerback_slack.parse import Click, Identity, Where, Words, as_words, words_of
+from answerback_slack.parse import Click, Identity, Words, as_words, words_of
 from answerback_slack.posting import Ref, may_be
 
 _TAKEN: Final = "white_check_mark"
@@ -42,7 +42,7 @@ _SIGILS: Final = {"@": "@", "#": "#"}
 
 
 class Listener:
-    """Takes in messages, however they come."""
+    """Takes in messages, however they come; see `answerback_chat.typed_words.Platform`."""
 
     def __init__(
         self,
@@ -61,38 +61,27 @@ class Listener:
         self._labels = labels
         self._identity = identity
         self._surface = surface
+        self._typed = TypedWords(asks, self, later)
 
     async def heard(self, said: Words) -> None:
-        """One message: taken, or its author is told privately why not; of what is not meant for us, offered at most.
+        """One message: handed on where it is meant for us; else its author is offered to use it, at most.
 
         Raises:
             StoreError: nothing is known to be saved; Slack is to send the message again.
             PlatformError: what it is for cannot be told yet; neither.
         """
         bot = self._identity.bot_user
-        if not said.direct and (bot is None or not mentions(said.text, bot)):
-            if said.where.thread is not None:
-                self._later.do("offer", self._offer(said, said.where.thread))
-            return
-        if await self._asks.draft(_told(said)) is not None:
-            return
-        meant = await self._meant(said)
-        if len(meant) != 1:
-            self._tell(escape(self._sentence(said, meant)), said)
-            return
-        words = decoded(without_mention(said.text, bot or ""))
-        told = await self._asks.typed(
-            meant[0].id, words, Actor(said.person), at=said.at, delivery=said.delivery
-        )
-        if isinstance(told, Acted):
-            self.mark(said.where)
-        elif told.why is Why.UNCHECKED:
-            raise UnavailableError("Whether who typed this may answer is not known yet")
-        else:
-            self._tell(self.refusal(told, said.person), said)
+        if said.direct or (bot is not None and mentions(said.text, bot)):
+            await self._typed.heard(said)
+        elif said.where.thread is not None:
+            self._later.do("offer", self._offer(said, said.where.thread))
 
-    async def _meant(self, said: Words) -> Sequence[Ask]:
-        """The asks that a message may be meant for: it is taken where there is one alone."""
+    def words(self, said: Words) -> str:
+        """See `answerback_chat.typed_words.Platform.words`."""
+        return decoded(without_mention(said.text, self._identity.bot_user or ""))
+
+    async def meant(self, said: Words) -> Sequence[Ask]:
+        """Those in its thread; in a channel, those whose own messages stand there."""
         channel, thread = said.where.channel, said.where.thread
         found = await self._asks.open_in("slack", channel, thread)
         if thread is None:
@@ -103,11 +92,12 @@ class Listener:
                 raise UnavailableError("Whose thread this was typed in is not known yet")
         return found
 
-    def _sentence(self, said: Words, meant: Sequence[Ask]) -> str:
+    def asks_back(self, said: Words, meant: Sequence[Ask]) -> str:
+        """See `answerback_chat.typed_words.Platform.asks_back`."""
         if not meant:
-            return self._labels.nothing_open
+            return escape(self._labels.nothing_open)
         own_threads = said.where.thread is None and all(map(_began, meant))
-        return self._labels.which_one_reply if own_threads else self._labels.which_one
+        return escape(self._labels.which_one_reply if own_threads else self._labels.which_one)
 
     # --- words that are not meant for us -----------------------------------------------------------
 
@@ -130,7 +120,7 @@ class Listener:
         text = labels.offer_words.format(question=question, use_words=labels.use_words)
         control = Control(ask.id, ask.revision, Verb.USE, said.where.ts).encode()
         carried = as_words(words if texts.units(words) <= _CARRIED else "")
-        await self._say(escape(text), said, notes.offer(text, labels.use_words, control, carried))
+        await self.say(said, escape(text), notes.offer(text, labels.use_words, control, carried))
 
     async def found(self, ask: Ask, click: Click) -> Intent | None:
         """What a click says to use, where the words were too long for its button; None: they are not there any more.
@@ -157,40 +147,29 @@ class Listener:
         for message in listed if isinstance(listed, list) else []:
             said = words_of(message, where.channel, direct=False)
             if said is not None and said.where.ts == where.ts:
-                words = TypedWords(decoded(said.text))
+                words = WantedWords(decoded(said.text))
                 return Intent(ask.id, words, control.revision, said.delivery, said.at)
         return None
 
     # --- what becomes of words ---------------------------------------------------------------------
 
-    def mark(self, where: Where) -> None:
+    async def mark(self, said: Click | Words) -> None:
         """Marks words as taken."""
-        client = self._calls.client
-        add = lambda: client.reactions_add(  # noqa: E731
-            channel=where.channel, timestamp=where.ts, name=_TAKEN
+        client, where = self._calls.client, said.words if isinstance(said, Click) else said.where
+        await self._calls.do(
+            "reactions.add",
+            lambda: client.reactions_add(channel=where.channel, timestamp=where.ts, name=_TAKEN),
         )
-        self._later.do("reaction", retry(lambda: self._calls.do("reactions.add", add)))
 
-    def refusal(self, rejected: Rejected, reader: Person) -> str:
+    def refusal(self, rejected: Rejected, said: Click | Words) -> str:
         """Why words were not taken, as mrkdwn, and where the question stands."""
-        text = notes.mrkdwn_of(rejected, reader, self._labels)
+        text = notes.mrkdwn_of(rejected, said.person, self._labels)
         thread = rejected.ask.thread if rejected.ask else None
         return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 
-    def _tell(self, text: str, said: Words) -> None:
-        async def tell() -> None:
-            await retry(lambda: self._say(text, said))
-            await self._asks.save_draft(_told(said), value=True)
-
-        self._later.do("note", tell())
-
-    async def _say(self, text: str, said: Words, blocks: Sequence[Block] | None = None) -> None:
+    async def say(self, said: Words, text: str, blocks: Sequence[Block] | None = None) -> None:
+        """Tells the author privately, where they typed."""
         await self._notes.tell(text, said.person.user_id, said.where, blocks=blocks)
-
-
-def _told(said: Words) -> str:
-    """The key under which it is kept that somebody was told why their words were not taken."""
-    return f"told:{said.delivery}"
 
 
 def _began(ask: Ask) -> bool:

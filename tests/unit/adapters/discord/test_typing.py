@@ -252,7 +252,7 @@ async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as broken_for_now:
-        broken_for_now.setattr(Service, "typed", broken)
+        broken_for_now.setattr(Service, "apply", broken)
         await marked(up, up.ann.mentions_bot(own_thread(up, ask), "lost again"), "❌")
     await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
     assert await answers(up, ask) == [["here now"]]
