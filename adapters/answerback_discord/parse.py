@@ -78,7 +78,7 @@ class Interaction(NamedTuple):
     @property
     def wanted(self) -> Wanted | None:
         """What is wanted, where it needs neither what is selected elsewhere nor a second step."""
-        control, places = self.control, self.places or None
+        control, places = self.control, (self.places or None) if self.values else None
         match control.verb:
             case Verb.CHOOSE if self.single and not self.entered:
                 return Choose(places)
