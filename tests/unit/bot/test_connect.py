@@ -22,7 +22,7 @@ from answerback.agents.connect.agents import AGENTS, Scope
 from answerback.agents.connect.entries import ConnectError
 from answerback.agents.connect.files import ConfigFile
 from answerback.cli.commands.connect import Agent, command
-from tests.meta.project import PYTHONPATH
+from tests.meta.project import PYTHONPATH, RECIPES
 
 Connect = Callable[..., Any]
 BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
@@ -203,6 +203,12 @@ def test_it_says_what_does_not_work_and_what_to_do(connect: Connect) -> None:
     assert "What does not work: " in said
     assert "--token-env ANSWERBACK_TOKEN" in said
     assert "Set T to the agent's token" in connect("codex", "--yes", "--token-env", "T").output
+
+
+def test_claude_code_gets_the_settings_that_the_documentation_shows(connect: Connect) -> None:
+    shown = json.loads((RECIPES / "claude-code-settings.json").read_text())
+    printed = connect("claude", "--print", "--token-env", "ANSWERBACK_TOKEN").stdout
+    assert json.loads(printed) == shown
 
 
 def test_of_two_files_only_what_differs_is_written(connect: Connect, home: Path) -> None:

@@ -150,6 +150,7 @@ def _claude(service: Service) -> list[Entry]:
         _group("PreToolUse", handler, "AskUserQuestion"),
         _group("PermissionRequest", handler),
         _group("Elicitation", handler),
+        _group("UserPromptSubmit", late),
         _group("Stop", late),
     ]
 
@@ -224,8 +225,7 @@ AGENTS: Final[dict[str, Agent]] = {
         home=_home("CODEX_HOME", ".codex"),
         toml=True,
         cannot=[
-            "Codex takes an answer to request_user_input as the words of a blocked call; `answerback bridge codex` "
-            "answers it whole.",
+            "Codex takes an answer to request_user_input as the words of a blocked call.",
             "A permission is given once or denied: no rules, no other arguments, and End Turn only denies.",
         ],
         then=[
@@ -238,9 +238,7 @@ AGENTS: Final[dict[str, Agent]] = {
         title="opencode",
         places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
         home=lambda: _home("XDG_CONFIG_HOME", ".config")() / "opencode",
-        cannot=[
-            "opencode's own questions and permission prompts need `answerback bridge opencode`."
-        ],
+        cannot=["opencode's own questions and permission prompts stay at the terminal."],
     ),
     "gemini": Agent(
         title="Gemini CLI",
