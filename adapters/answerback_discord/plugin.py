@@ -18,8 +18,8 @@ from answerback.ports.plugin import (
 from answerback_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
+    from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.core.view import View
 
 
 class DiscordSettings(ChatSettings):
@@ -106,9 +106,10 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         async for finding in doctor.findings(setup, checkup.http):
             yield finding
 
-    def preview(self, view: View, labels: Labels) -> Preview:
+    def preview(self, ask: Ask, labels: Labels) -> Preview:
         """See `SurfacePlugin.preview`."""
+        from answerback.core.view import view_of
         from answerback_discord import preview, render
 
-        message = render.message(view, labels)
+        message = render.message(view_of(ask), labels)
         return Preview(payload=message, html=preview.html(message))

@@ -10,11 +10,18 @@ from markupsafe import Markup, escape
 from answerback_chat.pictures import Json, button, menu, objects, tag
 
 _ESCAPED: Final = re.compile(r"\\([^A-Za-z0-9\s])")
+_FENCE: Final = re.compile(r"```(?:[\w+-]*\n)?(.*?)\n?```", re.DOTALL)
+_CODE: Final = re.compile(r"(`+)(.+?)\1")
 _MARKUP: Final = (
     (re.compile(r"\*\*(.+?)\*\*", re.DOTALL), r"<b>\1</b>"),
     (re.compile(r"__(.+?)__", re.DOTALL), r"<u>\1</u>"),
+    (re.compile(r"~~(.+?)~~", re.DOTALL), r"<s>\1</s>"),
+    (re.compile(r"\*(.+?)\*", re.DOTALL), r"<i>\1</i>"),
+    (re.compile(r"&lt;(https?://\S+?)&gt;"), r"<u>\1</u>"),
     (re.compile(r"^-# (.*)$", re.MULTILINE), r"<small>\1</small>"),
-    (re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL), r"<code>\1</code>"),
+    (re.compile(r"^((?:&gt; .*\n?)+)", re.MULTILINE), r"<blockquote>\1</blockquote>"),
+    (re.compile(r"^(<blockquote>)?&gt; ", re.MULTILINE), r"\1"),
+    (re.compile(r"^( *)- ", re.MULTILINE), r"\1• "),
 )
 _PRIVATE: Final = 0xE000
 """The first of the characters that stand for escaped ones while markup is read."""
@@ -32,7 +39,7 @@ def _component(component: Json) -> Markup:
         case 17:
             return tag("div", Markup("").join(map(_component, inside)), "container")
         case 10:
-            return tag("p", _text(str(component.get("content", ""))))
+            return tag("div", _text(str(component.get("content", ""))), "text")
         case 1:
             return tag("div", Markup(" ").join(map(_component, inside)), "row")
         case 9:
@@ -53,6 +60,24 @@ def _component(component: Json) -> Markup:
 
 
 def _text(content: str) -> Markup:
+    parts = _FENCE.split(content)  # what is between fences has an odd place
+    shown = (
+        tag("pre", escape(p)) if i % 2 else _outside(p.strip("\n")) for i, p in enumerate(parts)
+    )
+    return Markup("").join(shown)
+
+
+def _outside(content: str) -> Markup:
+    """Text that is in no fence: pieces of code, and what is between them."""
+    parts = _CODE.split(content)
+    texts, codes = parts[::3], parts[2::3]
+    made = [_marked(texts[0])]
+    for code, text in zip(codes, texts[1:], strict=True):
+        made += (tag("code", escape(code)), _marked(text))
+    return Markup("").join(made)
+
+
+def _marked(content: str) -> Markup:
     hidden = _ESCAPED.sub(
         lambda found: chr(_PRIVATE + ord(found[1])) if ord(found[1]) < 0x80 else found[0], content
     )

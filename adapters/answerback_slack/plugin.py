@@ -19,8 +19,8 @@ from answerback.ports.plugin import (
 from answerback_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
+    from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.core.view import View
 
 _MANIFEST_HELP = """Print the manifest of the Slack app, as YAML.
 
@@ -109,11 +109,12 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         async for finding in doctor.findings(setup, checkup.http):
             yield finding
 
-    def preview(self, view: View, labels: Labels) -> Preview:
+    def preview(self, ask: Ask, labels: Labels) -> Preview:
         """See `SurfacePlugin.preview`."""
+        from answerback.core.view import view_of
         from answerback_slack import preview, render
 
-        message = render.render(view, labels)
+        message = render.render(view_of(ask), labels)
         blocks = cast("JsonValue", message.blocks)
         return Preview(
             payload={"text": message.text, "blocks": blocks},

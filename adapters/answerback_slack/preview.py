@@ -16,6 +16,7 @@ _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")
 _MENUS: Final = frozenset(
     {"static_select", "multi_static_select", "external_select", "multi_external_select", "overflow"}
 )
+_STYLES: Final = {"code": "code", "bold": "b", "italic": "i", "strike": "s"}
 _BOXES: Final = {"radio_buttons": "radio", "checkboxes": "checkbox"}
 
 
@@ -28,6 +29,8 @@ def _block(block: Json) -> Markup:
     match block.get("type"):
         case "header":
             return tag("h3", _text(block.get("text")))
+        case "rich_text":
+            return Markup("").join(map(_rich, objects(block, "elements")))
         case "context":
             parts = [_text(one) for one in objects(block, "elements")]
             return tag("p", Markup(" ").join(parts), "small")
@@ -44,6 +47,35 @@ def _block(block: Json) -> Markup:
             return label + (_element(element) if isinstance(element, dict) else Markup(""))
         case kind:
             return tag("p", escape(f"({kind})"), "small")
+
+
+def _rich(element: Json) -> Markup:
+    """An element of rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block."""
+    inside = objects(element, "elements")
+    if element.get("type") == "rich_text_list":
+        items = Markup("").join(
+            tag("li", Markup("").join(map(_run, objects(i, "elements")))) for i in inside
+        )
+        indent = element.get("indent")
+        listed = tag("ol" if element.get("style") == "ordered" else "ul", items)
+        return tag("div", listed, f"indent{indent if isinstance(indent, int) else 0}")
+    shown = Markup("").join(map(_run, inside))
+    match element.get("type"):
+        case "rich_text_preformatted":
+            return tag("pre", shown)
+        case "rich_text_quote":
+            return tag("blockquote", shown)
+        case _:
+            return tag("p", shown)
+
+
+def _run(run: Json) -> Markup:
+    shown = escape(str(run.get("text", "")))
+    style = run.get("style")
+    for name, element in _STYLES.items():
+        if isinstance(style, dict) and style.get(name):
+            shown = tag(element, shown)
+    return tag("u", shown) if run.get("type") == "link" else shown
 
 
 def _element(element: Json) -> Markup:

@@ -5,7 +5,9 @@ Templates and files are read once, at import: no request waits for the disk.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import resources
@@ -16,6 +18,7 @@ from aiohttp_sse import EventSourceResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
 from answerback_web import limits
 
 HEADERS: Final = {
@@ -69,9 +72,22 @@ _STATIC: Final = {
 _TAGS: Final = {name: hashlib.sha256(body).hexdigest()[:16] for name, body in _STATIC.items()}
 
 
+_SCRIPT: Final = re.compile(r"<script [^>]*></script>")
+_STYLESHEET: Final = re.compile(r'<link rel="stylesheet"[^>]*>')
+
+
 def html(name: str, **context: object) -> str:
     """A page's markup; everything in ``context`` is escaped where it is put in."""
     return _ENVIRONMENT.get_template(f"{name}.html").render(context)
+
+
+def standalone(name: str, labels: Labels, **context: object) -> str:
+    """A page's markup with its looks in it, for where no service answers; its script is left out."""
+    made = html(name, labels=labels, lang="en", root="", home=None, here="", **context)
+    looks = f"<style>{_STATIC['page.css'].decode()}</style>"
+    made = _STYLESHEET.sub(lambda _: looks, _SCRIPT.sub("", made))
+    icon = base64.b64encode(_STATIC["icon.svg"]).decode()
+    return made.replace("a/-/icon.svg", f"data:image/svg+xml;base64,{icon}")
 
 
 def page(body: str, status: int = 200) -> web.Response:

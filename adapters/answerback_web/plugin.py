@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from answerback.ports.plugin import Built, Host, SurfacePlugin, SurfaceSettings
+from typing import TYPE_CHECKING
+
+from answerback.ports.plugin import Built, Host, Preview, SurfacePlugin, SurfaceSettings
+
+if TYPE_CHECKING:
+    from answerback.core.ask import Ask
+    from answerback.core.labels import Labels
 
 
 class WebSettings(SurfaceSettings):
@@ -41,3 +47,16 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         )
         pages, public = surface.routes(), surface.public_routes()
         return Built(surface, pages=pages, public_pages=public, entrances=surface)
+
+    def preview(self, ask: Ask, labels: Labels) -> Preview:
+        """See `SurfacePlugin.preview`."""
+        from markupsafe import Markup
+
+        from answerback_web import pages, render
+
+        page = render.ask_page(ask, labels)
+        whole = pages.standalone(
+            "ask", labels, page=page, answering=True, key_error=None, share=None
+        )
+        frame = Markup('<iframe sandbox title="{}" srcdoc="{}"></iframe>').format(self.title, whole)
+        return Preview(payload=whole, html=frame, hint="The page without its script.")

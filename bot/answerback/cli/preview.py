@@ -21,7 +21,7 @@ from answerback.core.ask import Ask, Change, Destination, Request, acted
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import View, view_of
+from answerback.core.view import view_of
 from answerback.core.walker import Answer, start
 from answerback.dialects.registry import parse_call
 from answerback.ports.plugin import SurfacePlugin
@@ -70,7 +70,7 @@ def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
         for ask in shown:
             prompting.show(ask_json(ask))
     else:
-        previews = [plugin.preview(view_of(ask), labels) for ask in shown]
+        previews = [plugin.preview(ask, labels) for ask in shown]
         result(as_json([each.payload for each in previews if each is not None]))
 
 
@@ -126,7 +126,7 @@ def _page(
     form: str, shown: list[Ask], labels: Labels, path: Path | None, *, open_page: bool
 ) -> None:
     page = jinja2.Environment(autoescape=True).from_string(_PAGE.read_text("utf-8"))
-    text = page.render(title=form, steps=[_step(view_of(ask), labels) for ask in shown])
+    text = page.render(title=form, steps=[_step(ask, labels) for ask in shown])
     if path is None:
         with tempfile.NamedTemporaryFile("wb", suffix=".html", delete=False) as file:
             path = Path(file.name)
@@ -139,12 +139,12 @@ def _page(
         warn("There is no browser to open it with.")
 
 
-def _step(view: View, labels: Labels) -> Step:
-    prompt = view.prompt
+def _step(ask: Ask, labels: Labels) -> Step:
+    prompt = view_of(ask).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
     looks = []
     for plugin in installed():
-        if (made := plugin.preview(view, labels)) is not None:
+        if (made := plugin.preview(ask, labels)) is not None:
             source = made.payload if made.source is None else made.source
             looks.append(Look(plugin.title, Markup(made.html), as_json(source), made.hint))
     return Step(title=one_line(title), looks=tuple(looks))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do without these
     from aiohttp import web
     from pydantic import JsonValue
 
+    from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.core.view import View
     from answerback.ports.person_key import Holders
     from answerback.ports.surface import Surface
 
@@ -179,8 +179,8 @@ class SurfacePlugin(ABC, Generic[S]):
         """What `answerback doctor` finds out; posts nothing. By default, that the surface is configured."""
         yield Finding(self.title)
 
-    def preview(self, view: View, labels: Labels) -> Preview | None:
-        """How a prompt will look; None where there is no preview."""
+    def preview(self, ask: Ask, labels: Labels) -> Preview | None:
+        """How the prompt of an ask will look; None where there is no preview."""
         return None
 
     def manifest(self) -> Manifest | None:

@@ -11,8 +11,13 @@ from markupsafe import Markup
 from typer.testing import CliRunner
 
 from answerback.cli import main
+from answerback.core.labels import Labels
+from answerback.core.view import Prompt, View
+from answerback.dialects.registry import parse_call
 from answerback_discord import preview as discord
+from answerback_discord.render import message
 from answerback_slack import preview as slack
+from answerback_slack.render import render
 
 QUESTIONS: list[dict[str, Any]] = [
     {
@@ -34,6 +39,23 @@ TYPES: dict[str, Any] = {
         {"id": "json", "text": "How?", "answer_type": "schema", "schema": {"type": "object"}},
     ]
 }
+
+PLAN = """# Plan *B*
+
+Adds ~~all of~~ `paid_at`, see [the docs](https://x.y):
+
+1. lock
+2. run
+
+- watch
+
+> careful
+
+```diff
+-a
++b
+```
+"""
 
 
 @pytest.fixture
@@ -88,7 +110,8 @@ def test_the_page_shows_both_looks_and_nothing_an_agent_sent_is_markup_of_it(
     code, _ = run(str(form), "--html", str(page))
     text = page.read_text()
     assert code == 0
-    assert text.count("<figcaption>Slack") == text.count("<figcaption>Discord") == 3
+    for surface in ("Slack", "Discord", "Web page"):
+        assert text.count(f"<figcaption>{surface}") == 3
     assert "<b>one</b>" not in text
     assert "Pick &lt;b&gt;one&lt;/b&gt; *bold* _it_ &amp; go" in text
     assert "<first>" not in text
@@ -136,6 +159,35 @@ def test_a_page_that_cannot_be_written_is_told(form: Path, tmp_path: Path) -> No
     assert run(str(form), "--html", str(tmp_path / "no" / "page.html"))[0] == 1
 
 
+def test_a_context_is_drawn_as_each_platform_draws_it() -> None:
+    form = parse_call("ask_user", {"questions": [TYPES["questions"][2] | {"context": PLAN}]}, None)[
+        1
+    ]
+    question = form.questions[0]
+    view = View(
+        *(
+            "ask_1",
+            1,
+            "Assistant",
+            Prompt(question, 1, 1, None, remember=False),
+            (),
+            (),
+            None,
+            None,
+        ),
+        reply_needs_text=False,
+        acted_by=None,
+    )
+    on_slack = slack.html(render(view, Labels()).blocks)
+    on_discord = discord.html(message(view, Labels()))
+    for part in ("<b", "<i", "<s", "<code", "<pre", "<blockquote", "<u"):
+        assert part in on_slack
+        assert part in on_discord
+    assert "<ul" in on_slack
+    assert "<ol" in on_slack
+    assert "• watch" in on_discord
+
+
 def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
     said = {"type": "section", "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"}}
     assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.html([said])
@@ -144,7 +196,7 @@ def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
     content = "-# small\n**bold** \\*no\\* \\_x\\_ <b> __u__ \\<@1>"
     text = discord.html({"components": [{"type": 10, "content": content}]})
     assert text == Markup(
-        '<p class=""><small>small</small>\n<b>bold</b> *no* _x_ &lt;b&gt; <u>u</u> &lt;@1&gt;</p>'
+        '<div class="text"><small>small</small>\n<b>bold</b> *no* _x_ &lt;b&gt; <u>u</u> &lt;@1&gt;</div>'
     )
     odd = slack.html([{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}])
     assert "(video)" in odd

@@ -6,8 +6,9 @@ import html
 import socket
 from collections.abc import AsyncIterator
 
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.core.view import View
+from answerback.core.view import view_of
 from answerback.ports.plugin import (
     Built,
     Checkup,
@@ -59,8 +60,8 @@ class LineChatPlugin(SurfacePlugin[LineChatSettings]):
                 return
         yield Finding(what)
 
-    def preview(self, view: View, labels: Labels) -> Preview:
+    def preview(self, ask: Ask, labels: Labels) -> Preview:
         from linechat.render import message
 
-        sent = message(view, labels)
+        sent = message(view_of(ask), labels)
         return Preview(payload=sent, html=f"<pre>{html.escape(str(sent['text']))}</pre>")
