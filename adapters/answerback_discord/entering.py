@@ -182,7 +182,9 @@ class Entering:
         if self._control.argument != choices.digest(selected):
             # The selection that is kept is not the one that this person saw: the answer that was to show
             # them is lost or on its way, or somebody else has changed them.
-            note = notes.note(escape(self._labels.ticks_changed.format(submit=self._labels.submit)))
+            note = notes.note(
+                escape(self._labels.selection_changed.format(submit=self._labels.submit))
+            )
             return await self._replies.redrawn(self._ask, self._used, note)
         return Answer(value=self._values(selected))
 
@@ -201,7 +203,7 @@ class Entering:
         selected = await self._beside()
         if self._control.argument.endswith(choices.digest(selected)):
             return replace(words, value=self._values(selected))
-        message = self._labels.ticks_changed.format(submit=self._labels.answer)
+        message = self._labels.selection_changed.format(submit=self._labels.answer)
         return (Problem(pointer="", code="unknown_value", message=message),)
 
     def _values(self, selected: Sequence[int]) -> list[JsonValue]:

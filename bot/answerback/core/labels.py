@@ -152,7 +152,7 @@ class Labels(BaseModel):
     )
     not_found: str = "Answerback does not know this question any more. Nothing was changed."
     choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
-    ticks_changed: str = (
+    selection_changed: str = (
         "What is chosen has changed since you saw it, so nothing was submitted. The message now shows"
         " what is chosen: please check it, then press {submit} again."
     )

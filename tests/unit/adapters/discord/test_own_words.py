@@ -101,7 +101,7 @@ async def test_ticks_that_changed_under_the_modal_are_not_handed_in_and_the_word
     assert (await write(up, "Zig")).answered
     assert (await up.shown(ask)).open
     note = up.ann.notes()[0]
-    assert LABELS.ticks_changed.format(submit=LABELS.answer) in note.text
+    assert LABELS.selection_changed.format(submit=LABELS.answer) in note.text
     await up.ann.click(LABELS.answer, on=note.message)
     assert "A · B · C" in intro(up)
     assert up.ann.modal is not None

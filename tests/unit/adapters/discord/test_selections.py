@@ -17,7 +17,7 @@ from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
 CALLBACK = "POST /interactions/*/*/callback"
 FEW = ["orders", "users", "events"]
-CHANGED = Labels().ticks_changed.format(submit="Submit")
+CHANGED = Labels().selection_changed.format(submit="Submit")
 
 
 @pytest.fixture(params=MODES)
