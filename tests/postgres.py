@@ -16,10 +16,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+import pytest
+
+from answerback.ports.store import Store
+from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.sqlite.store import SqliteStore
 
 USER: Final = "answerback"
 GUARDED: Final = "guarded"
 """A role whose password, "right", is asked for; it owns nothing."""
+STORES: Final = ("sqlite", "postgresql")
+"""Parameters of fixtures that are there once for each store; see `database_of`."""
 _HBA: Final = f"""
 host all {GUARDED} 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
@@ -159,6 +166,24 @@ class Server:
             yield name
         finally:
             self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@contextmanager
+def database_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """``storage.url`` of a fixture that is parametrised with `STORES`; SQLite's file is in the folder."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{folder / 'answerback.db'}"
+        return
+    server: Server = request.getfixturevalue("postgres_server")
+    with server.lent() as name:
+        yield server.url(name)
+
+
+def store_at(url: str) -> Store:
+    """The store of a ``storage.url``, not open."""
+    if url.startswith("sqlite:///"):
+        return SqliteStore(url.removeprefix("sqlite:///"))
+    return PostgresStore(url)
 
 
 @contextmanager

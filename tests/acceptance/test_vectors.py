@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from tests.acceptance.process import serving
 from tests.keys import bearer
+from tests.postgres import STORES, database_of
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
@@ -27,15 +28,20 @@ CASES = [
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def http(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[aiohttp.ClientSession]:
+async def http(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[aiohttp.ClientSession]:
     folder = tmp_path_factory.mktemp("vectors")
-    async with (
-        serving(folder) as (_, url),
-        aiohttp.ClientSession(url, headers=bearer(folder)) as session,
-    ):
-        yield session
+    with database_of(request, folder) as url:
+        async with (
+            serving(folder, {"ANSWERBACK_STORAGE__URL": url}) as (_, url),
+            aiohttp.ClientSession(url, headers=bearer(folder)) as session,
+        ):
+            yield session
 
 
+@pytest.mark.rule("CONFIG-10")
+@pytest.mark.parametrize("http", STORES, indirect=True)
 @pytest.mark.parametrize("case", CASES)
 async def test_vector(case: Case, http: aiohttp.ClientSession) -> None:
     async with http.post("/v1/asks", json={**case["call"], "to": "web"}) as response:

@@ -13,12 +13,13 @@ import typer
 from answerback.cli.output import EXIT_FAILED, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
-from answerback.ports.extras import missing
+from answerback.ports.extras import POSTGRES, missing
 from answerback.ports.plugin import Checkup, Finding
-from answerback.runtime.config import Settings, table_of
+from answerback.runtime.config import Settings, Storage, table_of
 from answerback.runtime.config_file import load
 from answerback.runtime.configured import routes_of
 from answerback.runtime.plugins import Plugin, installed
+from answerback.runtime.stores import opened
 from answerback.service.submission import destination_of
 from answerback_storage.key_file import KeyFile
 from answerback_storage.sqlite.store import SqliteStore
@@ -111,6 +112,8 @@ def _exposed_key(settings: Settings) -> Finding | None:
 
 
 async def _database(settings: Settings) -> Finding:
+    if settings.storage.on_postgres:
+        return await _postgres(settings.storage)
     path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
     try:
         if not await asyncio.to_thread(path.exists):
@@ -126,6 +129,17 @@ async def _database(settings: Settings) -> Finding:
             "database", str(error), "Check storage.url, the folder's rights and the disk."
         )
     return Finding(f"database {path}")
+
+
+async def _postgres(storage: Storage) -> Finding:
+    if (sentence := missing(*POSTGRES, "`storage.url`")) is not None:
+        return Finding("database", sentence)
+    try:
+        async with opened(storage) as (store, _):
+            await store.check()
+    except StoreError as error:
+        return Finding("database", str(error), "Run this again when that is done.")
+    return Finding(f"database {storage.name}")
 
 
 def _new_database(path: Path) -> Finding:

@@ -63,7 +63,7 @@ def _summary(settings: Settings) -> list[str]:
         f"agents' API: {server.host}:{server.port}",
         f"agents: {agents or 'no tokens: callers on this machine only'}",
         f"public listener: {listener}",
-        f"database: {settings.storage.sqlite_path.absolute()}",
+        f"database: {settings.storage.name}",
         f"surfaces: {', '.join(_surfaces(settings))}",
         f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
         f"inquiry backend: {settings.inquiry.url or 'none'}",

@@ -8,6 +8,8 @@ from typing import Final
 
 MCP: Final = ("mcp", ("mcp", "aiohttp_asgi"))
 """The extra of the Model Context Protocol, and the packages that it installs. A surface's plug-in names its own."""
+POSTGRES: Final = ("postgres", ("psycopg",))
+"""The extra of the PostgreSQL store."""
 
 
 def missing(extra: str, packages: Iterable[str], wanted_by: str) -> str | None:

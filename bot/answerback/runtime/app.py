@@ -20,6 +20,7 @@ from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp import mount
+from answerback.ports.claims import Claim
 from answerback.ports.person_key import Holder, Holders, operator
 from answerback.ports.plugin import Built, Entrances, Host
 from answerback.ports.store import Store
@@ -29,6 +30,7 @@ from answerback.runtime.configured import callbacks_of, check_extras, routes_of,
 from answerback.runtime.plugins import installed
 from answerback.runtime.reloading import Reloading
 from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
+from answerback.runtime.stores import opened
 from answerback.runtime.supervision import supervised
 from answerback.service.callers import Callers
 from answerback.service.routing import Rules
@@ -41,8 +43,6 @@ from answerback.workers.inquiry import HttpInquiry
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
 from answerback_storage.key_file import KeyFile
-from answerback_storage.sqlite.sole_use import sole_use
-from answerback_storage.sqlite.store import SqliteStore
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -75,14 +75,12 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
-        await stack.enter_async_context(sole_use(settings.storage.sqlite_path))
-        store = SqliteStore(settings.storage.sqlite_path, timed=metrics.commit_seconds.observe)
-        await store.open()
-        stack.push_async_callback(store.close)
+        timed = metrics.commit_seconds.observe
+        store, claim = await stack.enter_async_context(opened(settings.storage, timed))
         holders = await _holders(settings)
         http = await stack.enter_async_context(chat_session())
         built = await _built(settings, store, sockets, holders, http)
-        service = _service(settings, store, built, routes, callbacks, metrics)
+        service = _service(settings, (store, claim), built, routes, callbacks, metrics)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
@@ -101,13 +99,13 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         )
         await _listen(await _local(settings, api, built, stack), sockets.api, api, stack)
         if sockets.public is not None:
-            opened = public_application(
+            outside = public_application(
                 api,
                 pages=[route for one in built for route in one.public_pages],
                 hooks=[route for one in built for route in one.hooks],
             )
             strangers = Strangers(share())
-            public = listen_to_strangers(opened, sockets.public, unmet, strangers)
+            public = listen_to_strangers(outside, sockets.public, unmet, strangers)
             stack.push_async_callback(_finish, api)
             await stack.enter_async_context(public)
         # Waiters first: a listener that closes waits for what it is answering.
@@ -185,12 +183,13 @@ async def _built(
 
 def _service(
     settings: Settings,
-    store: Store,
+    held: tuple[Store, Claim],
     built: Iterable[Built],
     routes: Routes,
     callbacks: Callbacks,
     metrics: Metrics,
 ) -> Service:
+    store, claim = held
     service = Service(
         store,
         SystemClock(),
@@ -201,6 +200,7 @@ def _service(
         labels=settings.labels,
         has_inquiry=settings.inquiry.url is not None,
         check_callback=callbacks.check,
+        claim=claim,
     )
     service.hooks.acted = metrics.acted
     return service
@@ -234,7 +234,7 @@ async def _finish(api: Api) -> None:
 async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitStack) -> Deliverer:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
     sender = Sender(http, callbacks.rules, callbacks.secrets_of)
-    deliverer = Deliverer(service.store, service.clock, sender)
+    deliverer = Deliverer(service.store, service.clock, sender, claim=service.claim)
     stack.push_async_callback(deliverer.stop)
     service.hooks.deliver = deliverer.wake
     return deliverer

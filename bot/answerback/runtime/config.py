@@ -11,7 +11,7 @@ import binascii
 import ipaddress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -34,6 +34,8 @@ from answerback.service.submission import Route
 PREFIX: Final = "ANSWERBACK_"
 NOT_KEYS: Final = frozenset({"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"})
 """Variables of the commands themselves; every other variable of ours has to be a key."""
+POSTGRES: Final = frozenset({"postgresql", "postgres"})
+"""Schemes of PostgreSQL's addresses (https://www.postgresql.org/docs/current/libpq-connect.html)."""
 TOKEN_HASH: Final = r"^sha256:[0-9a-f]{64}$"
 
 
@@ -78,24 +80,50 @@ class Storage(Table):
     """Where asks are kept."""
 
     url: str = "sqlite:///answerback.db"
+    listen_url: str | None = None
+    """PostgreSQL itself, where ``url`` is a pooler: notifications are heard there."""
+
+    @property
+    def on_postgres(self) -> bool:
+        """Whether it is a PostgreSQL database."""
+        return _scheme(self.url) in POSTGRES
 
     @property
     def sqlite_path(self) -> Path:
-        """The database file."""
-        return Path(unquote(self.url.removeprefix("sqlite:///")))
+        """The database file; for PostgreSQL, the name beside which the person's key is kept."""
+        url = Storage.model_fields["url"].default if self.on_postgres else self.url
+        return Path(unquote(url.removeprefix("sqlite:///")))
+
+    @property
+    def name(self) -> str:
+        """The database, for people: without its password."""
+        if not self.on_postgres:
+            return str(self.sqlite_path.absolute())
+        parts = urlsplit(self.url)
+        return f"{parts.path.removeprefix('/')} on {parts.netloc.rpartition('@')[2]}"
 
     @model_validator(mode="after")
     def _known(self) -> Self:
         scheme, _, rest = self.url.partition("://")
-        if scheme in {"postgresql", "postgres"}:
+        if self.listen_url is not None and not (
+            self.on_postgres and _scheme(self.listen_url) in POSTGRES
+        ):
             raise ValueError(
-                "PostgreSQL is not supported by this release yet; use sqlite:///answerback.db"
+                "listen_url is the postgresql:// address of the server behind a pooler"
             )
-        if scheme != "sqlite" or not rest.startswith("/") or rest in {"/", "/:memory:"}:
+        if self.on_postgres:
+            if not urlsplit(self.url).path.strip("/"):
+                raise ValueError("a database is postgresql://user@host:5432/name")
+        elif scheme != "sqlite" or not rest.startswith("/") or rest in {"/", "/:memory:"}:
             raise ValueError(
-                "a database is sqlite:///a/relative.db or sqlite:////an/absolute.db, a file that lasts"
+                "a database is sqlite:///a/relative.db or sqlite:////an/absolute.db, a file that lasts, or"
+                " postgresql://user@host/name"
             )
         return self
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0]
 
 
 class Agent(Table):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerback.api.auth import Tokens
 from answerback.core.errors import ConfigError
-from answerback.ports.extras import missing
+from answerback.ports.extras import POSTGRES, missing
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.plugins import Plugins, installed
 from answerback.service.submission import Agent, Routes, To, destination_of
@@ -26,13 +26,15 @@ def callbacks_of(settings: Settings) -> Callbacks:
 
 
 def check_extras(settings: Settings) -> None:
-    """Whether what the configured surfaces need is installed.
+    """Whether what the configured surfaces and the store need is installed.
 
     Raises:
         ConfigError: an extra is missing; in words.
     """
     used = [plugin for plugin in installed() if table_of(settings, plugin).configured()]
     sentences = [missing(each.name, each.packages, f"The surface {each.name}") for each in used]
+    if settings.storage.on_postgres:
+        sentences.append(missing(*POSTGRES, "`storage.url`"))
     if any(sentences):
         raise ConfigError("\n".join(filter(None, sentences)))
 

@@ -25,7 +25,7 @@ from answerback_storage.rows import Row
 
 MAX_CONNECTIONS: Final = 8
 """Connections that statements share, at the most; the listening one comes on top."""
-_PATIENCE: Final = 10.0
+PATIENCE: Final = 10.0
 """Seconds that one statement may take: then its connection is given up."""
 _TRIES: Final = 3
 """How often a statement is tried that other transactions were in the way of."""
@@ -87,14 +87,12 @@ class Database:
     Args:
         url: the database, as libpq takes it.
         pooled: a pooler stands in between: no statement is prepared.
-        patience: seconds that one statement may take.
     """
 
-    def __init__(self, url: str, *, pooled: bool = False, patience: float = _PATIENCE) -> None:
+    def __init__(self, url: str, *, pooled: bool = False) -> None:
         self.url = url
         self.name = words.name_of(url)
         self._pooled = pooled
-        self._patience = patience
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(MAX_CONNECTIONS)
 
@@ -146,12 +144,12 @@ class Database:
         self, connection: Connection, statement: str, values: Sequence[Any]
     ) -> list[Row]:
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(PATIENCE):
                 cursor = await connection.execute(statement.encode(), values)
         except TimeoutError:
             await connection.close()
             raise psycopg.OperationalError(
-                f"the server did not answer within {self._patience:g} seconds"
+                f"the server did not answer within {PATIENCE:g} seconds"
             ) from None
         return [] if cursor.description is None else await cursor.fetchall()
 

@@ -31,7 +31,7 @@ _PAUSE: Final = 1.0
 """Seconds before a connection that was lost is opened anew, and tried again."""
 _SAFETY: Final = 5.0
 """Seconds after which whoever waits is to look, whatever was heard."""
-_ARRIVAL: Final = 3.0
+ARRIVAL: Final = 3.0
 """Seconds that a first notification may take from one connection to the other."""
 
 
@@ -109,7 +109,7 @@ class News:
         try:
             await connection.execute(f"LISTEN {_CHANNEL}".encode())
             await self._notify([""])
-            async for notification in connection.notifies(timeout=_ARRIVAL):
+            async for notification in connection.notifies(timeout=ARRIVAL):
                 if notification.payload == f"{self._me} ":
                     return connection
         except psycopg.Error as error:

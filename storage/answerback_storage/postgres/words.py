@@ -39,6 +39,8 @@ _CLASSES: Final = {
     "XX": "it is damaged, or the server is defective. Look at the server's log, and restore a backup",
 }
 _REFUSED: Final = (
+    ("starting up", "57P03"),
+    ("shutting down", "57P03"),
     ("password", "28P01"),
     ("pg_hba.conf", "28000"),
     ("role", "28000"),
@@ -46,8 +48,6 @@ _REFUSED: Final = (
     ("database", "3D000"),
     ("too many", "53300"),
     ("remaining connection slots", "53300"),
-    ("starting up", "57P03"),
-    ("shutting down", "57P03"),
 )
 """How messages of a server that opens no connection contain what libpq gives no code for."""
 

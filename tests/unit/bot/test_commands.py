@@ -9,6 +9,7 @@ import resource
 import socket
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -22,6 +23,8 @@ from answerback.cli import demo, main, serve
 from answerback.cli.address import url_or_configured
 from answerback.cli.ask import _wait
 from answerback.cli.doctor import checkup
+from answerback.core.errors import ConfigError
+from answerback.ports import extras
 from answerback.runtime.config_file import load
 from answerback.runtime.plugins import installed
 from answerback.version import VERSION
@@ -260,6 +263,37 @@ def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
     code, _, err = run("doctor")
     assert code == 0
     assert f"✓ database {folder / 'answerback.db'}\n" in err
+
+
+@pytest.mark.rule("CONFIG-10")
+def test_the_doctor_looks_into_a_postgresql_database(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", database)
+    code, _, err = run("doctor")
+    assert code == 0
+    assert f"✓ database {urlsplit(database).path[1:]} on 127.0.0.1:" in err
+    code, _, err = run("serve", "--check")
+    assert code == 0
+    assert f"database: {urlsplit(database).path[1:]} on " in err
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", f"{database}_not")
+    code, _, err = run("doctor")
+    assert code == 1
+    assert "Create it with `createdb`" in err
+
+
+@pytest.mark.rule("CONFIG-12")
+def test_a_postgresql_database_without_its_extra_says_which_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "postgresql://db/asks")
+    monkeypatch.setattr(extras, "find_spec", lambda _name: None)
+    sentence = "`storage.url` needs the extra 'postgres', which is not installed"
+    code, _, err = run("doctor")
+    assert code == 1
+    assert sentence in err
+    with pytest.raises(ConfigError, match=sentence):
+        run("serve", "--check")
 
 
 async def test_the_doctor_is_told_the_channels_and_responders_that_routes_name_on_each_surface(

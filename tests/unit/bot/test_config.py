@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
-from answerback.runtime.config import Settings, is_loopback, settings_type
+from answerback.runtime.config import Settings, Storage, is_loopback, settings_type
 from answerback.runtime.config_file import customary, keys, load
 from answerback.runtime.configured import routes_of
 
@@ -31,6 +31,18 @@ def refused(folder: Path, text: str) -> str:
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.rule("CONFIG-4", "CONFIG-10")
+def test_postgresql_is_named_without_its_password_and_the_key_is_kept_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "postgresql://ann:hunter2@db.example:5433/asks")
+    storage = load().storage
+    assert storage.on_postgres
+    assert storage.name == "asks on db.example:5433"
+    assert storage.sqlite_path == Path("answerback.db")
+    assert not Storage().on_postgres
 
 
 @pytest.mark.rule("API-1", "CONFIG-1")
@@ -162,7 +174,7 @@ def test_every_key_can_be_set_by_its_environment_variable(
     value = SAMPLES.get(key, "some words" if table == "labels" else "web")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "3")
     for other, needed in SAMPLES.items():
-        if other.startswith(("slack.", "discord.")) and other.split(".")[0] == table:
+        if other.startswith(("slack.", "discord.", "storage.")) and other.split(".")[0] == table:
             monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
     monkeypatch.setenv(variable, value)
     assert at(load(), key) != at(settings_type().model_construct(), key)
@@ -180,7 +192,8 @@ SAMPLES = {
     "public.host": "0.0.0.0",
     "public.port": "2",
     "public.url": "https://a.example",
-    "storage.url": "sqlite:///x.db",
+    "storage.url": "postgresql://db/x",
+    "storage.listen_url": "postgresql://db:1/x",
     "default_route": "slack:C1",
     "slack.bot_token": "xoxb",
     "slack.app_token": "xapp",
@@ -250,7 +263,13 @@ def revealed(settings: Settings, table: str, key: str) -> str:
         ("[routes.a]\nto = 5", "routes.a.to: "),
         ("[routes.a]\nto = 'web'\nremind_after = [60, -1]", "routes.a.remind_after: "),
         ("[server]\nport = 'x'", "server.port"),
-        ("[storage]\nurl = 'postgresql://db/x'", "PostgreSQL is not supported"),
+        ("[storage]\nurl = 'postgresql://db/'", "postgresql://user@host:5432/name"),
+        ("[storage]\nurl = 'mysql://db/x'", "or postgresql://user@host/name"),
+        ("[storage]\nlisten_url = 'postgresql://db/x'", "the server behind a pooler"),
+        (
+            "[storage]\nurl = 'postgresql://p/x'\nlisten_url = 'db:5432'",
+            "the server behind a pooler",
+        ),
         ("[storage]\nurl = 'sqlite:///:memory:'", "a file that lasts"),
         ("[storage]\nurl = 'answerback.db'", "a file that lasts"),
         ("[server]\nhost = '0.0.0.0'", "answerback token create"),

@@ -1,6 +1,6 @@
 """A process that writes to a store and says on standard output what was acknowledged, until it is killed.
 
-Run as ``python -m tests.unit.storage.crash_writer FILE ROUND``. A line is ``ASK DELIVERY``: the
+Run as ``python -m tests.unit.storage.crash_writer URL ROUND``. A line is ``ASK DELIVERY``: the
 change of this delivery was acknowledged.
 """
 
@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from answerback.core.ask import Ask, Entry
 from answerback.ports.records import Idempotency
-from answerback.ports.store import Decision, Write
+from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import new_ask
-from answerback_storage.sqlite.store import SqliteStore
+from tests.postgres import store_at
 
 CLIENTS = 8
 
@@ -27,7 +27,7 @@ def step(ask: Ask | None) -> Decision[None]:
     return Decision(Write(moved, (Entry(at=1.0, kind="note"),)), None)
 
 
-async def client(store: SqliteStore, number: int, start: str) -> None:
+async def client(store: Store, number: int, start: str) -> None:
     """Submits its ask (again) and changes it for ever."""
     ask = new_ask(number)
     await store.create(Write(ask), Idempotency("coder", ask.id, "d"))
@@ -39,9 +39,9 @@ async def client(store: SqliteStore, number: int, start: str) -> None:
         n += 1
 
 
-async def main(path: str, start: str) -> None:
+async def main(url: str, start: str) -> None:
     """Runs every client at once."""
-    store = SqliteStore(path)
+    store = store_at(url)
     await store.open()
     await asyncio.gather(*(client(store, n, start) for n in range(CLIENTS)))
 

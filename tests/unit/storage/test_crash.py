@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from answerback.testing.store_examples import looking
-from answerback_storage.sqlite.store import SqliteStore
+from tests.postgres import STORES, database_of, store_at
 from tests.unit.storage.crash_writer import CLIENTS
 
 KILLS = int(os.environ.get("STORE_KILLS", "6"))
 
 
-def kill_after(path: Path, start: int, lines: int) -> list[str]:
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with database_of(request, tmp_path) as url:
+        yield url
+
+
+def kill_after(url: str, start: int, lines: int) -> list[str]:
     """Starts the writer, kills it -9 once it acknowledged so many changes; all that it acknowledged."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.unit.storage.crash_writer", str(path), str(start)],
+        [sys.executable, "-m", "tests.unit.storage.crash_writer", url, str(start)],
         stdout=subprocess.PIPE,
     ) as writer:
         assert writer.stdout is not None
@@ -33,19 +42,19 @@ def kill_after(path: Path, start: int, lines: int) -> list[str]:
 
 @pytest.mark.rule("DATA-1")
 async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
-    tmp_path: Path,
+    url: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "answerback.db"
+    file = tmp_path / "answerback.db"
     chance = random.Random(7)
     acknowledged: list[str] = []
     for start in range(KILLS):
-        said = kill_after(path, start, chance.randrange(1, 400))
+        said = await asyncio.to_thread(kill_after, url, start, chance.randrange(1, 400))
         assert said
         acknowledged += said
-        check = sqlite3.connect(path)
-        assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        check.close()
-        store = SqliteStore(path)
+        if file.exists():
+            with closing(sqlite3.connect(file)) as check:
+                assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        store = store_at(url)
         await store.open()
         for line in said:
             ask_id, delivery = line.split()

@@ -1,0 +1,48 @@
+"""Which store `storage.url` names, opened: an SQLite file for this process alone, or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from answerback.ports.claims import SOLE, Claim
+from answerback.ports.store import Store
+from answerback.runtime.config import Storage
+from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.store import SqliteStore
+
+
+@asynccontextmanager
+async def opened(
+    storage: Storage, timed: Callable[[float], None] = lambda _seconds: None
+) -> AsyncIterator[tuple[Store, Claim]]:
+    """The store, open for as long as the context lasts, and what this process claims its work in it with.
+
+    Args:
+        timed: is told how many seconds a write took which somebody waited for.
+
+    Raises:
+        StoreError: it cannot be opened; in words.
+    """
+    if not storage.on_postgres:
+        async with (
+            sole_use(storage.sqlite_path),
+            _open(SqliteStore(storage.sqlite_path, timed=timed)) as store,
+        ):
+            yield store, SOLE
+        return
+    from answerback_storage.postgres.store import PostgresStore
+
+    shared = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
+    async with _open(shared) as store:
+        yield store, Claim(secrets.token_hex(8), SOLE.seconds)
+
+
+@asynccontextmanager
+async def _open(store: Store) -> AsyncIterator[Store]:
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,398 @@
+"""What the PostgreSQL store says and does when the server, its disk, its rights or the network are in its way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+
+import psycopg
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
+from answerback.ports.store import Decision, Write
+from answerback.testing.store_examples import answering, looking, new_ask
+from answerback_storage.postgres import connections, migrations, news, words
+from answerback_storage.postgres.store import PostgresStore
+from tests import postgres
+from tests.proxy import Proxy, proxy
+
+SOON = 5.0
+
+
+@pytest.fixture
+def run(database: str) -> Iterator[psycopg.Connection]:
+    """A superuser's connection to the test's database."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def fresh(postgres_server: postgres.Server) -> Iterator[str]:
+    """The name of a database that the test may spoil."""
+    with postgres_server.database() as name:
+        yield name
+
+
+@pytest.fixture
+async def store(database: str) -> AsyncIterator[PostgresStore]:
+    store = PostgresStore(database)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def between(
+    database: str, postgres_server: postgres.Server
+) -> AsyncIterator[tuple[PostgresStore, Proxy]]:
+    """A store whose statements go through a proxy, and whose listening connection does not."""
+    async with proxy(postgres_server.port) as cutting:
+        far = database.replace(str(postgres_server.port), str(cutting.port))
+        store = PostgresStore(far, listen_url=database)
+        await store.open()
+        yield store, cutting
+        await store.close()
+
+
+async def refused(url: str, match: str, kind: type[StoreError] = StoreError) -> None:
+    """Opening fails in these words."""
+    with pytest.raises(kind, match=match) as said:
+        await PostgresStore(url).open()
+    assert "\n" not in str(said.value)
+    assert "wrong" not in str(said.value), "the password is told to nobody"
+
+
+# --- at start ---
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_server_that_cannot_be_reached_is_named_with_what_to_do() -> None:
+    port = postgres.free_port()
+    await refused(
+        f"postgresql://ann@127.0.0.1:{port}/asks",
+        rf"asks on 127\.0\.0\.1:{port}: it cannot be reached\. Check that the server runs",
+    )
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_wrong_password_and_a_missing_database_are_named(
+    postgres_server: postgres.Server, fresh: str
+) -> None:
+    guarded = postgres_server.url(fresh, user=f"{postgres.GUARDED}:wrong")
+    await refused(guarded, "refuses the user or the password")
+    await refused(postgres_server.url("nowhere"), "no such database. Create it with `createdb`")
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_role_without_rights_is_told_which_to_be_given(
+    postgres_server: postgres.Server, fresh: str
+) -> None:
+    await refused(
+        postgres_server.url(fresh, user=f"{postgres.GUARDED}:right"), "lacks a privilege.*GRANT"
+    )
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_schema_that_a_newer_version_wrote_is_left_alone(
+    store: PostgresStore, run: psycopg.Connection, database: str
+) -> None:
+    run.execute("INSERT INTO answerback_migrations VALUES ('tomorrow', now())")
+    try:
+        await refused(database, "newer Answerback.*tomorrow", DatabaseTooNewError)
+    finally:
+        run.execute("DELETE FROM answerback_migrations WHERE name = 'tomorrow'")
+
+
+async def test_another_programs_tables_are_left_alone(
+    postgres_server: postgres.Server, fresh: str
+) -> None:
+    postgres_server.run("CREATE TABLE asks (a int)", fresh)
+    await refused(postgres_server.url(fresh), r"another program \(it has the tables asks\)")
+
+
+async def test_a_server_that_is_too_old_is_refused(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrations, "LEAST_VERSION", 99)
+    await refused(database, "Answerback needs 99 or newer")
+
+
+async def test_a_database_that_cannot_hold_every_text_is_refused(
+    postgres_server: postgres.Server,
+) -> None:
+    postgres_server.run("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
+    await refused(postgres_server.url("latin"), "encoding LATIN1.*--encoding=UTF8")
+
+
+@pytest.mark.rule("DATA-1")
+async def test_commits_that_would_not_be_on_disk_are_refused(
+    postgres_server: postgres.Server, fresh: str
+) -> None:
+    postgres_server.run(f"ALTER DATABASE {fresh} SET synchronous_commit = off")
+    await refused(postgres_server.url(fresh), "not on disk yet.*synchronous_commit = on")
+
+
+async def test_several_that_start_at_once_migrate_once(
+    postgres_server: postgres.Server, fresh: str
+) -> None:
+    stores = [PostgresStore(postgres_server.url(fresh)) for _ in range(4)]
+    await asyncio.gather(*(store.open() for store in stores))
+    for store in stores:
+        await store.check()
+        await store.close()
+
+
+# --- later on ---
+
+
+@pytest.mark.rule("DATA-5")
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("53100", "the server's disk is full. Free some space"),
+        ("42501", "the role lacks a privilege"),
+        ("25006", "it may only be read. Name the primary server"),
+        ("58030", "the server's disk failed"),
+        ("22000", "a defect of Answerback's"),
+    ],
+)
+async def test_what_the_server_refuses_is_told_and_nothing_of_it_is_stored(
+    store: PostgresStore, run: psycopg.Connection, code: str, words: str
+) -> None:
+    await store.create(Write(new_ask()), None)
+    with failing(run, code):
+        with pytest.raises(StoreError, match=words) as said:
+            await store.change("ask_1", answering(), delivery="ev")
+        assert not isinstance(said.value, OutcomeUnknownError)
+        with pytest.raises(StoreError, match=words):
+            await store.create(Write(new_ask(2), answering()(new_ask(2)).write.entries), None)  # type: ignore[union-attr]
+    assert await store.get("ask_1") == new_ask()
+    assert await store.get("ask_2") is None
+    assert (await store.change("ask_1", answering(), delivery="ev"))[1] is False
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_deadlock_is_tried_again_and_not_for_ever(
+    store: PostgresStore, run: psycopg.Connection
+) -> None:
+    await store.create(Write(new_ask()), None)
+    with failing(run, "40P01", times=2):
+        moved, _ = await store.change("ask_1", answering())
+    assert await store.get("ask_1") == moved
+    with (
+        failing(run, "40001"),
+        pytest.raises(StoreError, match="other transactions were in the way"),
+    ):
+        await store.change("ask_1", answering("prod"))
+    assert await store.get("ask_1") == moved
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_statement_timeout_is_named_and_what_it_stopped_is_not_stored(
+    run: psycopg.Connection, database: str
+) -> None:
+    slow = PostgresStore(f"{database}?options=-cstatement_timeout%3D100ms")
+    await slow.open()
+    await slow.create(Write(new_ask()), None)
+    with run.transaction():
+        run.execute("SELECT 1 FROM asks FOR UPDATE")
+        with pytest.raises(StoreError, match="cancelled, by `statement_timeout`"):
+            await slow.change("ask_1", answering())
+    assert await slow.get("ask_1") == new_ask()
+    await slow.close()
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_server_that_does_not_answer_leaves_the_outcome_unknown(
+    run: psycopg.Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    store = PostgresStore(database)
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    with run.transaction():
+        run.execute("SELECT 1 FROM asks FOR UPDATE")
+        with pytest.raises(OutcomeUnknownError, match=r"did not answer.*is not known"):
+            await store.change("ask_1", answering())
+    await store.check()
+    await store.close()
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_store_goes_on_once_its_server_is_back(
+    store: PostgresStore, postgres_server: postgres.Server
+) -> None:
+    await store.create(Write(new_ask()), None)
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    store.listen(heard.put_nowait)
+    await asyncio.to_thread(postgres_server.stop)
+    with pytest.raises(StoreError, match="cannot be reached") as said:
+        await store.change("ask_1", answering())
+    assert not isinstance(said.value, OutcomeUnknownError), "nothing was sent"
+    with pytest.raises(StoreError, match="cannot be reached"):
+        await store.get("ask_1")
+    async with asyncio.timeout(SOON):
+        assert await heard.get() is None
+    await asyncio.to_thread(postgres_server.start)
+    moved, _ = await store.change("ask_1", answering())
+    assert await store.get("ask_1") == moved
+
+
+@pytest.mark.rule("DATA-5")
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outcome_unknown(
+    between: tuple[PostgresStore, Proxy], stored: bool
+) -> None:
+    store, cutting = between
+    await store.create(Write(new_ask()), None)
+    told: list[Ask] = []
+
+    def decide(ask: Ask | None) -> Decision[Ask]:
+        cutting.cut_after_request = stored
+        cutting.cut_before_request = not stored
+        return answering()(ask)
+
+    with pytest.raises(OutcomeUnknownError, match=r"connection was lost.*is not known"):
+        await store.change("ask_1", decide, delivery="ev", then=told.append)
+    assert told == []
+    async with asyncio.timeout(SOON):
+        while stored and (await store.get("ask_1")) == new_ask():  # noqa: ASYNC110 nobody tells
+            await asyncio.sleep(0.01)
+    seen, repeated = await store.change("ask_1", looking, delivery="ev")
+    assert repeated is stored, "what was stored is known by its delivery"
+    if seen == new_ask():
+        await store.change("ask_1", answering(), delivery="ev")
+    found = await store.get("ask_1")
+    assert found is not None
+    assert found.revision == 2
+
+
+async def test_a_read_whose_connection_is_cut_is_repeated(
+    between: tuple[PostgresStore, Proxy],
+) -> None:
+    store, cutting = between
+    await store.create(Write(new_ask()), None)
+    cutting.cut_before_request = True
+    assert await store.get("ask_1") == new_ask()
+    cutting.cut()
+    assert await store.get("ask_1") == new_ask()
+
+
+async def test_a_transaction_whose_commit_is_cut_off_has_an_unknown_outcome(
+    between: tuple[PostgresStore, Proxy],
+) -> None:
+    store, cutting = between
+    database = store._database
+    with pytest.raises(OutcomeUnknownError):
+        async with database.transaction():
+            cutting.cut_before_request = True
+    with pytest.raises(StoreError) as said:
+        async with database.transaction() as connection:
+            await connection.execute(b"SELECT 1 FROM nothing")
+    assert not isinstance(said.value, OutcomeUnknownError)
+    assert "a table is missing" in str(said.value)
+
+
+# --- news ---
+
+
+async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
+    database: str, monkeypatch: pytest.MonkeyPatch, postgres_server: postgres.Server
+) -> None:
+    monkeypatch.setattr(news, "ARRIVAL", 0.1)
+    with (
+        postgres_server.database() as other,
+        pytest.raises(StoreError, match=r"storage\.listen_url"),
+    ):
+        await PostgresStore(database, listen_url=postgres_server.url(other)).open()
+
+
+async def test_a_listening_connection_that_is_lost_is_opened_anew(
+    store: PostgresStore, run: psycopg.Connection, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    store.listen(heard.put_nowait)
+    with caplog.at_level(logging.WARNING):
+        run.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+        )
+        async with asyncio.timeout(SOON):
+            assert await heard.get() is None, "something may have been lost"
+    assert "Listening anew" in caplog.text
+    other = PostgresStore(database)
+    await other.open()
+    await other.create(Write(new_ask()), None)
+    async with asyncio.timeout(SOON):
+        while (name := await heard.get()) is None:
+            pass
+    assert name == "ask_1"
+    await other.close()
+
+
+async def test_news_that_cannot_be_told_are_logged(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreError("no")
+
+    monkeypatch.setattr(store._database, "write", fail)
+    store._news.tell(["ask_1"])
+    with caplog.at_level(logging.WARNING):
+        async with asyncio.timeout(SOON):
+            while "were not told" not in caplog.text:  # noqa: ASYNC110 nobody tells
+                await asyncio.sleep(0.01)
+
+
+# --- words ---
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("connection failed: FATAL: sorry, too many clients already", "has no connection left"),
+        ("FATAL: the database system is starting up", "shutting down or starting"),
+        ("FATAL: something else", "cannot be reached"),
+        ("", "no reason given"),
+    ],
+)
+def test_why_no_connection_is_had_is_read_from_the_servers_message(text: str, says: str) -> None:
+    assert says in words.refused("asks", psycopg.OperationalError(text))
+
+
+def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
+    said = words.in_words("asks", psycopg.ProgrammingError("the query has 0 placeholders"))
+    assert "a defect of Answerback's" in said
+
+
+def failing(run: psycopg.Connection, code: str, times: int = 1_000) -> Failing:
+    """Lets new lines of the record fail with this code, so often."""
+    return Failing(run, code, times)
+
+
+class Failing:
+    """A trigger on the record that raises an error; a sequence counts, since it outlives the transaction."""
+
+    def __init__(self, run: psycopg.Connection, code: str, times: int) -> None:
+        self._run = run
+        self._code = code
+        self._times = times
+
+    def __enter__(self) -> None:
+        self._run.execute(
+            f"""CREATE SEQUENCE failures;
+            CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF nextval('failures') <= {self._times} THEN
+                    RAISE EXCEPTION 'told to fail' USING ERRCODE = '{self._code}';
+                END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER failing BEFORE INSERT ON record FOR EACH ROW EXECUTE FUNCTION fail()""".encode()
+        )
+
+    def __exit__(self, *_: object) -> None:
+        self._run.execute(
+            b"DROP TRIGGER failing ON record; DROP FUNCTION fail; DROP SEQUENCE failures"
+        )
