@@ -5,7 +5,6 @@ https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -66,15 +65,12 @@ class Front:
         if not self._is_signed(headers.get(_SIGNATURE, ""), headers.get(_TIMESTAMP, ""), raw):
             return web.Response(status=401, text="invalid request signature")
         known(request)
-        await _abreast()
         body = read(raw)
         if body is None:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == Kind.PING:
             return _json({"type": int(Callback.PONG)})
-        response = _json(self._replied(body, await self.receive(body)))
-        await _abreast()
-        return response
+        return _json(self._replied(body, await self.receive(body)))
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:
         try:
@@ -92,16 +88,6 @@ class Front:
                 extra={"action": "signature_stale"},
             )
         return age <= SIGNATURE_WINDOW
-
-
-async def _abreast() -> None:
-    """Lets all clicks that are under way come as far as this one: each then goes through the next stage together.
-
-    The code of a whole click is more than a processor's caches hold. Stage after stage, for all who
-    clicked at the same moment, takes an eighth less of a processor than click after click; somebody
-    who clicks alone waits for nobody.
-    """
-    await asyncio.sleep(0)
 
 
 def _json(callback: Json) -> web.Response:

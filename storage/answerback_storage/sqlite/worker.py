@@ -119,10 +119,9 @@ class Worker(Generic[C]):
         await asyncio.to_thread(self._thread.join)
 
     def _hand_over(self, known: int) -> None:
-        # Once a round of the loop has brought no more: a thread that is woken by the first of many
-        # jobs wrests the interpreter from the loop that reads the others, again and again, and
-        # every transaction costs as much as some ten changes in it. A job that comes alone waits
-        # for nobody.
+        # Once a round of the loop has brought no more: a thread that is woken by the first of many jobs wrests the
+        # interpreter from the loop that reads the others, again and again. Without this a click takes 6 % more of the
+        # processor (`tests.benchmarks.clever`, `job_by_job`). A job that comes alone waits for nobody.
         if known < len(self._gathered) < _MOST_GATHERED:
             self._loop.call_soon(self._hand_over, len(self._gathered))
         elif self._gathered:
