@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.errors import GoneError, PlatformError, RateLimitedError, UnavailableError
+from answerback_chat.lookups import Lookups
 from answerback_discord.calls import Calls
 from answerback_discord.errors import Code, has_code
 
@@ -26,7 +27,7 @@ class Groups:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._asking: dict[str, asyncio.Task[tuple[frozenset[str], PlatformError | None]]] = {}
+        self._asking = Lookups("discord roles of", self._look, self._looked)
 
     async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Which of these roles the person has; a server's own id is its role @everyone.
@@ -36,7 +37,7 @@ class Groups:
         """
         try:
             async with asyncio.timeout(_WITHIN):
-                found, error = await asyncio.shield(self._ask(user_id))
+                found, error = await self._asking.get(user_id)
         except TimeoutError as late:
             raise UnavailableError(f"Discord did not tell in time who {user_id} is.") from late
         if error is not None and not groups & found:
@@ -66,27 +67,12 @@ class Groups:
 
     async def stop(self) -> None:
         """Gives up what is being looked up."""
-        tasks = [*self._asking.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._asking.stop()
 
-    def _ask(self, user_id: str) -> asyncio.Task[tuple[frozenset[str], PlatformError | None]]:
-        task = self._asking.get(user_id)
-        if task is None:
-            task = asyncio.create_task(self._look(user_id), name=f"discord roles of {user_id}")
-            self._asking[user_id] = task
-            task.add_done_callback(lambda done: self._looked(user_id, done))
-        return task
-
-    def _looked(
-        self, user_id: str, done: asyncio.Task[tuple[frozenset[str], PlatformError | None]]
-    ) -> None:
-        failed = done.cancelled() or done.result()[1] is not None
-        if failed:
-            self._asking.pop(user_id, None)
-        else:
-            done.get_loop().call_later(_KEPT, self._asking.pop, user_id, None)
+    @staticmethod
+    def _looked(task: asyncio.Task[tuple[frozenset[str], PlatformError | None]]) -> float:
+        failed = task.exception() is not None or task.result()[1] is not None
+        return 0.0 if failed else _KEPT
 
     async def _look(self, user_id: str) -> tuple[frozenset[str], PlatformError | None]:
         """What is found, and what kept it from being all."""

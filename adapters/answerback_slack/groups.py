@@ -16,6 +16,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from answerback_chat.lookups import Lookups
 from answerback_slack.calls import Calls
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class Groups:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._known: dict[str, _Members] = {}
-        self._asking: dict[str, asyncio.Task[frozenset[str]]] = {}
+        self._asking = Lookups("slack group", self._fetch, self._fetched)
 
     async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Which of these groups a person is in, of those whose members are known in time.
@@ -79,7 +80,7 @@ class Groups:
                 self.refresh(group)
             return known.users
         try:
-            return await asyncio.shield(self._ask(group))
+            return await self._asking.get(group)
         except PlatformError:
             if known is None:
                 raise
@@ -89,7 +90,7 @@ class Groups:
         """Looks a group up in the background, unless it is known well enough."""
         known = self._known.get(group)
         if known is None or time.monotonic() - known.at > FRESH_SECONDS:
-            _ = self._ask(group)
+            _ = self._asking.begin(group)
 
     async def renewed(self, group: str, *, disabled: bool) -> bool:
         """Forgets a group's people, because they have changed; whether anybody is, or may be, in it now.
@@ -103,7 +104,7 @@ class Groups:
         if known is None:
             return True
         try:
-            return bool(await asyncio.shield(self._ask(group)))
+            return bool(await self._asking.get(group))
         except PlatformError as error:
             return not isinstance(error, (GoneError, UnauthorizedError))
 
@@ -130,23 +131,14 @@ class Groups:
 
     async def stop(self) -> None:
         """Gives up what is being looked up."""
-        for task in self._asking.values():
-            task.cancel()
-        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+        await self._asking.stop()
 
-    def _ask(self, group: str) -> asyncio.Task[frozenset[str]]:
-        task = self._asking.get(group)
-        if task is None:
-            task = asyncio.create_task(self._fetch(group), name=f"slack group {group}")
-            self._asking[group] = task
-            task.add_done_callback(lambda done: self._fetched(group, done))
-        return task
-
-    def _fetched(self, group: str, done: asyncio.Task[frozenset[str]]) -> None:
-        self._asking.pop(group, None)
-        if not done.cancelled() and (error := done.exception()) is not None:
+    @staticmethod
+    def _fetched(task: asyncio.Task[frozenset[str]]) -> float:
+        if (error := task.exception()) is not None:
             extra = {"action": "group_unknown", "code": getattr(error, "code", None)}
             logger.warning("A user group could not be looked up: %s", error, extra=extra)
+        return 0.0
 
     async def _fetch(self, group: str) -> frozenset[str]:
         answer = await self._calls.do(
