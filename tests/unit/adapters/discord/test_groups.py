@@ -74,3 +74,14 @@ async def test_who_has_no_such_role_may_not(up: Rig) -> None:
     assert (await dora.click("Yes")).answered
     assert "may answer here" in dora.notes()[0].text
     assert (await up.shown(ask)).open
+
+
+async def test_who_has_no_such_role_is_told_so_before_a_modal_opens(up: Rig) -> None:
+    role = up.discord.add_role(up.guild, "ops")
+    dora = up.discord.person("dora", up.guild)
+    text = [{"id": "why", "text": "Why?", "answer_type": "text"}]
+    ask = await up.submit(text, to=f"discord:@{dora.id}", responders=[f"@{role.id}"])
+    await up.shown(ask)
+    assert (await dora.click(Labels().answer)).answered
+    assert "may answer here" in dora.notes()[0].text
+    assert dora.modal is None
