@@ -68,7 +68,9 @@ async def test_a_coding_that_is_not_known_is_415_everywhere(api: Served, coding:
 
 
 @pytest.mark.parametrize(
-    "body", [b"no gzip", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"{}") * 2]
+    "body",
+    [b"no gzip", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"{}") * 2],
+    ids=["none", "cut", "two"],
 )
 @pytest.mark.parametrize("path", ["/v1/asks", "/mcp", "/hooks/claude"])
 async def test_a_body_that_cannot_be_unpacked_is_400(api: Served, path: str, body: bytes) -> None:
