@@ -6,7 +6,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## Show what can be made
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/core.stamp ## Walk a form on a page in the browser, no token needed (ARGS=--no-browser prints the address)
@@ -30,6 +30,11 @@ PINS := pyproject.toml bot/answerback_client/pyproject.toml constraints.txt .ci/
 test: venv ## Run every test (ARGS="-k word" runs some)
 	@.ci/system-packages
 	@$(BIN)/python -m $(PYTEST) $(ARGS)
+
+.PHONY: test-agents
+test-agents: venv ## Drive the real agents, installed from npm into .venv/agents, with a scripted model
+	@.ci/agents
+	@$(BIN)/python -m pytest tests/agents $(ARGS)
 
 .PHONY: check
 check: style types imports docs coverage ## Everything that has to hold: style, types, import rules, docs, tests

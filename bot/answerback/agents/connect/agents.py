@@ -157,6 +157,7 @@ def _claude(service: Service) -> list[Entry]:
 
 def _codex(service: Service) -> list[Entry]:
     server: Json = {"url": f"{service.url}/mcp", "tool_timeout_sec": _CALL}
+    server["default_tools_approval_mode"] = "approve"  # asking people needs no leave of theirs
     if service.token_env is not None:
         server["bearer_token_env_var"] = service.token_env
     asks = _command(service, "codex", _DAY)
