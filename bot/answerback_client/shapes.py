@@ -177,6 +177,7 @@ class Envelope(TypedDict):
     on_expiry: NotRequired[str]
     remind_after: NotRequired[Sequence[float]]
     context_format: NotRequired[str]
+    mode: NotRequired[str]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

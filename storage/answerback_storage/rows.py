@@ -152,6 +152,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and new.escalated == old.escalated
         and new.expires_at == old.expires_at
         and new.set_back == old.set_back
+        and new.attended_for == old.attended_for
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from aiohttp import web
@@ -27,7 +27,7 @@ from answerback.agents.claude_events import (
     event_of,
     query_of,
 )
-from answerback.core.ask import Ask, Change
+from answerback.core.ask import Ask
 from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import refusal
 from answerback.service.callers import CARRIER, Callers, body_of
@@ -178,8 +178,6 @@ class ClaudeHook:
         usable = key if key and len(key) <= 2 * _KEY else None
         body = read_submission(call)
         ask = (await self.callers.submit(self.service, body, caller.agent, usable)).ask
-        if ask.open and ask.unattended:
-            await self._attend(ask, unattended=False)
         caller.carrier.carry(ask)
         if ask.open:
             try:
@@ -189,7 +187,8 @@ class ClaudeHook:
                     await self.callers.finish(self.service.withdraw(ask.id))
                 raise
         if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
-            await self._attend(ask, unattended=True)
+            self.service.listeners.forget(ask.id)
+            await self.callers.finish(self.service.attend(ask.id, attended=False))
         caller.carrier.tell(ask)
         return ask
 
@@ -201,14 +200,6 @@ class ClaudeHook:
             f"{stopping if self.service.stopping else late}. The question stays open{where} ({ask.id}). Do not "
             "assume an answer: go on with what does not depend on it, or stop and say what you wait for."
         )
-
-    async def _attend(self, ask: Ask, *, unattended: bool) -> None:
-        def decide(latest: Ask, _at: float) -> Change | None:
-            # The same revision shown anew: whoever is about to answer is not put off by it.
-            shown = latest.revision - 1
-            return Change(replace(latest, unattended=unattended, shown_revision=shown), ())
-
-        await self.callers.finish(self.service.update(ask.id, decide))
 
 
 def _metadata(event: Event) -> Json:

@@ -58,7 +58,7 @@ async def submit(call: Call) -> web.Response:
     ask = call.told(submitted.ask)
     headers = {"Location": f"/v1/asks/{ask.id}"}
     wait = wait_of(call.request)
-    if wait is None:
+    if wait is None or (ask.open and ask.request.mode == "async"):
         return ask_response(ask, 201 if submitted.created else 200, headers)
     return await _held(call, ask, wait, headers)
 
@@ -67,6 +67,8 @@ async def read(call: Call) -> web.Response:
     """``GET /v1/asks/{id}``."""
     ask = call.told(await call.ask())
     wait = wait_of(call.request)
+    if call.is_agents:
+        await call.service.listeners.seen(ask)
     return ask_response(ask) if wait is None else await _held(call, ask, wait, {})
 
 
@@ -143,7 +145,7 @@ async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web
     """The ask once it has ended, or as it stands when the time is up or the process is about to stop."""
     if ask.open and wait > 0:
         call.carry(ask)
-        ask = call.told(await call.service.wait(ask.id, wait, ask) or ask)
+        ask = call.told(await call.service.wait(ask.id, wait, ask, listens=call.is_agents) or ask)
     return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Final
 
 from aiohttp import web
@@ -26,13 +27,17 @@ async def events(call: Call) -> web.StreamResponse:
     told = _last_event_id(call.request)
     ask = await call.ask()
     call.carry(ask)
+    listening = call.service.listeners.listening(ask) if call.is_agents else nullcontext()
     with call.service.follow(ask.id) as follower:
         rows = await call.api.store.record(ask.id, told, _BATCH)
         left = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
         if told and not (ask.open or left):
             # All is told: 204 keeps an EventSource from coming back.
             return web.Response(status=204)
-        async with sse_response(call.request, ping_interval=HEARTBEAT) as stream:
+        async with (
+            listening,
+            sse_response(call.request, ping_interval=HEARTBEAT) as stream,
+        ):
             while not await _tell(call, stream, ask.id, rows):
                 if rows:
                     told = rows[-1].seq

@@ -248,6 +248,10 @@ class AskBody(_Wire):
     reply: str | None
     end_turn: bool
     tool_result: ToolResult | None
+    interim_result: ToolResult | None
+    """What to tell the model until there is a `tool_result`: in mode async, while the ask is open."""
+    waiting: bool
+    """Whether the agent waits for the answer, or gets it by a webhook; else it gets it late."""
     ended_by: PersonBody | None
     source: Source | None
     tool_call_id: str | None

@@ -84,6 +84,8 @@ class ClientBackend:
             "to": asking.to if asking.to is not None else self._to,
             "dialect": asking.dialect,
             "tool_call_id": asking.tool_call_id,
+            "mode": asking.mode,
+            "conversation": asking.conversation,
         }
         given = {name: value for name, value in envelope.items() if value is not None}
         body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **given}

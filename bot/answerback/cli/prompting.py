@@ -114,7 +114,8 @@ class Prompting:
         labels, review = self._labels, prompt["kind"] == "review"
         self.line("")
         self._who = one_line(str(ask["asked_by"]))
-        self.line(labels.asks.format(label=self._who), _DIM)
+        asks = labels.asks if ask["waiting"] else labels.asked_unattended
+        self.line(asks.format(label=self._who), _DIM)
         if not review and not self._begun:
             self._so_far(ask, prompt)
         self._begun = True

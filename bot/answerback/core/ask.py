@@ -13,9 +13,9 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from answerback.core import walker
+from answerback.core import sources, walker
 from answerback.core.form import Form, Question
-from answerback.core.walker import Action, Exact, Given, Person, Refused, Source, Walk
+from answerback.core.walker import Action, Exact, Person, Refused, Source, Walk
 
 Time = Annotated[float, Field(ge=0, lt=253_402_300_800)]
 """Seconds since the epoch, up to the year 9999: what can be shown as a date."""
@@ -99,6 +99,8 @@ class Request(_Frozen):
     """The agent, as people see it; see `asked_by`."""
     prompt_labels: dict[str, str] = {}
     """Who asks single questions, where the configuration says so; by question id."""
+    mode: Literal["wait", "async"] = "wait"
+    """``async``: the agent goes on at once, and is told later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,8 @@ class Ask(Exact):
     escalated: bool = False
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
+    attended_for: float | None = None
+    """Seconds from its creation for which the agent waits, unless that is said again; None: that does not end."""
     unattended: bool = False
     """Whether the agent has stopped waiting, and people are to know it; their answer counts all the same."""
     shown_revision: int = 0
@@ -201,6 +205,12 @@ class Ask(Exact):
         return self.outcome is None
 
     @property
+    def lapses_at(self) -> float | None:
+        """When the agent counts as gone, unless it waits again; None: never, or it does already."""
+        began = self.created_at - self.set_back
+        return None if self.attended_for is None else began + self.attended_for
+
+    @property
     def question(self) -> Question | None:
         """The question that is prompted now; None in review and once ended."""
         return walker.prompted(self.request.form, self.walk) if self.outcome is None else None
@@ -210,7 +220,7 @@ class Ask(Exact):
         if self.outcome is not None:
             return None
         request, began = self.request, self.created_at - self.set_back
-        times = [] if self.expires_at is None else [self.expires_at]
+        times = [at for at in (self.expires_at, self.lapses_at) if at is not None]
         if self.inquiring:
             times.append(self.created_at)
         if self.reminded < len(request.remind_after):
@@ -324,7 +334,7 @@ def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
         status=status,
         at=at,
         ended_by=by,
-        source=weakest(walk.answers) if status is Status.ANSWERED else None,
+        source=sources.weakest(walk.answers) if status is Status.ANSWERED else None,
         reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
     )
 
@@ -351,14 +361,6 @@ def ended(
     return Change(done, (*cancelled, _ended_entry(done, outcome)))
 
 
-_STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)
-
-
-def weakest(answers: tuple[Given, ...]) -> Source | None:
-    """Whose the answers are, all together: one that a machine gave makes the whole a machine's."""
-    return max((given.source for given in answers), key=_STRENGTH.index, default=None)
-
-
 def _response(
     ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
 ) -> tuple[Entry, ...]:
@@ -380,15 +382,8 @@ def _response(
         return (Entry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
     if isinstance(action, walker.Back):
         return (Entry(at=at, kind="backed", question_id=question.id, by=by),)
-    return (
-        Entry(
-            at=at,
-            kind="cancelled",
-            question_id=question.id,
-            by=by,
-            body={"reason": Reason.USER.value},
-        ),
-    )
+    body = {"reason": Reason.USER.value}
+    return (Entry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)
 
 
 def _ended_entry(ask: Ask, outcome: Outcome) -> Entry:

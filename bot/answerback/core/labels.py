@@ -47,7 +47,9 @@ class Labels(BaseModel):
     # headings and what is filled in
     asks: str = "{label} asks"
     asked: str = "{label} asked"
-    asked_unattended: str = "{label} asked, and no longer waits (answers are kept)"
+    asked_unattended: str = (
+        "{label} asked, and has moved on: your answer will reach it with its next message"
+    )
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     answered_so_far: str = "So far"

@@ -18,7 +18,7 @@ from answerback.dialects.reading import Node
 
 _REQUEST: Final = "item/tool/requestUserInput"
 """The app server's request; it says itself whether other words are offered, the client has added them already."""
-_ASYNC: Final = "request_user_input_async"
+ASYNC: Final = "request_user_input_async"
 _NONE_OF_THEM: Final = "None of the above"
 
 
@@ -27,7 +27,7 @@ def parse(call: Node) -> Form | None:
     ids: set[str] = set()
 
     def read(node: Node, question_id: str) -> Question | None:
-        if call.tool == _ASYNC:
+        if call.tool == ASYNC:
             return _titled(node, question_id)
         return _question(node, question_id, ids)
 
@@ -38,7 +38,7 @@ def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failed(ask)
-    if ask.request.name == _ASYNC:
+    if ask.request.name == ASYNC:
         return _message(ask)
     marker = results.unanswered(ask)
     rows = results.answer_rows(ask, [marker, *_note(ask.walk.reply)], _rows)

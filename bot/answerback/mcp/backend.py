@@ -47,6 +47,9 @@ class Asking:
     to: JsonValue
     key: str | None
     tool_call_id: str | None
+    mode: JsonValue = None
+    """``async``: the model goes on at once."""
+    conversation: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ class ServiceBackend:
                     "arguments": asking.arguments,
                     "to": asking.to,
                     "tool_call_id": asking.tool_call_id,
+                    "conversation": asking.conversation,
+                    "mode": asking.mode,
                 }
             )
             submitted = await self._callers.submit(self._service, body, self._agent, asking.key)
@@ -131,7 +136,10 @@ class ServiceBackend:
     async def get(self, ask_id: str) -> AskJson | None:
         """The ask as it stands, or None where the agent has none of this id."""
         ask = await self._own(ask_id)
-        return None if ask is None else self._told(ask)
+        if ask is None:
+            return None
+        await self._service.listeners.seen(ask)
+        return self._told(ask)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time or when the process stops."""

@@ -154,11 +154,15 @@ class _Calls:
             name=tool.name,
             dialect=tool.dialect,
             to=arguments.pop("to", None),
+            mode=_mode(arguments),
+            conversation=arguments.pop("conversation", None),
             arguments=arguments,
             key=f"mcp:{key}" if key else None,
             tool_call_id=tool_use,
         )
         ask = await backend.submit(asking)
+        if ask["interim_result"] is not None:
+            return _result(ToolResult.model_validate(ask["interim_result"]))
         if ask["status"] == Status.OPEN:
             ask = await self._wait(ctx, backend, ask, seconds)
         return outcome(ask)
@@ -271,6 +275,11 @@ def _wait_seconds(arguments: dict[str, JsonValue]) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
         raise _BadArgumentError("wait_seconds is a number of seconds.")
     return min(max(float(seconds), 0.0), tools.LONGEST_WAIT)
+
+
+def _mode(arguments: dict[str, JsonValue]) -> JsonValue:
+    """Whether the model waits; an elicitation has a mode of its own."""
+    return arguments.pop("mode") if arguments.get("mode") in tools.MODES else None
 
 
 def _nothing_else(arguments: dict[str, JsonValue]) -> None:

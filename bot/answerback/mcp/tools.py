@@ -21,7 +21,8 @@ WAIT: Final = "wait_for_answer"
 GET: Final = "get_answer"
 WITHDRAW: Final = "withdraw_ask"
 CHECK: Final = "check_answers"
-ENVELOPE: Final = ("to", "wait_seconds")
+MODES: Final = ("wait", "async")
+ENVELOPE: Final = ("to", "wait_seconds", "mode", "conversation")
 """Arguments of the asking tools that are no part of the form."""
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 _NAMES: Final = TypeAdapter(list[JsonValue])
@@ -38,6 +39,21 @@ _ASKING: Final[dict[str, JsonValue]] = {
         "description": "Where to ask: a route's name or surface:channel. Leave it out for the usual place.",
     },
     "wait_seconds": _WAIT_SECONDS,
+    "mode": {
+        "type": "string",
+        "enum": [*MODES],
+        "default": MODES[0],
+        "description": "async: do not wait. The answer comes later by "
+        + CHECK
+        + ": for what you can go on without.",
+    },
+    "conversation": {
+        "type": "string",
+        "minLength": 1,
+        "description": "A name for this conversation, where several agents share a token: "
+        + CHECK
+        + " takes it too.",
+    },
 }
 _ASK_ID: Final[dict[str, JsonValue]] = {
     "type": "string",

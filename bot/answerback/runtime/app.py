@@ -260,6 +260,7 @@ async def _background(
     loops: Sequence[tuple[str, Loop]] = (
         ("upkeep", upkeep.run),
         ("delivery", deliverer.run),
+        ("listening", service.listeners.run),
     )
     tasks = [asyncio.create_task(supervised(name, run), name=f"loop {name}") for name, run in loops]
 

@@ -40,6 +40,16 @@ class Follower:
         self._unseen = False
         return self.latest
 
+    async def ended(self, ask: Ask, seconds: float) -> Ask:
+        """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops."""
+        try:
+            async with asyncio.timeout(seconds):
+                while ask.open and (changed := await self.changed()) is not None:
+                    ask = changed
+        except TimeoutError:
+            pass
+        return ask
+
     def wake(self, ask: Ask) -> None:
         """Notes a commit, and wakes who waits for it."""
         if self.latest is None or ask.revision >= self.latest.revision:

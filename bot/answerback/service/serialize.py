@@ -15,6 +15,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, texts_of, view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
+from answerback.dialects.interim import interim_of
 from answerback.ports.records import Delivery, StoredDelivery, StoredEntry
 
 _ENGLISH: Final = Labels()
@@ -35,7 +36,7 @@ def iso(at: float) -> str:
 
 def ask_json(ask: Ask) -> dict[str, JsonValue]:
     """The ask, as agents and webhooks get it."""
-    result = registry.result_of(ask)
+    result, interim = registry.result_of(ask), interim_of(ask)
     outcome = ask.outcome
     return {
         "id": ask.id,
@@ -50,6 +51,8 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "reply": ask.walk.reply,
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": result.model_dump() if result else None,
+        "interim_result": interim.model_dump() if interim else None,
+        "waiting": ask.open and not ask.unattended,
         "ended_by": person_json(outcome.ended_by) if outcome else None,
         "source": outcome.source.value if outcome and outcome.source else None,
         "tool_call_id": ask.request.tool_call_id,

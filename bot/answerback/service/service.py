@@ -6,10 +6,9 @@ is told in `submit` and `act`; forms are the walker's business.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -31,6 +30,7 @@ from answerback.ports.surface import Acted, Actor, Rejected, Surface
 from answerback.service import routing
 from answerback.service.act import Acting, Commits
 from answerback.service.expiring import expired
+from answerback.service.listening import Listeners, noted
 from answerback.service.notify import Follower
 from answerback.service.submission import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitting
@@ -77,6 +77,7 @@ class Service(Acting):
         self.signals = self._commits.signals
         self.hooks = self._commits.hooks
         self.telling = Telling(store, clock)
+        self.listeners = Listeners(clock, self.attend)
         self._submitting = Submitting(
             self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
         )
@@ -101,9 +102,11 @@ class Service(Acting):
             InvalidCallError: with every mistake in the call and around it; the record notes the refusal.
             ProblemError: the idempotency key was used for another body.
         """
-        return await self._submitting.submit(
+        submitted = await self._submitting.submit(
             body, agent=agent, idempotency_key=idempotency_key, digest=digest
         )
+        await self.listeners.seen(submitted.ask)
+        return submitted
 
     async def typed(
         self,
@@ -161,6 +164,11 @@ class Service(Acting):
         """Changes an open ask for upkeep's purposes; ``decide`` is pure, and None leaves it as it is."""
         return await self._commits.change(ask_id, decide)
 
+    async def attend(self, ask_id: str, *, attended: bool) -> Acted | Rejected:
+        """Notes whether the agent waits for an ask, for a while; its message says so where it does not."""
+
+        return await self.update(ask_id, partial(noted, attended=attended))
+
     async def left(self, ask_id: str) -> None:
         """The message that the ask left behind has become a note, or cannot become one."""
 
@@ -215,10 +223,12 @@ class Service(Acting):
         """The ask as it stands, or None."""
         return await self.store.get(ask_id)
 
-    async def wait(self, ask_id: str, seconds: float, known: Ask | None = None) -> Ask | None:
+    async def wait(
+        self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
+    ) -> Ask | None:
         """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops.
 
-        ``known`` is waited for although the database cannot be read just now.
+        ``known`` is waited for although the database cannot be read just now. ``listens``: it is the agent who waits.
         """
         with self.signals.follow(ask_id) as follower:
             try:
@@ -232,16 +242,8 @@ class Service(Acting):
                 ask = known  # whoever waits holds one copy, not two
             if ask is None or not ask.open or self._stopping:
                 return ask
-            try:
-                async with asyncio.timeout(seconds):
-                    while ask.open:
-                        changed = await follower.changed()
-                        if changed is None:
-                            break
-                        ask = changed
-            except TimeoutError:
-                pass
-            return ask
+            async with self.listeners.listening(ask) if listens else nullcontext():
+                return await follower.ended(ask, seconds)
 
     def follow(self, ask_id: str) -> AbstractContextManager[Follower]:
         """Follows the commits to an ask, from now on."""

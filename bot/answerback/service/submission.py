@@ -121,6 +121,13 @@ class Submission(_Strict):
         ContextFormat | None,
         Field(description="How contexts are shown: as Markdown (the default), or as plain text."),
     ] = None
+    mode: Annotated[
+        Literal["wait", "async"] | None,
+        Field(
+            description="async: nothing waits for the answer. `interim_result` tells the model so, and the answer "
+            "comes late."
+        ),
+    ] = None
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
 
 

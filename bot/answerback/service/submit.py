@@ -17,11 +17,12 @@ from answerback.core.errors import InvalidCallError, Problem, ProblemError
 from answerback.core.form import Form
 from answerback.core.view import can_remember
 from answerback.core.walker import Answer, Source, start
-from answerback.dialects import registry
+from answerback.dialects import interim, registry
 from answerback.ports.records import Existing, Idempotency
 from answerback.ports.store import Write
 from answerback.ports.surface import Shown
 from answerback.service.act import Commits
+from answerback.service.listening import LEASE
 from answerback.service.submission import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
@@ -208,9 +209,11 @@ class Submitting:
             remind_after=planned.remind_after,
             escalation=planned.escalation,
             metadata=body.metadata,
+            mode=body.mode or interim.mode_of(dialect, body.name),
             prompt_label=agent.shown_as if agent else _NO_NAME,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
         )
+        reachable = request.callback is not None or request.mode == "async"
         return Ask(
             id=f"ask_{secrets.token_hex(12)}",
             created_at=now,
@@ -219,6 +222,8 @@ class Submitting:
             destination=planned.destination,
             responders=self._responders(planned),
             walk=start(form),
+            attended_for=None if reachable else LEASE,
+            unattended=request.mode == "async" and request.callback is None,
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )
 

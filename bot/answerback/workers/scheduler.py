@@ -166,7 +166,7 @@ class Upkeep:
                 return True  # it ended meanwhile, and is due no more
             if await self._attend(ask, now):
                 return True
-            times = (self._later, ask.expires_at, _escalates_at(ask))
+            times = (self._later, ask.expires_at, ask.lapses_at, _escalates_at(ask))
             self._later = min((at for at in times if at is not None), default=None)
         except UnreadableError as error:
             logger.error("Upkeep of an ask is not possible: %s", error, extra=extra)  # noqa: TRY400 the trace quotes it
@@ -185,6 +185,8 @@ class Upkeep:
             await self._service.expire(ask.id)
         elif handed_on is not None and handed_on <= now:
             await self._service.update(ask.id, _escalated)
+        elif ask.lapses_at is not None and ask.lapses_at <= now:
+            await self._service.attend(ask.id, attended=self._service.listeners.listens(ask.id))
         elif ask.id not in self._under_way and ask.id not in self._postponed:
             self._begin(ask)
         else:

@@ -159,11 +159,11 @@ async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask
     assert ask.thread is not None
     page = ask.thread.url or ""
     async with service.http.get(page) as response:
-        assert "no longer waits" in await response.text()
+        assert "has moved on" in await response.text()
     waiting = asyncio.create_task(hook(service, asking()))
     await service.waited_for(ask)
     async with service.http.get(page) as response:
-        assert "no longer waits" not in await response.text()
+        assert "has moved on" not in await response.text()
     await service.act(ask, action="answer", value="React", revision=ask.revision)
     assert decision(await waiting)[0] == "allow"
 

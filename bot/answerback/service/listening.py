@@ -1,0 +1,153 @@
+"""Whether an agent still waits for an ask: a call that waits, a stream, a hook, or a look at it now and then.
+
+Nothing is written when a wait is renewed. Only where nobody has come back for a while are people told, once; and what
+is stored of an agent that waits lapses by itself, so that a crash of ours leaves nobody waiting for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Final, Protocol
+
+from answerback.core.ask import Ask, Change
+from answerback.core.errors import StoreError
+from answerback.ports.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+GRACE: Final = 30.0
+"""Seconds for which an agent may be away before people are told: between two calls, or while its model thinks."""
+LEASE: Final = 300.0
+"""Seconds for which it is stored that an agent waits; it is stored again in the middle of them."""
+
+
+def noted(ask: Ask, at: float, *, attended: bool) -> Change:
+    """The ask with a note whether its agent waits."""
+    until = at - ask.created_at + ask.set_back + LEASE if attended else None
+    now = replace(ask, attended_for=until, unattended=not attended)
+    if ask.unattended != now.unattended:
+        # The same revision shown anew: whoever is about to answer is not put off by it.
+        now = replace(now, shown_revision=ask.revision - 1)
+    return Change(now, ())
+
+
+class Attend(Protocol):
+    """Stores whether the agent waits for an ask, and has its message say so."""
+
+    async def __call__(self, ask_id: str, *, attended: bool) -> object:
+        """Stores it."""
+
+
+class Listeners:
+    """Who waits in this process, and who has just left."""
+
+    def __init__(self, clock: Clock, attend: Attend) -> None:
+        self._clock = clock
+        self._attend = attend
+        self._listening: Counter[str] = Counter()
+        self._renewed: dict[str, float] = {}
+        """When it was stored last that somebody waits, by the monotonic clock, the earliest first."""
+        self._left: dict[str, float] = {}
+        """When the last one left whom nobody has followed, the earliest first."""
+        self._some = asyncio.Event()
+
+    def listens(self, ask_id: str) -> bool:
+        """Whether somebody waits for an ask here, or has just left."""
+        return ask_id in self._listening or ask_id in self._left
+
+    @asynccontextmanager
+    async def listening(self, ask: Ask) -> AsyncIterator[None]:
+        """The agent waits for an ask for as long as the context lasts."""
+        if ask.request.callback is not None or not ask.open:
+            yield
+            return
+        await self._came(ask)
+        try:
+            yield
+        finally:
+            self._went(ask.id)
+
+    async def seen(self, ask: Ask) -> None:
+        """The agent has looked at an ask. Where people were told that it moved on, a look changes nothing."""
+        if not ask.unattended:
+            async with self.listening(ask):
+                pass
+
+    def forget(self, ask_id: str) -> None:
+        """Nobody is expected to come back for an ask."""
+        self._left.pop(ask_id, None)
+
+    async def run(self) -> None:
+        """Stores what has become of those who left, and that the others still wait; until cancelled."""
+        while True:
+            self._some.clear()
+            next_at = await self.once()
+            if next_at is None:
+                await self._some.wait()
+            else:
+                # Whoever leaves from now on is away for long enough when this is over.
+                wait = min(max(next_at - self._clock.monotonic(), 0.0), GRACE)
+                await self._clock.sleep_until(self._clock.now() + wait)
+
+    async def once(self) -> float | None:
+        """Stores what is to be stored now; when there is more, by the monotonic clock (None: there is nobody)."""
+        now = self._clock.monotonic()
+        for ask_id in _before(self._left, now - GRACE):
+            if self._left.pop(ask_id, None) is not None:
+                await self._store(ask_id, attended=False)
+                if self.listens(ask_id):  # they have come back meanwhile
+                    await self._store(ask_id, attended=True)
+        for ask_id in _before(self._renewed, now - LEASE / 2):
+            await self._renew(ask_id)
+        times = [at + GRACE for at in _first(self._left)]
+        times += [at + LEASE / 2 for at in _first(self._renewed)]
+        return min(times, default=None)
+
+    async def _came(self, ask: Ask) -> None:
+        self._left.pop(ask.id, None)
+        self._listening[ask.id] += 1
+        self._renewed.setdefault(ask.id, self._clock.monotonic())
+        self._some.set()
+        lapses = ask.lapses_at
+        if lapses is None or lapses < self._clock.now() + LEASE / 2:
+            await self._renew(ask.id)
+
+    def _went(self, ask_id: str) -> None:
+        self._listening[ask_id] -= 1
+        if not self._listening[ask_id]:
+            del self._listening[ask_id], self._renewed[ask_id]
+            self._left[ask_id] = self._clock.monotonic()
+            self._some.set()
+
+    async def _renew(self, ask_id: str) -> None:
+        if self._renewed.pop(ask_id, None) is not None:
+            self._renewed[ask_id] = self._clock.monotonic()
+        await self._store(ask_id, attended=True)
+
+    async def _store(self, ask_id: str, *, attended: bool) -> None:
+        try:
+            await self._attend(ask_id, attended=attended)
+        except StoreError as error:
+            # What is stored lapses, and then the upkeep tells people.
+            extra = {"action": "attend_failed", "ask_id": ask_id}
+            logger.warning("Whether the agent waits is not stored: %s", error, extra=extra)
+
+
+def _before(times: dict[str, float], at: float) -> list[str]:
+    """Whose times have come; the earliest stand first."""
+    found = []
+    for ask_id, time in times.items():
+        if time > at:
+            break
+        found.append(ask_id)
+    return found
+
+
+def _first(times: dict[str, float]) -> list[float]:
+    """The earliest time, if there is one."""
+    return [next(iter(times.values()))] if times else []
