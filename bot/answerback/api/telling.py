@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from contextlib import closing
 from typing import Annotated
 
@@ -56,15 +55,20 @@ def telling(api: Api) -> Middleware:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        def sent() -> Coroutine[object, object, Arrival]:
-            return api.finish(_sent(api, request, carrier))
+        def sent() -> Arrival:
+            arrival = request.app[ARRIVALS].watch(request, lambda: api.begin(carrier.take_back()))
+            _ = api.begin(_note(arrival, carrier))
+            return arrival
 
-        with closing(api.service.telling.carrier(sent)) as carrier:
-            request[CARRIER] = carrier
+        carrier = request[CARRIER] = api.service.telling.carrier(sent)
+        try:
             response = await handler(request)
-            if carrier.tells and not carrier.streamed:
+            if carrier.tells and not carrier.is_sent:
                 await _send(request, response, carrier)
             return response
+        finally:
+            if not carrier.is_sent:
+                carrier.close()
 
     return middleware
 
@@ -75,13 +79,11 @@ async def _send(request: web.Request, response: web.StreamResponse, carrier: Car
         await response.write_eof()
     except ConnectionError:
         return  # aiohttp finds that out for itself, and the agent asks again
-    await carrier.sent()
+    carrier.sent()
 
 
-async def _sent(api: Api, request: web.Request, carrier: Carrier) -> Arrival:
-    """Notes what a response tells that was just sent; goes on where the client has left with it."""
-    arrival = request.app[ARRIVALS].watch(request, lambda: api.begin(carrier.take_back()))
-    with carrier.holding():
+async def _note(arrival: Arrival, carrier: Carrier) -> None:
+    """Notes what a response tells that was just sent. The client's next request does not wait for that."""
+    with closing(carrier):
         if await arrival.taken():
             await carrier.note()
-    return arrival

@@ -65,14 +65,17 @@ class Arrival:
                 return True
             if asyncio.get_running_loop().time() > until:
                 return False
-            await asyncio.sleep(pause)
+            await self._ended_within(pause)
             pause *= 2
         return self.end is End.READ
 
     async def left(self) -> None:
         """Returns once the client has left, or after a moment."""
+        await self._ended_within(LINGER)
+
+    async def _ended_within(self, seconds: float) -> None:
         try:
-            async with asyncio.timeout(LINGER):
+            async with asyncio.timeout(seconds):
                 await self._end.wait()
         except TimeoutError:
             pass
@@ -113,12 +116,15 @@ class Arrivals:
 ARRIVALS: Final = web.AppKey("arrivals", Arrivals)
 
 
-def is_taken(transport: asyncio.BaseTransport | None) -> bool:
+def is_taken(transport: asyncio.WriteTransport | None) -> bool:
     """Whether everything that was sent over a connection was taken, as far as the system tells."""
-    if not isinstance(transport, asyncio.WriteTransport) or transport.get_write_buffer_size():
+    if transport is None or transport.get_write_buffer_size():
         return False
     end: socket.socket = transport.get_extra_info("socket")
     tcp = socket.IPPROTO_TCP
-    info = end.getsockopt(tcp, _TCP_INFO, _INFO.size) if _TCP_INFO else _UNKNOWN
+    try:
+        info = end.getsockopt(tcp, _TCP_INFO, _INFO.size) if _TCP_INFO else _UNKNOWN
+    except OSError:  # it is closed already
+        return False
     state, under_way = _INFO.unpack(info)
     return bool(under_way == 0 and state != _CLOSED)

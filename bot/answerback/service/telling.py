@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from answerback.core.ask import Ask
@@ -28,10 +27,10 @@ class Telling:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._carried: dict[str, Counter[str]] = {}
-        """The asks, by agent, that a response is to tell of once they end, or is telling of now."""
+        self._carried: dict[tuple[str, Told], Counter[str]] = {}
+        """By agent, the asks that a response tells of now, or is to tell of once they end: alone, or in a list."""
 
-    def carrier(self, sent: Callable[[], Awaitable[Sent]]) -> Carrier:
+    def carrier(self, sent: Callable[[], Sent]) -> Carrier:
         """What one response tells; see `Carrier`."""
         return Carrier(self, sent)
 
@@ -40,7 +39,9 @@ class Telling:
     ) -> Sequence[Owed]:
         """What an agent has not been told, without what another call is telling it; see `Owing`."""
         name = agent or ""
-        without = frozenset(self._carried.get(name, ()))
+        # Who says what they have is given again what is in a list that may be lost.
+        kinds = (Told.TOLD,) if after is not None else (Told.TOLD, Told.LISTED)
+        without = frozenset(one for kind in kinds for one in self._carried.get((name, kind), ()))
         owing = Owing(name, conversation, after, without, limit)
         return await self._store.owed(owing, self._clock.now())
 
@@ -56,19 +57,19 @@ class Telling:
             logger.warning("What an agent was told is not noted: %s", error, extra=extra)
             return ()
 
-    def hold(self, ask: Ask) -> None:
+    def hold(self, ask: Ask, told: Told) -> None:
         """Keeps an ask out of the lists of late answers."""
-        self._carried.setdefault(ask.request.agent or "", Counter())[ask.id] += 1
+        self._carried.setdefault((ask.request.agent or "", told), Counter())[ask.id] += 1
 
-    def release(self, ask: Ask) -> None:
+    def release(self, ask: Ask, told: Told) -> None:
         """Lets it be listed again."""
-        name = ask.request.agent or ""
-        held = self._carried[name]
+        key = (ask.request.agent or "", told)
+        held = self._carried[key]
         held[ask.id] -= 1
         if not held[ask.id]:
             del held[ask.id]
         if not held:
-            del self._carried[name]
+            del self._carried[key]
 
 
 class Sent(Protocol):
@@ -82,57 +83,45 @@ class Carrier:
     """One response to an agent, and the ends of asks that it tells.
 
     Args:
-        sent: called when the response was sent; see to it that `note` and `take_back` are called.
+        sent: called when the response was sent: it sees to `note`, `take_back` and `close`.
     """
 
-    def __init__(self, telling: Telling, sent: Callable[[], Awaitable[Sent]]) -> None:
+    def __init__(self, telling: Telling, sent: Callable[[], Sent]) -> None:
         self._telling = telling
         self._sent = sent
-        self._held: dict[str, Ask] = {}
+        self._held: dict[str, tuple[Ask, Told]] = {}
         self._tells: dict[str, Told] = {}
         self._news: list[str] = []
         self._noting = asyncio.Lock()
-        self.streamed = False
-        """Whether it told what it had to tell before its end."""
+        self.is_sent = False
+        """Whether what it tells was sent: it is closed once that is noted."""
 
     @property
     def tells(self) -> bool:
         """Whether it tells the end of any ask."""
         return bool(self._tells)
 
-    def carry(self, ask: Ask) -> None:
+    def carry(self, ask: Ask, told: Told = Told.TOLD) -> None:
         """The response is to tell how this ask ends: no list does meanwhile."""
         if ask.id not in self._held:
-            self._held[ask.id] = ask
-            self._telling.hold(ask)
+            self._held[ask.id] = (ask, told)
+            self._telling.hold(ask, told)
 
     def tell(self, ask: Ask, told: Told = Told.TOLD) -> None:
         """The response has this ask in it, which is news to the agent where it has ended."""
         if not ask.open:
-            self.carry(ask)
+            self.carry(ask, told)
             self._tells[ask.id] = told
 
-    async def sent(self) -> None:
-        """The whole response was sent."""
-        await self._sent()
+    def sent(self) -> Sent:
+        """All that it has to tell was sent; nothing is listed until that is noted."""
+        self.is_sent = True
+        return self._sent()
 
     async def streamed_out(self) -> None:
         """The last event of a stream was sent: the client may leave with it, and has a moment for that."""
-        if self._tells and not self.streamed:
-            self.streamed = True
-            await (await self._sent()).left()
-
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """Keeps what is told out of the lists, also where the response is over before it is noted."""
-        held = list(self._held.values())
-        for ask in held:
-            self._telling.hold(ask)
-        try:
-            yield
-        finally:
-            for ask in held:
-                self._telling.release(ask)
+        if self._tells and not self.is_sent:
+            await self.sent().left()
 
     async def note(self) -> None:
         """Notes that the agent has been told."""
@@ -149,6 +138,6 @@ class Carrier:
 
     def close(self) -> None:
         """The response is over, whatever became of it."""
-        for ask in self._held.values():
-            self._telling.release(ask)
+        for ask, told in self._held.values():
+            self._telling.release(ask, told)
         self._held = {}
