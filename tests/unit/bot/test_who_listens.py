@@ -1,0 +1,275 @@
+"""Whether anybody waits: people are told once nobody has come back for a while, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import Reply
+from answerback.ports.surface import Acted
+from answerback.service.listening import GRACE, LEASE, Listeners
+from answerback.service.service import Service
+from answerback.workers.message_sync import Shower
+from answerback.workers.scheduler import Upkeep
+from answerback_chat import messages
+from tests.service_parts import WAIT, actor
+from tests.unit.bot.background_parts import reopened, running, submit
+from tests.unit.bot.conftest import Parts
+
+
+async def now(service: Service, ask: Ask) -> Ask:
+    """The ask as it is stored."""
+    found = await service.get(ask.id)
+    assert found is not None
+    return found
+
+
+@asynccontextmanager
+async def waiting(service: Service, ask: Ask) -> AsyncIterator[None]:
+    """A call that waits; leaving the context is hanging up."""
+    call = asyncio.create_task(service.wait(ask.id, 3_600))
+    async with asyncio.timeout(WAIT):
+        while not service.listeners._listening[ask.id]:  # noqa: ASYNC110 nothing tells of it
+            await asyncio.sleep(0)
+    try:
+        yield
+    finally:
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+
+
+class Changes:
+    """How often whether somebody waits was stored."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, service: Service) -> None:
+        self.made: list[bool] = []
+        attend = service.attend
+
+        async def counted(ask_id: str, *, attended: bool) -> object:
+            self.made.append(attended)
+            return await attend(ask_id, attended=attended)
+
+        monkeypatch.setattr(service.listeners, "_attend", counted)
+
+
+@pytest.mark.rule("WAITING-1")
+async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebody_does(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    async with waiting(service, ask):
+        await parts.clock.advance(GRACE + 1)
+        await service.listeners.once()
+        assert not (await now(service, ask)).unattended
+    await parts.clock.advance(GRACE - 1)
+    await service.listeners.once()
+    assert not (await now(service, ask)).unattended
+    await parts.clock.advance(1)
+    await service.listeners.once()
+    told = await now(service, ask)
+    assert (told.unattended, told.revision, told.lapses_at) == (True, ask.revision, None)
+    assert told.shown_revision < told.revision, "its message is to be shown anew"
+    line = messages.asks_line(view_of(told), Labels())
+    assert line == (
+        "Assistant asked, and has moved on: your answer will reach it with its next message"
+    )
+    async with waiting(service, ask), asyncio.timeout(WAIT):
+        while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so
+            await asyncio.sleep(0)
+
+
+@pytest.mark.rule("WAITING-2")
+async def test_a_wait_that_is_renewed_writes_nothing_and_changes_no_message(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    changes = Changes(monkeypatch, service)
+    for _ in range(4):
+        async with waiting(service, ask), waiting(service, ask):
+            await parts.clock.advance(GRACE - 5)
+        await parts.clock.advance(5)
+        await service.listeners.once()
+    assert changes.made == []
+    assert (await now(service, ask)).shown_revision == ask.shown_revision
+
+
+@pytest.mark.rule("WAITING-2")
+async def test_who_looks_at_it_now_and_then_waits_and_who_looks_rarely_does_not(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    changes = Changes(monkeypatch, service)
+    for _ in range(3):
+        await parts.clock.advance(GRACE - 1)
+        await service.listeners.once()
+        await service.listeners.seen(await now(service, ask))
+    assert changes.made == []
+    for _ in range(3):
+        await parts.clock.advance(GRACE)
+        await service.listeners.once()
+        await service.listeners.seen(await now(service, ask))
+    assert changes.made == [False], "the message does not change to and fro"
+
+
+@pytest.mark.rule("WAITING-3")
+async def test_what_is_stored_of_a_wait_is_renewed_in_time(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    ask = await submit(service)
+    changes = Changes(monkeypatch, service)
+    async with waiting(service, ask):
+        for _ in range(4):
+            await parts.clock.advance(LEASE / 2)
+            await service.listeners.once()
+            assert not await upkeep.once()
+        assert changes.made == [True] * 4
+        lapses = (await now(service, ask)).lapses_at
+        assert lapses == parts.clock.now() + LEASE
+
+
+@pytest.mark.rule("WAITING-3", "DATA-2")
+async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
+    parts: Parts, tmp_path: Any
+) -> None:
+    service = parts.service()
+    gone, back = await submit(service), await submit(service)
+    await reopened(parts, tmp_path)
+    again = parts.service()
+    upkeep = Upkeep(again, Shower(again))
+    await parts.clock.advance(LEASE - 1)
+    assert not await upkeep.once()
+    async with waiting(again, back):
+        await parts.clock.advance(2)
+        while await upkeep.once():
+            pass
+        assert (await now(again, gone)).unattended
+        assert not (await now(again, back)).unattended
+
+
+@pytest.mark.rule("WAITING-3")
+async def test_a_machine_that_slept_finds_those_who_still_wait(parts: Parts) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    ask = await submit(service)
+    async with waiting(service, ask):
+        await parts.clock.advance(10 * LEASE)
+        assert await upkeep.once()
+        assert not (await now(service, ask)).unattended
+
+
+@pytest.mark.rule("WAITING-1")
+async def test_an_agent_with_a_webhook_is_never_gone(parts: Parts) -> None:
+    service = parts.service()
+    ask = await submit(service, callback={"url": "https://agent.example/hooks"})
+    await service.wait(ask.id, 0)
+    await parts.clock.advance(10 * LEASE)
+    assert await service.listeners.once() is None
+    assert not await Upkeep(service, Shower(service)).once()
+    assert not (await now(service, ask)).unattended
+
+
+async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    await service.withdraw(ask.id)
+    ended = await now(service, ask)
+    async with service.listeners.listening(ended):
+        assert not service.listeners._listening
+    await parts.clock.advance(GRACE)
+    assert await service.listeners.once() is None
+    assert not (await now(service, ask)).unattended
+
+
+async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(parts: Parts) -> None:
+    stored: list[bool] = []
+
+    async def attend(ask_id: str, *, attended: bool) -> None:
+        assert ask_id == ask.id
+        stored.append(attended)
+        if not attended:
+            await stack.__aenter__()
+
+    service = parts.service()
+    ask = await submit(service)
+    listeners = Listeners(parts.clock, attend)
+    stack = listeners.listening(await now(service, ask))
+    await listeners.seen(ask)
+    await parts.clock.advance(GRACE)
+    await listeners.once()
+    assert stored == [False, True]
+    await stack.__aexit__(None, None, None)
+
+
+async def test_several_who_left_are_told_of_and_one_who_is_forgotten_meanwhile_is_not(
+    parts: Parts,
+) -> None:
+    stored: list[str] = []
+
+    async def attend(ask_id: str, *, attended: bool) -> None:
+        stored.append(ask_id)
+        listeners.forget(asks[1].id)
+        assert not attended
+
+    service = parts.service()
+    asks = [await submit(service) for _ in range(3)]
+    listeners = Listeners(parts.clock, attend)
+    for ask in asks:
+        await listeners.seen(ask)
+    await parts.clock.advance(GRACE - 1)
+    later = await submit(service)
+    await listeners.seen(later)
+    await parts.clock.advance(1)
+    assert await listeners.once() == parts.clock.monotonic() + GRACE - 1
+    assert stored == [asks[0].id, asks[2].id]
+
+
+async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried = asyncio.Event()
+
+    async def attend(ask_id: str, *, attended: bool) -> None:
+        assert (ask_id, attended) == (ask.id, False)
+        tried.set()
+        raise StoreError("The disk is full.")
+
+    service = parts.service()
+    ask = await submit(service)
+    listeners = Listeners(parts.clock, attend)
+    loop = asyncio.create_task(listeners.run())
+    await asyncio.sleep(0)
+    await listeners.seen(ask)
+    async with asyncio.timeout(WAIT):
+        while not tried.is_set():
+            await parts.clock.advance(GRACE)
+            await asyncio.sleep(0)
+    assert "Whether the agent waits is not stored: The disk is full." in caplog.text
+    assert not loop.done()
+    loop.cancel()
+
+
+@pytest.mark.rule("WAITING-1")
+async def test_the_live_message_is_shown_anew_without_a_new_revision(parts: Parts) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service)
+        await shower.idle()
+        service.listeners.forget(ask.id)
+        await service.attend(ask.id, attended=False)
+        await shower.idle()
+        assert parts.chat.messages[ask.id].unattended
+        acted = await service.act(ask.id, Reply(), actor(), revision=ask.revision)
+        assert isinstance(acted, Acted), "the click on the message as it was counts"
