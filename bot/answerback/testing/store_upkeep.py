@@ -114,6 +114,21 @@ class UpkeepContract:
         await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))
         assert await store.prune(2.0) == 2_500
 
+    @pytest.mark.rule("DATA-15")
+    async def test_a_clock_that_is_set_back_plans_anew_once_what_was_planned_by_it(
+        self, store: Store
+    ) -> None:
+        assert await store.latest() is None
+        reminded = {"remind_after": (60.0,)}
+        await store.create(Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None)
+        await store.create(Write(new_ask(2, at=698.0, request=reminded)), None)
+        for _ in range(2):
+            await store.set_back(500.0, 700.0)
+        assert await store.next_due(0.0) == 560.0
+        assert await store.next_due(560.0) == 758.0, "it was created by the new time"
+        assert await store.next_delivery() == 500.0
+        assert await store.latest() == 700.0
+
     async def test_a_store_that_works_passes_its_check(self, store: Store) -> None:
         await store.check()
         await store.check()
