@@ -239,8 +239,7 @@ class Calls:
     def _close(
         self, key: str, error: PlatformError, answer: JsonValue, headers: Mapping[str, str]
     ) -> None:
-        # Edits of old messages are limited message by message, whatever else is done in the channel.
-        if not isinstance(error, RateLimitedError) or has_code(error, Code.OLD_EDITS_LIMIT):
+        if not isinstance(error, RateLimitedError) or error.alone:
             return
         now = asyncio.get_running_loop().time()
         everywhere = isinstance(answer, dict) and answer.get("global")

@@ -109,7 +109,9 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
     if status == 429 or kind is RateLimitedError:
         told = answer.get("retry_after"), headers.get("Retry-After")
         wait = pause(*told, default=LIMIT_PAUSE)
-        return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name)
+        # Edits of old messages are limited message by message, whatever else is done in the channel.
+        alone = number == Code.OLD_EDITS_LIMIT
+        return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name, alone=alone)
     if advice:
         return kind(f"Discord refused {what}: {advice} ({said}).", code=name)
     if number == Code.INVALID_FORM:

@@ -29,6 +29,7 @@ async def events(call: Call) -> web.StreamResponse:
     call.carry(ask)
     listening = call.service.listeners.listening(ask) if call.is_agents else nullcontext()
     with call.service.follow(ask.id) as follower:
+        follower.known = ask.revision
         rows = await call.api.store.record(ask.id, told, _BATCH)
         left = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
         if told and not (ask.open or left):

@@ -97,11 +97,14 @@ class PlatformError(AnswerbackError):
 
 
 class RateLimitedError(PlatformError):
-    """The platform wants us to wait ``retry_after`` seconds."""
+    """The platform wants us to wait ``retry_after`` seconds. ``alone``: with this one message, and no other."""
 
-    def __init__(self, message: str, *, retry_after: float, code: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry_after: float, code: str | None = None, alone: bool = False
+    ) -> None:
         super().__init__(message, code=code)
         self.retry_after = retry_after
+        self.alone = alone
 
 
 class UnauthorizedError(PlatformError):

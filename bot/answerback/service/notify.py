@@ -6,7 +6,7 @@ Nothing is kept for asks that nobody waits for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, KeysView
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,13 +19,15 @@ class Follower:
     One task waits with it. Small, because there is one for each agent that waits: no `asyncio.Event`.
     """
 
-    __slots__ = ("_released", "_unseen", "_waiting", "latest")
+    __slots__ = ("_released", "_unseen", "_waiting", "known", "latest")
 
     def __init__(self) -> None:
         self._unseen = self._released = False
         self._waiting: asyncio.Future[None] | None = None
         self.latest: Ask | None = None
         """The ask as the last commit left it; None before the first."""
+        self.known: int | None = None
+        """The revision that whoever waits has seen, where they said so or were told."""
 
     async def changed(self) -> Ask | None:
         """Returns after the next commit, with the ask; None when the process is stopping."""
@@ -54,6 +56,7 @@ class Follower:
         """Notes a commit, and wakes who waits for it."""
         if self.latest is None or ask.revision >= self.latest.revision:
             self.latest = ask
+            self.known = max(ask.revision, self.known or 0)
         self._tell()
 
     def release(self) -> None:
@@ -89,6 +92,16 @@ class Signals:
             followers.discard(follower)
             if not followers:
                 del self._followers[what]
+
+    @property
+    def followed(self) -> KeysView[str]:
+        """What is followed now."""
+        return self._followers.keys()
+
+    def behind(self, what: str, revision: int) -> Iterator[Follower]:
+        """Followers of an ask who may not have seen this revision."""
+        followers = self._followers.get(what, ())
+        return (one for one in followers if one.known is None or one.known < revision)
 
     def notify(self, ask: Ask) -> None:
         """Tells an ask's followers, and its surface's, of a commit."""

@@ -242,6 +242,7 @@ class Service(Acting):
                 ask = known  # whoever waits holds one copy, not two
             if ask is None or not ask.open or self._stopping:
                 return ask
+            follower.known = max(ask.revision, follower.known or 0)
             async with self.listeners.listening(ask) if listens else nullcontext():
                 return await follower.ended(ask, seconds)
 

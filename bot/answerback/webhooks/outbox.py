@@ -22,7 +22,8 @@ from answerback.ports.claims import RENEWED, SOLE, Claim, Work
 from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.ports.store import Store
-from answerback.webhooks.sender import FAILED, Sender, Sent
+from answerback.service.keeping import kept
+from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, Sent
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ PAUSES: Final = (
 )  # fmt: skip
 """Seconds between tries: three days in all, and then the delivery is dead."""
 _JITTER: Final = 0.1
+_LONGEST_TRY: Final = 30.0
+"""Seconds after which a try is given up that its own time limit did not end."""
 _IN_FLIGHT: Final = 8
 """Tries under way to one endpoint."""
 _QUEUED: Final = 500
@@ -104,6 +107,11 @@ class Deliverer:
         self._held: dict[str, float] = {}
         """Ids of deliveries in memory, and from when on the claim is renewed before it is used."""
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def at_hand(self) -> int:
+        """How many deliveries this process has claimed and is about to send."""
+        return len(self._held)
 
     def wake(self) -> None:
         """The outbox has something new."""
@@ -252,8 +260,17 @@ class Deliverer:
 
     async def _send(self, stored: StoredDelivery, now: float) -> Sent:
         """Tries once; a try that crashes is a failed try, which concerns its own delivery alone."""
+
+        async def renew() -> bool:
+            return await self._store.renew_delivery(stored.delivery.id, self._claim)
+
         try:
-            return await self._sender.send(stored.delivery, now)
+            async with kept(renew, self._claim, _LONGEST_TRY):
+                return await self._sender.send(stored.delivery, now)
+        except (
+            TimeoutError
+        ):  # another process has it now, or the try hung in what has no time limit
+            return Sent(None, TIMED_OUT)
         except Exception:
             extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
             logger.exception("A webhook's try crashed", extra=extra)

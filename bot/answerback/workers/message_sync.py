@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from answerback.core.ask import Ask, Destination, Left, Thread
@@ -23,6 +24,7 @@ from answerback.core.errors import (
     UnreadableError,
 )
 from answerback.ports.surface import Later, Moves, Shown, Surface
+from answerback.service.keeping import kept
 from answerback.service.service import Service
 from answerback.workers.lanes import MOST, Again, Lanes
 from answerback_client.backoff import Backoff
@@ -56,6 +58,11 @@ class Shower:
         """Has an ask shown as it stands, whatever pause it is in; a first post takes its turn at its place."""
         self._resting.pop(ask.id, None)
         self._lanes.add(ask.id, place_of(ask.destination) if ask.message is None else None)
+
+    def moved_on(self, ask_id: str) -> None:
+        """Another process changed an ask: if it waits here to be shown, it waits no longer."""
+        if ask_id in self._lanes:
+            self._lanes.add(ask_id, None)
 
     async def sweep(self, limit: int) -> None:
         """Has asks shown whose message is behind, and that nobody poked or a stop cut off; so many at the most."""
@@ -143,15 +150,15 @@ class Shower:
         return await self._show(ask, surface)
 
     async def _show(self, ask: Ask, surface: Surface) -> Later | None:
-        place, first = place_of(ask.destination), ask.message is None
-        if first and (wait := await self._service.store.held_off(place)) > 0:
-            raise RateLimitedError(f"{place} takes no posts now", retry_after=wait)
+        bucket = place_of(ask.destination) + (" edits" if ask.seen else "")
+        if (wait := await self._service.store.held_off(bucket)) > 0:
+            raise RateLimitedError(f"{bucket}: the platform takes nothing now", retry_after=wait)
 
         async def save(shown: Shown) -> None:
             await self._service.store.shown(ask.id, shown, ask)
 
         try:
-            async with asyncio.timeout(SHOW_TIMEOUT):
+            async with self._kept(ask):
                 shown = await surface.show(ask, save)
         except (GoneError, RefusedError) as error:
             self._count(surface, "gone" if isinstance(error, GoneError) else "refused")
@@ -165,8 +172,8 @@ class Shower:
             return _AT_ONCE_AGAIN
         except RateLimitedError as error:
             self._count(surface, "limited")
-            if first:  # the platform limits the app, and so every process
-                await self._service.store.hold_off(place, error.retry_after)
+            if not error.alone:  # the platform limits the app, and so every process
+                await self._service.store.hold_off(bucket, error.retry_after)
             raise
         except (PlatformError, TimeoutError):
             self._count(surface, "unavailable")
@@ -175,6 +182,15 @@ class Shower:
             return shown
         self._count(surface, "shown")
         return _moved_on(await self._service.store.shown(ask.id, shown, ask), surface)
+
+    def _kept(self, ask: Ask) -> AbstractAsyncContextManager[None]:
+        """Bounds a show, also to the time for which the message is this process's to show."""
+        claim = self._service.claim
+
+        async def renew() -> bool:
+            return await self._service.store.claim_message(ask.id, claim) is not None
+
+        return kept(renew, claim, SHOW_TIMEOUT)
 
     async def _give_up(self, ask: Ask, error: PlatformError) -> None:
         """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
@@ -195,7 +211,7 @@ class Shower:
         extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
         try:
             if old is not None and isinstance(old, Moves):
-                async with asyncio.timeout(SHOW_TIMEOUT):
+                async with self._kept(ask):
                     await old.moved(ask, left.message, ask.destination)
         except (GoneError, RefusedError, UnauthorizedError) as error:
             extra["code"] = error.code

@@ -120,7 +120,8 @@ class Upkeep:
             self._service.hooks.deliver()
 
     async def _sweep_and_prune(self, now: float) -> None:
-        if now - self._swept >= _SWEEP:
+        # What a process that died was to show, its claims over, is for others to show.
+        if now - self._swept >= min(_SWEEP, self._service.claim.seconds):
             await self.sweep()
             self._swept = now
         if now - self._pruned >= _PRUNE:

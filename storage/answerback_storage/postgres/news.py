@@ -2,7 +2,7 @@
 
 A ``NOTIFY`` inside a transaction takes a lock of the whole server when it commits, so that all clicks would wait for
 each other; told afterwards, many at a time, it costs them nothing. What is lost is found by whoever reads the
-revisions of what it waits for: after each new connection, and every few seconds.
+revisions of what it waits for: after each new connection, which is told here, and every few seconds.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ _MOST_TOLD: Final = 500
 """Asks that one statement tells of, at the most."""
 _PAUSE: Final = 1.0
 """Seconds before a connection that was lost is opened anew, and tried again."""
-_SAFETY: Final = 5.0
-"""Seconds after which whoever waits is to look, whatever was heard."""
 ARRIVAL: Final = 3.0
 """Seconds that a first notification may take from one connection to the other."""
 
@@ -148,12 +146,11 @@ class News:
 
     async def _hear(self, connection: Connection) -> None:
         """Returns only with an error."""
-        while True:
-            self._say(None)
-            async for notification in connection.notifies(timeout=_SAFETY):
-                sender, _, name = notification.payload.partition(" ")
-                if sender != self._me:
-                    self._say(name or None)
+        self._say(None)
+        async for notification in connection.notifies():
+            sender, _, name = notification.payload.partition(" ")
+            if name and sender != self._me:
+                self._say(name)
 
     def _say(self, name: str | None) -> None:
         for heard in self._heard:

@@ -40,6 +40,7 @@ class WatchedStore(SqliteStore):
         self.failures = 0
         self.claimed: list[str] = []
         """Ids of deliveries in the order in which they were claimed."""
+        self.renewed: list[str] = []
 
     async def claim_deliveries(
         self, claim: Claim, now: float, limit: int
@@ -49,6 +50,13 @@ class WatchedStore(SqliteStore):
             self.claimed += [one.delivery.id for one in found]
             self.noted.notify_all()
         return found
+
+    async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
+        renewed = await super().renew_delivery(delivery_id, claim)
+        async with self.noted:
+            self.renewed += [delivery_id] * renewed
+            self.noted.notify_all()
+        return renewed
 
     async def tried(
         self,

@@ -7,31 +7,25 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import web
 
 from answerback.core.ask import Ask
-from answerback.core.errors import RateLimitedError, StoreError
+from answerback.core.errors import StoreError
 from answerback.core.walker import Answer, Back
 from answerback.ports.claims import Claim, Work
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Store
-from answerback.service.service import Service
 from answerback.webhooks import outbox as outbox_module
-from answerback.workers.message_sync import Shower, place_of
 from answerback.workers.scheduler import Upkeep
 from answerback_storage.memory import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
-from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
+from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquired
 from tests.unit.bot.outbox_parts import Outbox, outbox
-
-ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
-BRIEF = 0.3
-"""Seconds of a claim that is to be over soon."""
+from tests.unit.bot.shared_parts import ANN, BEN, BRIEF, Processes
 
 
 @pytest.fixture(params=["sqlite", "memory"])
@@ -52,26 +46,6 @@ async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
 async def receiver() -> AsyncIterator[Receiver]:
     async with receiving() as made:
         yield made
-
-
-class Processes:
-    """Services that share a store, a clock and the platforms."""
-
-    def __init__(self, store: Store) -> None:
-        self.clock = ManualClock()
-        self.chat = FakeSurface()
-        self._store = store
-        self._web = FakePage("web", responders=("anyone",))
-
-    def start(self, claim: Claim, **more: Any) -> tuple[Service, Shower]:
-        """One more of them."""
-        surfaces = {"chat": self.chat, "web": self._web}
-        service = Service(
-            self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
-        )
-        shower = Shower(service, first_pause=0.01)
-        service.hooks.show = shower.poke
-        return service, shower
 
 
 @pytest.mark.rule("CLAIM-1", "CLAIM-2")
@@ -116,29 +90,6 @@ async def test_what_a_process_that_died_was_showing_another_shows_after_the_leas
             await bens.idle()
     assert time.monotonic() - since >= BRIEF
     assert await store.behind(1) == []
-
-
-@pytest.mark.rule("CLAIM-7")
-async def test_a_place_that_takes_no_posts_is_left_alone_by_every_process(store: Store) -> None:
-    processes = Processes(store)
-    (ann, anns), (ben, bens) = processes.start(ANN), processes.start(BEN)
-    chat = processes.chat
-    since = time.monotonic()
-    chat.failures = [RateLimitedError("slow down", retry_after=BRIEF)]
-    first = (await ann.submit(ask_user())).ask
-    async with asyncio.timeout(WAIT), chat.changed:
-        await chat.changed.wait_for(lambda: chat.shows == 1)
-    assert await store.held_off(place_of(first.destination)) > 0
-    second = (await ben.submit(ask_user())).ask
-    elsewhere = (await ben.submit(ask_user(to="chat:C2"))).ask
-    async with asyncio.timeout(WAIT), chat.changed:
-        await chat.changed.wait_for(lambda: elsewhere.id in chat.messages)
-    assert second.id not in chat.messages
-    await anns.idle()
-    await bens.idle()
-    assert time.monotonic() - since >= BRIEF
-    assert {first.id, second.id} <= chat.messages.keys()
-    assert chat.shows == 4
 
 
 @pytest.mark.rule("CLAIM-1")
@@ -232,7 +183,7 @@ async def test_a_webhook_that_a_process_died_with_another_sends_after_the_lease(
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_what_waits_longer_than_its_lease_stays_claimed_and_is_not_sent_twice(
+async def test_a_try_that_takes_longer_than_its_lease_stays_claimed_and_is_not_sent_twice(
     box: Outbox,
 ) -> None:
     async with receiving() as dead:
@@ -241,8 +192,67 @@ async def test_what_waits_longer_than_its_lease_stays_claimed_and_is_not_sent_tw
             ask = await box.answered(dead.url)
             told = (await box.delivery(ask)).delivery.id
             async with asyncio.timeout(WAIT), box.store.noted:
-                await box.store.noted.wait_for(lambda: box.store.claimed.count(told) == 3)
+                await box.store.noted.wait_for(lambda: box.store.renewed.count(told) == 10)
+            assert box.store.claimed == [told]
             assert len(dead.received) == 1
+
+
+@pytest.mark.rule("CLAIM-4")
+async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_stored(
+    box: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiving() as dead:
+        dead.always = never
+        async with box.draining(claim=Claim("ann", BRIEF)) as deliverer:
+            ask = await box.answered(dead.url)
+            await dead.until(1)
+            await box.store.release(Work.DELIVERY, "ann")
+            await box.store.claim_deliveries(BEN, box.clock.now(), 10)
+            async with asyncio.timeout(WAIT):
+                while deliverer.at_hand:  # noqa: ASYNC110 what is given up tells nobody
+                    await asyncio.sleep(0.01)
+            stored = await box.delivery(ask)
+    assert (stored.tries, stored.state) == (0, DeliveryState.PENDING)
+
+
+@pytest.mark.rule("CLAIM-3")
+async def test_a_show_that_takes_longer_than_its_lease_stays_claimed(store: Store) -> None:
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", BRIEF))
+    _, bens = processes.start(BEN)
+    processes.chat.hold = asyncio.Event()
+    await ann.submit(ask_user())
+    since = time.monotonic()
+    while time.monotonic() - since < 3 * BRIEF:
+        await bens.sweep(10)
+        await bens.idle()
+        await asyncio.sleep(0.01)
+    assert processes.chat.shows == 1
+    processes.chat.hold.set()
+    await anns.idle()
+    assert (processes.chat.posts, processes.chat.shows) == (1, 1)
+
+
+@pytest.mark.rule("CLAIM-4")
+async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing_when_it_wakes(
+    store: Store,
+) -> None:
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", BRIEF))
+    _, bens = processes.start(BEN)
+    chat = processes.chat
+    chat.hold = asyncio.Event()
+    ask = (await ann.submit(ask_user())).ask
+    async with asyncio.timeout(WAIT), chat.changed:
+        await chat.changed.wait_for(lambda: chat.shows == 1)
+    held, chat.hold = chat.hold, None
+    held.set()  # it would go on in this very moment
+    time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
+    await bens.sweep(10)
+    await bens.idle()
+    await anns.idle()
+    assert ask.id in chat.messages
+    assert chat.posts == 1
 
 
 @pytest.fixture

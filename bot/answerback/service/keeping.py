@@ -1,0 +1,57 @@
+"""Keeping a claim for as long as the work goes on, and giving the work up where the claim is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from answerback.core.errors import StoreError
+from answerback.ports.claims import RENEWED, Claim
+
+logger = logging.getLogger(__name__)
+
+_RENEWALS: Final = 4
+"""Tries to renew a claim before it is over."""
+
+
+@asynccontextmanager
+async def kept(
+    renew: Callable[[], Awaitable[bool]], claim: Claim, longest: float
+) -> AsyncIterator[None]:
+    """Bounds work to so many seconds, and to the time for which its claim is held.
+
+    A process that was paused for longer than its lease so gives up what it was doing before it does any more of it.
+
+    Args:
+        renew: renews the claim where less than `RENEWED` of it is left; False where another has taken it.
+
+    Raises:
+        TimeoutError: the time is over, or the claim is lost.
+    """
+    loop = asyncio.get_running_loop()
+    held = claim.seconds * RENEWED
+    if held >= longest:
+        async with asyncio.timeout(longest):
+            yield
+        return
+    async with asyncio.timeout(longest), asyncio.timeout(held) as bound:
+
+        async def keep() -> None:
+            while True:
+                await asyncio.sleep(held / _RENEWALS)
+                since = loop.time()
+                try:
+                    mine = await renew()
+                except StoreError as error:
+                    logger.warning("A claim is renewed later: %s", error, extra={"action": "keep"})
+                    continue
+                bound.reschedule(since + held if mine else since)
+
+        keeping = asyncio.create_task(keep())
+        try:
+            yield
+        finally:
+            keeping.cancel()

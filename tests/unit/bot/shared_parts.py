@@ -1,0 +1,35 @@
+"""What tests of several processes on one store share: the processes, and their claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answerback.ports.claims import Claim
+from answerback.ports.store import Store
+from answerback.service.service import Service
+from answerback.workers.message_sync import Shower
+from tests.service_parts import FakePage, FakeSurface, ManualClock
+
+ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
+BRIEF = 0.3
+"""Seconds of a claim that is to be over soon."""
+
+
+class Processes:
+    """Services that share a store, a clock and the platforms."""
+
+    def __init__(self, store: Store) -> None:
+        self.clock = ManualClock()
+        self.chat = FakeSurface()
+        self._store = store
+        self._web = FakePage("web", responders=("anyone",))
+
+    def start(self, claim: Claim, **more: Any) -> tuple[Service, Shower]:
+        """One more of them."""
+        surfaces = {"chat": self.chat, "web": self._web}
+        service = Service(
+            self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
+        )
+        shower = Shower(service, first_pause=0.01)
+        service.hooks.show = shower.poke
+        return service, shower
