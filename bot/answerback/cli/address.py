@@ -1,8 +1,12 @@
-"""Where commands find the service: said by an option, or as the configuration has it."""
+"""Where commands find the service, and with which key: said by an option, or as the configuration has it."""
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
+from answerback.runtime.config import is_loopback
 from answerback.runtime.config_file import load
+from answerback_storage.key_file import KeyFile
 
 
 def url_or_configured(url: str | None) -> str:
@@ -12,3 +16,10 @@ def url_or_configured(url: str | None) -> str:
     server = load().server
     host = "127.0.0.1" if server.host in {"0.0.0.0", "::"} else server.host
     return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
+
+
+def local_key(base: str) -> str | None:
+    """The person's key of the service that is configured here; never sent to another machine."""
+    if not is_loopback(urlsplit(base).hostname or ""):
+        return None
+    return KeyFile(load().storage.sqlite_path).read()

@@ -8,17 +8,15 @@ import os
 import stat
 import sys
 from typing import Final
-from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from answerback.cli.address import url_or_configured
+from answerback.cli.address import local_key, url_or_configured
 from answerback.cli.choices import Action
 from answerback.cli.lines import PipedLines, TerminalLines
 from answerback.cli.output import fail, say
 from answerback.cli.prompting import Prompting
 from answerback.core.labels import Labels
-from answerback.runtime.config import Settings, is_loopback
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import one_line
 from answerback_client import (
@@ -29,7 +27,6 @@ from answerback_client import (
     NotFoundError,
     StaleError,
 )
-from answerback_storage.key_file import KeyFile
 
 _PATIENCE: Final = 5.0
 _SHOWN: Final = 20
@@ -42,12 +39,11 @@ def run(ask: str | None, url: str | None, token: str | None, user: str | None) -
     """Walks a person through an ask at the terminal."""
     if not sys.stdin.isatty() and not _has_lines(sys.stdin.fileno()):
         fail("This needs a terminal, or lines on standard input.", 2)
-    settings = load()
     base = url_or_configured(url)
-    bearer = token or _local_key(base, settings)
+    bearer = token or local_key(base)
     try:
         asyncio.run(
-            _answer(base, bearer, ask, user or getpass.getuser(), _prompting(settings.labels))
+            _answer(base, bearer, ask, user or getpass.getuser(), _prompting(load().labels))
         )
     except ClientError as error:
         fail(f"{base}: {error}")
@@ -62,13 +58,6 @@ def _prompting(labels: Labels) -> Prompting:
     if sys.stdin.isatty():
         return Prompting(labels, TerminalLines())
     return Prompting(labels, PipedLines(sys.stdin.buffer, say))
-
-
-def _local_key(base: str, settings: Settings) -> str | None:
-    """The key of the service that is configured here; never sent to another machine."""
-    if not is_loopback(urlsplit(base).hostname or ""):
-        return None
-    return KeyFile(settings.storage.sqlite_path).read()
 
 
 async def _answer(

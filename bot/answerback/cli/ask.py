@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import sys
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NoReturn
 
 import aiohttp
 from pydantic import JsonValue
@@ -40,6 +40,7 @@ def run(
     token: str | None,
     *,
     content: bool,
+    whole: bool,
 ) -> None:
     """Submits, waits and prints; ends with the exit status that says how the ask ended."""
     call = read_call(form)
@@ -48,15 +49,27 @@ def run(
     base = url_or_configured(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     ask = asyncio.run(_ask(base, headers, call, wait))
+    if ask["status"] == Status.OPEN:
+        warn(
+            f"Nobody has answered yet. {ask['id']} stays open: `answerback wait {ask['id']}` goes on waiting."
+        )
+        sys.exit(EXIT_STILL_OPEN)
+    finish(ask, content=content, whole=whole)
+
+
+def finish(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+    """Prints what an ended ask has come to, and ends the command with the exit status that says how it ended.
+
+    Args:
+        content: print only the text for the model.
+        whole: print the ask, and not the tool result alone.
+    """
     tool_result = ask["tool_result"]
     status = Status(str(ask["status"]))
     if content and isinstance(tool_result, dict):
         result(str(tool_result["content"]))
-    elif status is not Status.OPEN:
-        result(as_json(tool_result))  # null where the turn ended: nothing goes back to the model
-    if status is Status.OPEN:
-        warn(f"Nobody has answered yet. {ask['id']} stays open: GET {base}/v1/asks/{ask['id']}.")
-        sys.exit(EXIT_STILL_OPEN)
+    else:  # the result is null where the turn ended: nothing goes back to the model
+        result(as_json(ask if whole else tool_result))
     say(f"{ask['id']}: {status.value.replace('_', ' ')}.")
     sys.exit(EXIT_CODES[status])
 
@@ -74,7 +87,7 @@ async def _ask(
             with console.status("Waiting for the answers…"):
                 return await _wait(http, f"{base}/v1/asks/{ask['id']}", ask, wait)
         except asyncio.CancelledError:
-            warn(f"{ask['id']} stays open; DELETE {base}/v1/asks/{ask['id']} withdraws it.")
+            warn(f"{ask['id']} stays open; `answerback withdraw {ask['id']}` withdraws it.")
             raise
 
 

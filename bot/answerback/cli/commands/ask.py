@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.commands.options import Form, Token, Url
+from answerback.cli.commands.options import Form, Json, Token, Url
 
 
 def command(
@@ -21,6 +21,7 @@ def command(
     content: Annotated[
         bool, typer.Option("--content", help="Print only the text for the model.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Ask a form's questions, wait for the answers, and print the tool result.
 
@@ -31,4 +32,4 @@ def command(
     """
     from answerback.cli import ask
 
-    ask.run(form, to, wait, url, token, content=content)
+    ask.run(form, to, wait, url, token, content=content, whole=json)

@@ -21,9 +21,18 @@ Form = Annotated[
         "of ask_user alone."
     ),
 ]
+AskId = Annotated[str, typer.Argument(metavar="ASK", help="The ask's id.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Token = Annotated[
     str | None,
     typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, where there are tokens."),
+]
+Reader = Annotated[
+    str | None,
+    typer.Option(
+        envvar="ANSWERBACK_TOKEN",
+        help="An agent's token, or the person's key; by default the key of the service here.",
+    ),
 ]
 Url = Annotated[
     str | None, typer.Option(envvar="ANSWERBACK_URL", help="Where the service listens.")

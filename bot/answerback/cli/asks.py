@@ -1,0 +1,182 @@
+"""``answerback list``, ``show``, ``wait`` and ``withdraw``: asks from a shell, over the API of the service."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Final, TypeVar
+from urllib.parse import quote, urlencode
+
+from pydantic import JsonValue, TypeAdapter
+
+from answerback.cli.address import local_key, url_or_configured
+from answerback.cli.ask import EXIT_STILL_OPEN, finish
+from answerback.cli.output import fail, result, say, warn
+from answerback.core.ask import Status
+from answerback_chat.sanitize import as_json, one_line
+from answerback_client import (
+    Ask,
+    AsyncClient,
+    ClientError,
+    EndedError,
+    NotFoundError,
+    StillOpenError,
+    UnreachableError,
+)
+
+T = TypeVar("T")
+Json = dict[str, JsonValue]
+
+_PATIENCE: Final = 5.0
+_PAGE: Final = 200
+_LINES: Final = 1000
+_OBJECT: Final = TypeAdapter(Json)
+_ROWS: Final = TypeAdapter(list[Json])
+
+
+def list_asks(
+    url: str | None, token: str | None, status: Status | None, *, as_values: bool
+) -> None:
+    """Prints the asks that stand like this (None: all of them), oldest first."""
+    query = {"limit": str(_PAGE)} | ({"status": status.value} if status else {})
+
+    async def read(client: AsyncClient) -> list[Json]:
+        return await _all(client, "/v1/asks", query, "asks")
+
+    found = _called(*_reader(url, token), read)[::-1]
+    if as_values:
+        result(as_json(found))
+    elif found:
+        result("\n".join(map(_line, found)))
+    else:
+        say(
+            "Nothing is waiting for an answer."
+            if status is Status.OPEN
+            else "There is no such ask."
+        )
+
+
+def show(ask_id: str, url: str | None, token: str | None, *, as_values: bool) -> None:
+    """Prints an ask and its record."""
+    path = f"/v1/asks/{quote(ask_id, safe='')}"
+
+    async def read(client: AsyncClient) -> tuple[Json, list[Json]]:
+        ask = await client.call("GET", path)
+        return ask, await _all(client, f"{path}/record", {"limit": str(_LINES)}, "entries")
+
+    ask, entries = _called(*_reader(url, token), read, ask_id)
+    if as_values:
+        result(as_json({"ask": ask, "record": [*entries]}))
+        return
+    result("\n".join([_line(ask), *map(_entry, entries)]))
+
+
+def wait(
+    ask_id: str,
+    seconds: float,
+    url: str | None,
+    token: str | None,
+    *,
+    content: bool,
+    as_values: bool,
+) -> None:
+    """Waits until an ask has ended, also while the service restarts; prints and exits as ``answerback ask``."""
+    base = url_or_configured(url)
+
+    async def read(client: AsyncClient) -> Ask:
+        ask = await client.get(ask_id)
+        async with AsyncClient(base, token, patience=math.inf) as patient:
+            try:
+                return await patient.wait(ask_id, timeout=seconds)
+            except (StillOpenError, UnreachableError):
+                return ask
+
+    found = _called(base, token, read, ask_id)
+    if found.open:
+        warn(f"Nobody has answered yet. {ask_id} stays open.")
+        sys.exit(EXIT_STILL_OPEN)
+    finish(found.json, content=content, whole=as_values)
+
+
+def withdraw(ask_id: str, url: str | None, token: str | None, *, as_values: bool) -> None:
+    """Takes an ask back: nobody can answer it any more."""
+
+    async def call(client: AsyncClient) -> Ask:
+        try:
+            return await client.withdraw(ask_id)
+        except EndedError as error:
+            fail(f"{ask_id} has ended already: {_words(error.ask.status)}.")
+
+    done = _called(url_or_configured(url), token, call, ask_id)
+    if as_values:
+        result(as_json(done.json))
+    say(f"{ask_id}: withdrawn.")
+
+
+def _reader(url: str | None, token: str | None) -> tuple[str, str | None]:
+    """The service, and what opens it for who reads: the person's key where no token is given."""
+    base = url_or_configured(url)
+    return base, token or local_key(base)
+
+
+def _called(
+    base: str,
+    token: str | None,
+    work: Callable[[AsyncClient], Awaitable[T]],
+    ask_id: str = "",
+) -> T:
+    try:
+        return asyncio.run(_with(base, token, work))
+    except NotFoundError:
+        fail(f"There is no ask {ask_id}.")
+    except ClientError as error:
+        fail(f"{base}: {error}")
+
+
+async def _with(base: str, token: str | None, work: Callable[[AsyncClient], Awaitable[T]]) -> T:
+    async with AsyncClient(base, token, patience=_PATIENCE) as client:
+        return await work(client)
+
+
+async def _all(client: AsyncClient, path: str, query: dict[str, str], rows: str) -> list[Json]:
+    """Every row of every page."""
+    found: list[Json] = []
+    after: JsonValue = ""
+    while after is not None:
+        more = {"after": str(after)} if after else {}
+        page = await client.call("GET", f"{path}?{urlencode(query | more)}")
+        found += _ROWS.validate_python(page[rows])
+        after = page["next"]
+    return found
+
+
+def _line(ask: Json) -> str:
+    prompt = ask["prompt"]
+    what = prompt["text"] if isinstance(prompt, dict) else _words(ask["status"])
+    parts = (ask["id"], _at(ask["created_at"]), ask["asked_by"], ask["surface"], what)
+    return "  ".join(one_line(str(part)) for part in parts)
+
+
+def _entry(entry: Json) -> str:
+    """A line of the record: when, what happened at which question, who did it, and what it says."""
+    kind = str(entry["type"])
+    body = _OBJECT.validate_python(entry[kind])
+    if kind == "response":
+        ((kind, inner),) = body.items()
+        body = _OBJECT.validate_python(inner)
+    person = body.pop("by", None)
+    by = f"by {person['name'] or person['user_id']}" if isinstance(person, dict) else ""
+    said = as_json({name: value for name, value in body.items() if value is not None})
+    parts = (_at(entry["at"]), kind, entry["question_id"] or "", by, said if said != "{}" else "")
+    return "  ".join(one_line(str(part)) for part in parts if part)
+
+
+def _at(value: JsonValue) -> str:
+    return datetime.fromisoformat(str(value)).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _words(status: JsonValue) -> str:
+    return str(status).replace("_", " ")

@@ -1,0 +1,142 @@
+"""Asks from a shell: ``answerback list``, ``show``, ``wait`` and ``withdraw`` against a running service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from answerback.cli import asks, main
+from tests.unit.bot.api.conftest import Serve, Served
+
+pytestmark = pytest.mark.rule("CLI-13")
+
+
+@pytest.fixture(autouse=True)
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands run where the service runs, and so find its key."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", f"sqlite:///{tmp_path / 'asks.db'}")
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+async def run(served: Served, *arguments: str, token: str = "") -> tuple[int, str, str]:
+    """The exit status, and what was printed for programs and for people."""
+    environment = {
+        "ANSWERBACK_URL": served.running.api_url,
+        "ANSWERBACK_TOKEN": served.tokens.get(token),
+    }
+    done = await asyncio.to_thread(
+        CliRunner(env=environment).invoke, main.app, list(arguments), catch_exceptions=False
+    )
+    return done.exit_code, done.stdout, done.stderr
+
+
+def one(text: str) -> dict[str, object]:
+    return {"question": text}
+
+
+async def test_list_has_what_waits_oldest_first_with_who_asks_and_since_when(api: Served) -> None:
+    assert await run(api, "list") == (0, "", "Nothing is waiting for an answer.\n")
+    first = await api.asked(one("First?\x1b[2J"))
+    second = await api.asked(one("Second?"))
+    code, out, _ = await run(api, "list")
+    lines = out.splitlines()
+    assert code == 0
+    assert [line.split("  ")[0] for line in lines] == [first["id"], second["id"]]
+    assert lines[0].split("  ")[2:] == ["Assistant", "web", "First?␛[2J"]
+    await api.act(first, action="answer", value="yes")
+    assert (await run(api, "list"))[1].split("  ")[0] == second["id"]
+    _, out, _ = await run(api, "list", "--all")
+    assert [line.split("  ")[-1] for line in out.splitlines()] == ["answered", "Second?"]
+    _, out, _ = await run(api, "list", "--status", "answered", "--json")
+    assert [ask["id"] for ask in json.loads(out)] == [first["id"]]
+    assert await run(api, "list", "--status", "failed") == (0, "", "There is no such ask.\n")
+
+
+async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asks, "_PAGE", 2)
+    ids = [(await api.asked(one(f"{number}?")))["id"] for number in range(5)]
+    _, out, _ = await run(api, "list", "--json")
+    assert [ask["id"] for ask in json.loads(out)] == ids
+
+
+async def test_list_shows_an_agent_its_own_asks_and_a_person_those_of_all(serve: Serve) -> None:
+    async with serve({"one": "agent", "two": "agent"}) as api:
+        for name in ("one", "two"):
+            await api.asked(one(f"{name}?"), headers=api.bearer(name))
+        _, out, _ = await run(api, "list", token="one")
+        assert [line.split("  ")[2] for line in out.splitlines()] == ["one"]
+        _, out, _ = await run(api, "list")
+        assert [line.split("  ")[2] for line in out.splitlines()] == ["one", "two"]
+
+
+async def test_show_has_the_ask_and_its_record(api: Served) -> None:
+    ask = await api.asked()
+    for action in ({"action": "answer", "value": True}, {"action": "back"}, {"action": "end_turn"}):
+        status, _ = await api.act(ask, actor={"user_id": "ann", "name": "Ann"}, **action)
+        assert status == 200
+    code, out, _ = await run(api, "show", ask["id"])
+    assert code == 0
+    head, *lines = [line.split("  ") for line in out.splitlines()]
+    assert (head[0], head[-1]) == (ask["id"], "turn ended")
+    assert [line[1] for line in lines] == [
+        *("request", "answered", "request", "backed", "request", "cancelled", "ended")
+    ]
+    assert lines[1][2:4] == ["apply", "by Ann"]
+    assert lines[1][4].startswith('{ "value": true, ')
+    assert lines[3][2:] == ["env", "by Ann"]
+    _, out, _ = await run(api, "show", ask["id"], "--json")
+    found = json.loads(out)
+    assert found["ask"]["status"] == "turn_ended"
+    _, record = await api.get(f"/v1/asks/{ask['id']}/record")
+    assert found["record"] == record["entries"]
+
+
+@pytest.mark.parametrize("command", ["show", "wait", "withdraw"])
+async def test_an_ask_that_is_none_is_told(api: Served, command: str) -> None:
+    assert await run(api, command, "ask_0") == (1, "", "There is no ask ask_0.\n")
+
+
+async def test_wait_prints_and_exits_as_ask_does(api: Served) -> None:
+    ask = await api.asked(one("Which port?"))
+    waiting = asyncio.create_task(run(api, "wait", ask["id"]))
+    await api.waiters(1)
+    await api.act(ask, action="answer", value="8420")
+    code, out, err = await waiting
+    assert (code, err) == (0, f"{ask['id']}: answered.\n")
+    assert json.loads(out).keys() == {"content", "structured", "is_error"}
+    _, out, _ = await run(api, "wait", ask["id"], "--content")
+    assert json.loads(out)["answer"] == "8420"
+    _, out, _ = await run(api, "wait", ask["id"], "--json")
+    assert json.loads(out)["status"] == "answered"
+
+
+async def test_wait_leaves_an_ask_open_that_nobody_answers(api: Served) -> None:
+    ask = await api.asked(one("Which port?"))
+    told = f"Nobody has answered yet. {ask['id']} stays open.\n"
+    assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
+
+
+async def test_withdraw_takes_an_ask_back_once(api: Served) -> None:
+    ask = await api.asked(one("Which port?"))
+    code, out, err = await run(api, "withdraw", ask["id"], "--json")
+    assert (code, json.loads(out)["status"], err) == (
+        *(0, "withdrawn", f"{ask['id']}: withdrawn.\n"),
+    )
+    again = await run(api, "withdraw", ask["id"])
+    assert again == (1, "", f"{ask['id']} has ended already: withdrawn.\n")
+    ask = await api.asked(one("Which port?"))
+    assert await run(api, "withdraw", ask["id"]) == (0, "", f"{ask['id']}: withdrawn.\n")
+
+
+@pytest.mark.rule("CLI-12")
+async def test_a_refusal_is_told_in_words(serve: Serve) -> None:
+    async with serve({"one": "agent"}) as api:
+        ask = await api.asked(one("Which port?"), headers=api.bearer("one"))
+        code, _, err = await run(api, "withdraw", ask["id"])
+        assert code == 1
+        assert "Send Authorization: Bearer and your agent's token." in err
