@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp_types._v2026_07_28 import (
+    EnumSchema,
+    LegacyTitledEnumSchema,
+    TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema,
+    UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
+)
+from pydantic import BaseModel
 
-from answerback.core.answers import Unfit, check_answer
+from answerback.core.answers import Accepted, Unfit, check_answer
 from answerback.core.ask import Reason, Status, ended
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
@@ -35,7 +44,50 @@ def refused(name: str = NAME, **arguments: Any) -> list[tuple[str, str]]:
     return [(problem.pointer, problem.code) for problem in found.value.problems]
 
 
+BOTH = [{"const": "p", "title": "Production"}, {"const": "s", "title": "Staging"}]
 TITLED = [{"const": "p", "title": "Production"}, {"const": "s", "title": None}]
+
+
+ENUMS: list[tuple[type[BaseModel], Json, Any]] = [
+    (UntitledSingleSelectEnumSchema, {"type": "string", "enum": ["p", "s"]}, "s"),
+    (TitledSingleSelectEnumSchema, {"type": "string", "oneOf": BOTH}, "s"),
+    (LegacyTitledEnumSchema, {"type": "string", "enum": ["p", "s"], "enumNames": ["P", "S"]}, "s"),
+    (
+        UntitledMultiSelectEnumSchema,
+        {"type": "array", "items": {"type": "string", "enum": ["p", "s"]}, "minItems": 1},
+        ["s", "p"],
+    ),
+    (
+        TitledMultiSelectEnumSchema,
+        {"type": "array", "items": {"anyOf": BOTH}, "maxItems": 2},
+        ["s"],
+    ),
+]
+
+
+@pytest.mark.rule("ELICIT-1")
+@pytest.mark.parametrize(("model", "field", "default"), ENUMS, ids=[m.__name__ for m, *_ in ENUMS])
+def test_every_form_of_an_enum_in_the_newest_revision_is_asked_with_its_default(
+    model: type[BaseModel], field: Json, default: Any
+) -> None:
+    field = {**field, "title": "Where", "description": "It goes there.", "default": default}
+    made = model.model_validate(field)
+    assert made.model_dump(mode="json", by_alias=True, exclude_none=True) == field
+    question = read(["n"], n=field)
+    assert question.json_schema == {
+        "type": "object",
+        "properties": {"n": field},
+        "required": ["n"],
+    }
+    assert question.default == {"n": default}
+    assert check_answer(question, {"n": default}) == Accepted({"n": default})
+    wrongs: list[Any] = ["x", ["x"], None, 3]
+    for wrong in wrongs:
+        assert isinstance(check_answer(question, {"n": wrong}), Unfit)
+
+
+def test_the_forms_of_an_enum_are_those_of_the_sdk() -> None:
+    assert {*get_args(EnumSchema)} == {model for model, *_ in ENUMS}
 
 
 @pytest.mark.rule("ELICIT-1")

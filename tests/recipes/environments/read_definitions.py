@@ -1,0 +1,23 @@
+"""Reads tool definitions with the SDKs of Anthropic and Google, in an environment of their own.
+
+Standard input has JSON, ``{"anthropic": […], "gemini": […], "strict": […]}``: definitions in these formats, and strict
+schemas. Standard output has the same as the SDKs read it, where what they do not know is missing.
+"""
+
+import json
+import sys
+
+from anthropic import transform_schema  # type: ignore[import-not-found]
+from anthropic.types import ToolParam  # type: ignore[import-not-found]
+from google.genai.types import Tool  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from pydantic import TypeAdapter
+
+given = json.load(sys.stdin)
+tool_param = TypeAdapter(ToolParam)
+tool = Tool.model_validate({"functionDeclarations": given["gemini"]})
+read = {
+    "anthropic": [tool_param.validate_python(each) for each in given["anthropic"]],
+    "gemini": tool.model_dump(by_alias=True, exclude_none=True)["functionDeclarations"],
+    "strict": [transform_schema(each) for each in given["strict"]],
+}
+json.dump(read, sys.stdout)
