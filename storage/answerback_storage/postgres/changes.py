@@ -32,7 +32,7 @@ _BATCH: Final = 64
 """Changes in one statement, at the most."""
 _LANES: Final = 2
 """Batches under way at once: the server writes one while the next is decided."""
-_TRIES: Final = 20
+TRIES: Final = 20
 """How often a change is decided anew because somebody else changed its ask meanwhile."""
 _OF_ONE: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
 """Why a statement fails for the sake of one of those that share it."""
@@ -181,12 +181,12 @@ class Changes:
         return taken
 
     async def _make(self, batch: Sequence[ChangeJob[Any]]) -> None:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             batch = await self._attempt(batch)
             if not batch:
                 return
         raise StoreError(
-            f"The ask {batch[0].ask_id} was changed by others each of the {_TRIES} times that this change was tried."
+            f"The ask {batch[0].ask_id} was changed by others each of the {TRIES} times that this change was tried."
             " Try again."
         )
 

@@ -6,16 +6,14 @@ same moment (``SKIP LOCKED``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import RENEWED, Claim, Work
 from answerback.ports.records import StoredDelivery
-from answerback_storage import rows
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.outbox import Outbox
+from answerback_storage.postgres.opened import PostgresDatabase
 from answerback_storage.postgres.statements import Parameters, free, later
 
 T = TypeVar("T")
@@ -46,22 +44,10 @@ _HELD_OFF: Final = """SELECT extract(epoch FROM not_before - clock_timestamp()):
     WHERE bucket = $1 AND not_before > clock_timestamp()"""
 
 
-class _Parts(Protocol):
-    """What the store that this is a part of runs statements with."""
-
-    _database: Database
-    _requests: rows.RequestCache
-    _outbox: Outbox
-
-    async def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T: ...
-    async def _read(self, statement: str, *values: object) -> list[rows.Row]: ...
-    async def _write(self, statement: str, *values: object) -> list[rows.Row]: ...
-
-
-class PostgresClaims:
+class PostgresClaims(PostgresDatabase):
     """The part of `answerback.ports.store.Store` that is about claims."""
 
-    async def claim_message(self: _Parts, ask_id: str, claim: Claim) -> Ask | None:
+    async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
         """The ask, its message claimed; None where there is no such ask, or another holds its message."""
         found = await self._read(
             f"""SELECT {asks.LOADED}, show_holder,
@@ -82,18 +68,18 @@ class PostgresClaims:
         taken = await self._write(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
         return asks.loaded(self._requests, taken[0]).ask if taken else None
 
-    async def claim_due(self: _Parts, claim: Claim, now: float, limit: int) -> Sequence[str]:
+    async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
         """Ids of asks for which the clock has something to do, earliest first, their timers claimed."""
         found = await self._write(_DUE, claim.holder, claim.seconds, now, limit)
         return [name for (name,) in found]
 
     async def claim_deliveries(
-        self: _Parts, claim: Claim, now: float, limit: int
+        self, claim: Claim, now: float, limit: int
     ) -> Sequence[StoredDelivery]:
         """Pending deliveries whose time has come and that nobody holds, oldest first, claimed."""
         return await self._do(lambda: self._outbox.claim(claim, now, limit))
 
-    async def renew_delivery(self: _Parts, delivery_id: str, claim: Claim) -> bool:
+    async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
         """Renews a claim; False: the delivery is not the holder's."""
         renewed = await self._write(
             f"""UPDATE deliveries SET claimed_until = {later("$3")}
@@ -102,32 +88,32 @@ class PostgresClaims:
         )
         return bool(renewed)
 
-    async def release(self: _Parts, work: Work, holder: str) -> None:
+    async def release(self, work: Work, holder: str) -> None:
         """Gives back everything of a kind that the holder has claimed."""
         await self._write(_RELEASE[work], holder)
 
-    async def lease(self: _Parts, name: str, claim: Claim) -> int | None:
+    async def lease(self, name: str, claim: Claim) -> int | None:
         """Takes or renews the lease of this name: its epoch, or None while another holds it."""
         found = await self._write(_LEASE, name, claim.holder, claim.seconds)
         return found[0][0] if found else None
 
-    async def release_lease(self: _Parts, name: str, holder: str) -> None:
+    async def release_lease(self, name: str, holder: str) -> None:
         """Ends a lease, if this holder has it."""
         await self._write(
             "UPDATE leases SET until = clock_timestamp() WHERE name = $1 AND holder = $2",
             *(name, holder),
         )
 
-    async def hold_off(self: _Parts, bucket: str, seconds: float) -> None:
+    async def hold_off(self, bucket: str, seconds: float) -> None:
         """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
         await self._write(_HOLD_OFF, bucket, seconds)
 
-    async def held_off(self: _Parts, bucket: str) -> float:
+    async def held_off(self, bucket: str) -> float:
         """The seconds for which a bucket still has to be left alone; 0: it need not be."""
         found = await self._read(_HELD_OFF, bucket)
         return found[0][0] if found else 0.0
 
-    async def revisions(self: _Parts, ask_ids: Collection[str]) -> Mapping[str, int]:
+    async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of asks, read at once; those that do not exist are left out."""
         if not ask_ids:
             return {}

@@ -131,8 +131,10 @@ class Database:
                     raise self.failure(error, unknown=lost and not again) from error
         raise AssertionError("the last try returns or raises")
 
-    def failure(self, error: psycopg.Error, *, unknown: bool = False) -> StoreError:
+    def failure(self, error: psycopg.Error | StoreError, *, unknown: bool = False) -> StoreError:
         """The error for whoever asked for what failed."""
+        if isinstance(error, StoreError):
+            return error
         said = words.in_words(self.name, error)
         if unknown:
             return OutcomeUnknownError(

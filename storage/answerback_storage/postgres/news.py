@@ -22,7 +22,7 @@ from answerback_storage.postgres.statements import Parameters
 
 logger = logging.getLogger(__name__)
 
-_CHANNEL: Final = "answerback"
+CHANNEL: Final = "answerback"
 _GATHERING: Final = 0.003
 """Seconds for which changes are gathered before they are told."""
 _MOST_TOLD: Final = 500
@@ -98,24 +98,20 @@ class News:
         given = Parameters()
         values = given.rows([(f"{self._me} {name}",) for name in names], ("text",))
         await self._database.write(
-            f"SELECT pg_notify('{_CHANNEL}', c0) FROM ({values}) AS news (c0, n)", given.values
+            f"SELECT pg_notify('{CHANNEL}', c0) FROM ({values}) AS news (c0, n)", given.values
         )
 
     async def _connect(self) -> Connection:
         """A connection that hears what this process tells itself."""
         connection = await connect(self._url)
         try:
-            await connection.execute(f"LISTEN {_CHANNEL}".encode())
+            await connection.execute(f"LISTEN {CHANNEL}".encode())
             await self._notify([""])
-            async for notification in connection.notifies(timeout=ARRIVAL):
-                if notification.payload == f"{self._me} ":
-                    return connection
-        except psycopg.Error as error:
+            if [one async for one in connection.notifies(timeout=ARRIVAL, stop_after=1)]:
+                return connection  # whoever told it, it is heard
+        except (psycopg.Error, StoreError) as error:
             await connection.close()
             raise self._database.failure(error) from error
-        except StoreError:
-            await connection.close()
-            raise
         await connection.close()
         raise StoreError(
             f"The database {self._database.name}: notifications do not arrive, because a pooler hands the connection"
@@ -148,9 +144,12 @@ class News:
         """Returns only with an error."""
         self._say(None)
         async for notification in connection.notifies():
-            sender, _, name = notification.payload.partition(" ")
-            if name and sender != self._me:
-                self._say(name)
+            self._take(notification.payload)
+
+    def _take(self, payload: str) -> None:
+        sender, _, name = payload.partition(" ")
+        if name and sender != self._me:
+            self._say(name)
 
     def _say(self, name: str | None) -> None:
         for heard in self._heard:

@@ -5,16 +5,14 @@ Everything that writes is one statement, and so one transaction; only the clock'
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
-from answerback.core.errors import StoreError
 from answerback.ports.claims import Fence
 from answerback.ports.records import (
     Created,
@@ -30,82 +28,15 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.postgres import asks, upkeep, writing
-from answerback_storage.postgres.changes import ChangeJob, Changes
+from answerback_storage.postgres.changes import ChangeJob
 from answerback_storage.postgres.claims import PostgresClaims
-from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.migrations import migrate
-from answerback_storage.postgres.news import News
-from answerback_storage.postgres.outbox import Outbox
 from answerback_storage.postgres.telling import PostgresTelling
 
 T = TypeVar("T")
 
-_NOT_OPEN: Final = "The store is not open."
-
 
 class PostgresStore(PostgresClaims, PostgresTelling):
-    """The protocol `answerback.ports.store.Store` on a PostgreSQL database.
-
-    Args:
-        url: the database, as libpq takes it; it is there already, its tables need not be.
-        listen_url: the server itself, where ``url`` is a pooler that hands connections on between transactions.
-        timed: is told how many seconds a write took which somebody waited for.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        listen_url: str | None = None,
-        timed: Callable[[float], None] = lambda _seconds: None,
-    ) -> None:
-        self._timed = timed
-        self._requests = rows.RequestCache()
-        self._database = Database(url, pooled=listen_url is not None)
-        self._reader = asks.Reader(self._database, self._requests)
-        self._outbox = Outbox(self._database, self._reader.told)
-        self._news = News(self._database, listen_url or url)
-        self._changes = Changes(self._database, self._requests, self._news.tell)
-        self._doing: set[asyncio.Future[Any]] = set()
-        self._open = False
-
-    async def open(self) -> None:
-        """Connects, and migrates. Reads nothing else: the number of asks makes no difference."""
-        try:
-            await migrate(self._database)
-            await self._news.open()
-        except StoreError:
-            await self._database.close()
-            raise
-        self._open = True
-
-    async def close(self) -> None:
-        """Finishes what was handed in and closes the connections."""
-        self._open = False
-        while self._doing:
-            await asyncio.wait(self._doing)
-        await self._changes.finish()
-        await self._news.close()
-        await self._database.close()
-
-    async def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Does it to its end, even if the caller leaves."""
-        if not self._open:
-            raise StoreError(_NOT_OPEN)
-        doing = asyncio.ensure_future(work())
-        self._doing.add(doing)
-        doing.add_done_callback(self._doing.discard)
-        return await asyncio.shield(doing)
-
-    async def _read(self, statement: str, *values: object) -> list[rows.Row]:
-        return await self._do(lambda: self._database.read(statement, values))
-
-    async def _write(self, statement: str, *values: object) -> list[rows.Row]:
-        return await self._do(lambda: self._database.write(statement, values))
-
-    def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Has ``heard`` told of each ask that another process changes; of None, where news may have been lost."""
-        self._news.listen(heard)
+    """The protocol `answerback.ports.store.Store` on a PostgreSQL database."""
 
     async def check(self) -> None:
         """Writes a row, durably, and reads it."""
@@ -169,11 +100,6 @@ class PostgresStore(PostgresClaims, PostgresTelling):
             return await self._change(ChangeJob(ask_id, decide, delivery, then, fence))
         finally:
             self._timed(time.perf_counter() - began)
-
-    async def _change(self, job: ChangeJob[T]) -> tuple[T, bool]:
-        if not self._open:
-            raise StoreError(_NOT_OPEN)
-        return await self._changes.do(job)
 
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""

@@ -11,7 +11,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.records import Delivery, Idempotency
 from answerback.ports.store import Write
 from answerback_storage import rows
-from answerback_storage.postgres import asks, outbox, telling
+from answerback_storage.postgres import asks, outbox, owed
 from answerback_storage.postgres.statements import Parameters, as_one, free, later, numbered
 
 _SEEN: Final = ("text", "text", "float8")
@@ -139,8 +139,8 @@ def _beside(given: Parameters, units: Iterable[Stored]) -> Mapping[str, str]:
         parts["told"] = outbox.insert(given, deliveries, "moved")
     if memories := [row for unit in units for row in unit.memories.values()]:
         parts["remembering"] = _remember(given, memories)
-    if owed := [unit.owed for unit in units if unit.owed is not None]:
-        parts["owing"] = telling.owe(given, owed)
+    if ended := [unit.owed for unit in units if unit.owed is not None]:
+        parts["owing"] = owed.owe(given, ended)
     if seen := [row for unit in units for row in unit.seen]:
         parts["noticed"] = f"""INSERT INTO seen (id, at) SELECT c1, c2
             FROM ({given.rows(seen, _SEEN)}) AS new ({numbered(0, len(_SEEN) - 1)}, n) JOIN moved ON moved.id = c0"""

@@ -309,6 +309,14 @@ async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
         await PostgresStore(database, listen_url=postgres_server.url(other)).open()
 
 
+@pytest.mark.parametrize("channel", ["", "x" * 70])
+async def test_what_keeps_a_connection_from_listening_is_told(
+    database: str, monkeypatch: pytest.MonkeyPatch, channel: str
+) -> None:
+    monkeypatch.setattr(news, "CHANNEL", channel)
+    await refused(database, "PostgreSQL refused what was asked")
+
+
 async def test_a_listening_connection_that_is_lost_is_opened_anew(
     store: PostgresStore, run: psycopg.Connection, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,295 @@
+"""The PostgreSQL store beside other stores on the same database, with rows that cannot be read, and our own defects."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from answerback.core.ask import Ask, Entry
+from answerback.core.errors import StoreError, UnreadableError
+from answerback.ports.claims import Claim
+from answerback.ports.records import Existing, Idempotency
+from answerback.ports.store import Decision, Write
+from answerback.ports.telling import Owing, Told
+from answerback.testing.store_examples import (
+    answering,
+    at_revision,
+    looking,
+    new_ask,
+    new_delivery,
+)
+from answerback_storage.postgres import changes
+from answerback_storage.postgres.store import PostgresStore
+
+ANN = Claim("ann", 60.0)
+
+
+@pytest.fixture
+async def stores(database: str) -> AsyncIterator[tuple[PostgresStore, PostgresStore]]:
+    """Two processes' stores on one database."""
+    both = PostgresStore(database), PostgresStore(database)
+    for store in both:
+        await store.open()
+    yield both
+    for store in both:
+        await store.close()
+
+
+@pytest.fixture
+def store(stores: tuple[PostgresStore, PostgresStore]) -> PostgresStore:
+    return stores[0]
+
+
+def run(database: str, statement: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+@pytest.mark.rule("WALK-15")
+async def test_of_two_processes_at_the_same_revision_exactly_one_makes_its_change(
+    stores: tuple[PostgresStore, PostgresStore],
+) -> None:
+    await stores[0].create(Write(new_ask()), None)
+    for revision in range(1, 101):
+        made = await asyncio.gather(
+            *(store.change("ask_1", at_revision(revision)) for store in stores)
+        )
+        assert sorted(result for result, _ in made) == [False, True]
+
+
+@pytest.mark.rule("ACT-7")
+async def test_a_delivery_that_comes_to_two_processes_at_once_counts_once(
+    stores: tuple[PostgresStore, PostgresStore],
+) -> None:
+    await stores[0].create(Write(new_ask(1)), None)
+    await stores[0].create(Write(new_ask(2)), None)
+    for number in range(50):
+        made = await asyncio.gather(
+            stores[0].change("ask_1", stepping, delivery=f"Ev{number}"),
+            stores[1].change("ask_2", stepping, delivery=f"Ev{number}"),
+        )
+        assert sorted(repeated for _, repeated in made) == [False, True]
+    first, second = await stores[0].get("ask_1"), await stores[0].get("ask_2")
+    assert first is not None
+    assert second is not None
+    assert first.revision + second.revision == 52
+
+
+@pytest.mark.rule("SUBMIT-3")
+async def test_a_key_that_two_processes_submit_at_once_makes_one_ask(
+    stores: tuple[PostgresStore, PostgresStore],
+) -> None:
+    for number in range(20):
+        key = Idempotency("coder", f"k{number}", "d")
+        made = await asyncio.gather(
+            *(store.create(Write(new_ask(f"{number}-{n}")), key) for n, store in enumerate(stores))
+        )
+        assert [isinstance(one, Existing) for one in made].count(True) == 1
+        assert made[0].ask == made[1].ask
+
+
+async def test_a_key_that_is_forgotten_in_the_same_moment_is_tried_again(
+    store: PostgresStore, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = Idempotency("coder", "k", "d")
+    await store.create(Write(new_ask(1)), key)
+
+    async def forget(_key: Idempotency) -> None:
+        await asyncio.to_thread(run, database, "DELETE FROM idempotency")
+
+    monkeypatch.setattr(store, "_existing", forget)
+    created = await store.create(Write(new_ask(2)), key)
+    assert created.ask == new_ask(2)
+
+
+async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
+    stores: tuple[PostgresStore, PostgresStore],
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changes, "TRIES", 2)
+    await stores[0].create(Write(new_ask()), None)
+
+    def decide(ask: Ask | None) -> Decision[Ask]:
+        with psycopg.connect(database, autocommit=True) as other:  # blocks the loop, for a moment
+            other.execute(b"UPDATE asks SET version = version + 1")
+        return stepping(ask)
+
+    with pytest.raises(StoreError, match="changed by others each of the 2 times"):
+        await stores[0].change("ask_1", decide)
+
+
+async def test_one_change_that_cannot_be_stored_takes_nobody_else_of_its_batch_down(
+    store: PostgresStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(6):
+        await store.create(Write(new_ask(number)), None)
+    told = new_delivery(1)
+    outcomes = await asyncio.gather(
+        *(store.change(f"ask_{n}", answering(deliveries=(told,))) for n in range(2)),
+        *(store.change(f"ask_{n}", answering()) for n in range(2, 5)),
+        store.change("ask_5", surrogate),
+        store.change("ask_5", looking),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(one, StoreError) for one in outcomes[:2]) == 1
+    assert not any(isinstance(one, BaseException) for one in outcomes[2:5])
+    assert isinstance(outcomes[5], StoreError)
+    assert outcomes[6] == (new_ask(5), False)
+
+
+async def test_whoever_is_told_of_a_change_and_fails_harms_nobody(
+    store: PostgresStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    await store.create(Write(new_ask()), None)
+
+    def fail(_ask: Ask) -> None:
+        raise LookupError
+
+    moved, _ = await store.change("ask_1", answering(), then=fail)
+    assert moved.revision == 2
+    assert "A result was not told on" in caplog.text
+
+
+async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhere(
+    store: PostgresStore,
+) -> None:
+    await store.create(Write(new_ask(1)), None)
+
+    def swap(_ask: Ask | None) -> Decision[None]:
+        return Decision(Write(new_ask(2)), None)
+
+    for name in ("ask_1", "ask_2"):
+        with pytest.raises(AssertionError):
+            await store.change(name, swap)
+    assert await store.get("ask_2") is None
+
+
+@pytest.mark.rule("RECORD-4")
+async def test_the_record_can_only_be_added_to(store: PostgresStore, database: str) -> None:
+    await store.note("ask_1", Entry(at=1.0, kind="note"))
+    for statement in ("DELETE FROM record", "UPDATE record SET at = 0", "TRUNCATE record"):
+        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+            await asyncio.to_thread(run, database, statement)
+
+
+@pytest.mark.rule("DATA-8")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE asks SET state = '{}' WHERE id = 'ask_1'",
+        "DELETE FROM requests WHERE seq = (SELECT seq FROM asks WHERE id = 'ask_1')",
+        "UPDATE requests SET request = '{}' WHERE seq = (SELECT seq FROM asks WHERE id = 'ask_1')",
+    ],
+)
+async def test_an_ask_that_cannot_be_read_concerns_itself_alone(
+    stores: tuple[PostgresStore, PostgresStore],
+    database: str,
+    statement: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for number in range(3):
+        await stores[0].create(Write(new_ask(number), deliveries=(new_delivery(number),)), None)
+    await asyncio.to_thread(run, database, statement)
+    store = stores[1]  # it has read nothing yet
+    with pytest.raises(UnreadableError, match="ask_1"):
+        await store.get("ask_1")
+    outcome, other = await asyncio.gather(
+        store.change("ask_1", looking), store.change("ask_2", looking), return_exceptions=True
+    )
+    assert isinstance(outcome, UnreadableError)
+    assert other == (new_ask(2), False)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(2):
+            assert [ask.id for ask in (await store.page(limit=2)).rows] == ["ask_2"]
+            found = await store.find("slack", "C1", None, 2)
+            assert [ask.id for ask in found] == ["ask_2", "ask_0"]
+    assert caplog.text.count("left out") == 1
+
+
+async def test_a_delivery_that_cannot_be_read_is_left_out(
+    store: PostgresStore, database: str
+) -> None:
+    await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
+    await asyncio.to_thread(run, database, "UPDATE deliveries SET state = 'lost'")
+    page = await store.deliveries(state=None, agent=None, after=None, limit=5)
+    assert page.rows == ()
+
+
+async def test_the_clock_that_is_set_back_has_everything_planned_anew_once(
+    stores: tuple[PostgresStore, PostgresStore],
+) -> None:
+    remind = {"remind_after": (60.0,)}
+    await stores[0].create(Write(new_ask(1, at=9_000.0, request=remind)), None)
+    await stores[0].create(Write(new_ask(2, at=4_999.0, request=remind)), None)
+    told = new_delivery(at=9_000.0)
+    await stores[0].create(Write(new_ask(3, at=9_000.0), deliveries=(told,)), None)
+    await asyncio.gather(*(store.set_back(4_000.0, 5_000.0) for store in stores))
+    first = await stores[0].get("ask_1")
+    assert first is not None
+    assert first.set_back == 4_000.0
+    assert await stores[0].next_due(0.0) == 5_059.0
+    assert await stores[0].next_due(5_059.0) == 5_060.0
+    assert await stores[0].next_delivery() == 5_000.0
+    assert await stores[0].latest() == 5_000.0
+
+
+async def test_late_answers_are_listed_past_asks_that_cannot_be_read(
+    store: PostgresStore, database: str
+) -> None:
+    for number in range(3):
+        await store.create(Write(new_ask(number, request={"agent": "a"}), owed=True), None)
+    await asyncio.to_thread(run, database, "UPDATE asks SET state = '{}' WHERE id = 'ask_0'")
+    owed = await store.owed(Owing("a", limit=1), 1.0)
+    assert [one.ask.id for one in owed] == ["ask_1"]
+    assert await store.told([], Told.TOLD, 1.0) == []
+
+
+async def test_closing_finishes_the_changes_that_were_handed_in(store: PostgresStore) -> None:
+    await store.create(Write(new_ask()), None)
+    change = asyncio.create_task(store.change("ask_1", answering()))
+    await asyncio.sleep(0)
+    await store.close()
+    moved, _ = await change
+    with pytest.raises(StoreError, match="not open"):
+        await store.change("ask_1", looking)
+    await store.open()
+    assert await store.get("ask_1") == moved
+
+
+@pytest.mark.rule("CLAIM-8")
+async def test_a_process_hears_of_the_others_changes_and_not_of_its_own(
+    stores: tuple[PostgresStore, PostgresStore],
+) -> None:
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    stores[0].listen(heard.put_nowait)
+    await stores[0].create(Write(new_ask(1)), None)
+    await stores[0]._news._notify(["ask_1"])  # before the other tells
+    await stores[1].create(Write(new_ask(2)), None)
+    names = []
+    async with asyncio.timeout(5.0):
+        while "ask_2" not in names:
+            names.append(await heard.get())
+    assert "ask_1" not in names
+
+
+async def test_nothing_to_be_stored_takes_no_statement(store: PostgresStore) -> None:
+    await store.tried([], [])
+    await store.tried([], [("ask_1", Entry(at=1.0, kind="note"))])
+    assert len(await store.record("ask_1")) == 1
+
+
+def stepping(ask: Ask | None) -> Decision[Ask]:
+    assert ask is not None
+    moved = replace(ask, revision=ask.revision + 1)
+    return Decision(Write(moved), moved)
+
+
+def surrogate(ask: Ask | None) -> Decision[Ask | None]:
+    assert ask is not None
+    return Decision(Write(replace(ask, message={"a": "\ud800"})), ask)
