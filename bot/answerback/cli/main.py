@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",
     "manifest": "App manifests, ready to paste.",
     "doctor": "Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.",
+    "copy": "Copy a database into another one: SQLite to PostgreSQL, or back.",
     "key": "Print the key with which a person answers on the page and in the terminal.",
     "token": "Tokens for agents and custom front ends.",
     "connect": "Connect an agent: what it asks, and what it wants to be allowed, goes to people.",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple, TypeVar
+
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Request
 from answerback.core.errors import UnreadableError
@@ -47,13 +49,17 @@ def hashed(*names: str) -> bytes:
     return sha256(rows.dump(list(names)).encode()).digest()
 
 
+def message_id(message: Mapping[str, JsonValue] | None) -> str | None:
+    """The id by which an ask is found when its live message is deleted."""
+    found = (message or {}).get("id")
+    return found if isinstance(found, str) else None
+
+
 def stored(ask: Ask) -> rows.Row:
     """The columns of `STORED`."""
-    message = ask.message or {}
-    message_id = message.get("id")
     return (
         *rows.searched_columns(ask),
-        message_id if isinstance(message_id, str) else None,
+        message_id(ask.message),
         *(ask.revision, ask.updated_at, ask.shown_revision, rows.state(ask)),
     )
 

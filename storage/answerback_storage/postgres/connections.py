@@ -62,7 +62,7 @@ async def connect(url: str, *, pooled: bool = False) -> Connection:
             autocommit=True,
             prepare_threshold=None if pooled else 3,
             cursor_factory=AsyncRawCursor,
-            context=_Context(),
+            context=Adapted(),
             **_missing(url),
         )
     except psycopg.Error as error:
@@ -74,7 +74,7 @@ def _missing(url: str) -> dict[str, Any]:
     return {key: value for key, value in _DEFAULTS.items() if key not in given}
 
 
-class _Context:
+class Adapted:
     """What psycopg takes adapters from."""
 
     adapters = ADAPTERS

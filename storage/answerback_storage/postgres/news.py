@@ -48,6 +48,7 @@ class News:
         self._untold: dict[str, None] = {}
         self._telling: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
+        self._hearing: Connection | None = None
         self._heard: list[Callable[[str | None], None]] = []
 
     async def open(self) -> None:
@@ -56,8 +57,8 @@ class News:
         Raises:
             StoreError: no connection can be had, or none that hears anything; in words.
         """
-        connection = await self._connect()
-        self._listening = asyncio.create_task(self._listen(connection))
+        self._hearing = await self._connect()
+        self._listening = asyncio.create_task(self._listen(self._hearing))
 
     async def close(self) -> None:
         """Tells what is to be told, and hears nothing any more."""
@@ -67,6 +68,8 @@ class News:
             self._listening.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._listening
+        if self._hearing is not None:
+            await self._hearing.close()
         self._heard.clear()
 
     def tell(self, ask_ids: Iterable[str]) -> None:
@@ -126,9 +129,8 @@ class News:
             except psycopg.Error as error:
                 said = self._database.failure(error)
                 logger.warning("Listening anew: %s", said, extra={"action": "listen"})
-            finally:
-                await connection.close()
-            connection = await self._anew()
+            await connection.close()
+            self._hearing = connection = await self._anew()
 
     async def _anew(self) -> Connection:
         """Another connection, however long that takes."""

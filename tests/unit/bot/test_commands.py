@@ -46,6 +46,12 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
+async def make_database(folder: Path) -> None:
+    store = SqliteStore(folder / "answerback.db")
+    await store.open()
+    await store.close()
+
+
 # --- the program -----------------------------------------------------------------------------------
 
 
@@ -254,12 +260,7 @@ def test_the_doctor_sees_a_key_that_other_users_can_read(folder: Path) -> None:
 
 
 def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
-    async def make() -> None:
-        store = SqliteStore(folder / "answerback.db")
-        await store.open()
-        await store.close()
-
-    asyncio.run(make())
+    asyncio.run(make_database(folder))
     code, _, err = run("doctor")
     assert code == 0
     assert f"✓ database {folder / 'answerback.db'}\n" in err
@@ -280,6 +281,35 @@ def test_the_doctor_looks_into_a_postgresql_database(
     code, _, err = run("doctor")
     assert code == 1
     assert "Create it with `createdb`" in err
+
+
+@pytest.mark.rule("DATA-21")
+def test_a_database_is_copied_and_what_is_named_wrongly_is_told(
+    folder: Path, database: str
+) -> None:
+    asyncio.run(make_database(folder))
+    here = f"sqlite:///{folder / 'answerback.db'}"
+    code, _, err = run("copy", "--from", here, "--to", database)
+    assert code == 0
+    assert "asks: 0 rows" in err
+    assert "Set `storage.url` to it" in err
+    for source, target, sentence in (
+        (here, here, "are the same database"),
+        (f"sqlite:///{folder / 'no.db'}", here, "There is no database"),
+        (here, "mysql://db/x", "--to: a database is sqlite:///"),
+    ):
+        code, _, err = run("copy", "--from", source, "--to", target)
+        assert code != 0
+        assert sentence in err
+
+
+def test_copying_to_postgresql_without_its_extra_says_which_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _name: None)
+    code, _, err = run("copy", "--from", "sqlite:///a.db", "--to", "postgresql://db/asks")
+    assert code != 0
+    assert "needs the extra 'postgres'" in err
 
 
 @pytest.mark.rule("CONFIG-12")

@@ -13,7 +13,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback.testing.store_examples import answering, looking, new_ask
-from answerback_storage.postgres import connections, migrations, news, words
+from answerback_storage.postgres import connections, migrations, news
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.proxy import Proxy, proxy
@@ -352,27 +352,6 @@ async def test_news_that_cannot_be_told_are_logged(
         async with asyncio.timeout(SOON):
             while "were not told" not in caplog.text:  # noqa: ASYNC110 nobody tells
                 await asyncio.sleep(0.01)
-
-
-# --- words ---
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("connection failed: FATAL: sorry, too many clients already", "has no connection left"),
-        ("FATAL: the database system is starting up", "shutting down or starting"),
-        ("FATAL: something else", "cannot be reached"),
-        ("", "no reason given"),
-    ],
-)
-def test_why_no_connection_is_had_is_read_from_the_servers_message(text: str, says: str) -> None:
-    assert says in words.refused("asks", psycopg.OperationalError(text))
-
-
-def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
-    said = words.in_words("asks", psycopg.ProgrammingError("the query has 0 placeholders"))
-    assert "a defect of Answerback's" in said
 
 
 def failing(run: psycopg.Connection, code: str, times: int = 1_000) -> Failing:

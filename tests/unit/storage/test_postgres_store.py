@@ -178,7 +178,7 @@ async def test_the_record_can_only_be_added_to(store: PostgresStore, database: s
             await asyncio.to_thread(run, database, statement)
 
 
-@pytest.mark.rule("DATA-8")
+@pytest.mark.rule("DATA-12")
 @pytest.mark.parametrize(
     "statement",
     [

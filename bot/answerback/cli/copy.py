@@ -1,0 +1,46 @@
+"""``answerback copy``: everything of one database into another."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from answerback.cli.output import fail, say
+from answerback.ports.extras import POSTGRES, missing
+from answerback.runtime.config import Storage
+from answerback_storage.copying import Place, copy
+from answerback_storage.sqlite.copying import SqlitePlace
+
+
+def run(source: str, target: str) -> None:
+    """Copies, and prints how many rows of each table there are now."""
+    old, new = _storage("--from", source), _storage("--to", target)
+    if old.name == new.name:
+        fail("--from and --to are the same database. Name another with --to.")
+    if not old.on_postgres and not old.sqlite_path.exists():
+        fail(f"There is no database {old.name}. Name the one to be copied with --from.")
+    copied = copy(_place(old), _place(new))
+    for table, found in copied.items():
+        say(f"{table}: {found.rows} rows, digest {found.digest[:16]}")
+    say(f"Everything of {old.name} is in {new.name}. Set `storage.url` to it.")
+    say(
+        "The person's key is not in a database: keep its file, or look for the new one with `answerback key`."
+    )
+
+
+def _storage(option: str, url: str) -> Storage:
+    try:
+        storage = Storage(url=url)
+    except ValidationError as error:
+        fail(f"{option}: {error.errors()[0]['msg'].removeprefix('Value error, ')}.")
+    sentence = missing(*POSTGRES, f"{option} {storage.name}") if storage.on_postgres else None
+    if sentence is not None:
+        fail(sentence)
+    return storage
+
+
+def _place(storage: Storage) -> Place:
+    if not storage.on_postgres:
+        return SqlitePlace(storage.sqlite_path)
+    from answerback_storage.postgres.copying import PostgresPlace
+
+    return PostgresPlace(storage.url)

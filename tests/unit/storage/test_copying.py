@@ -1,0 +1,174 @@
+"""Copying a database into another one, of either kind, and back."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from answerback.core.ask import Entry, Thread
+from answerback.core.errors import StoreError
+from answerback.ports.records import DeliveryState, Existing, Idempotency, Memory
+from answerback.ports.store import Store, Write
+from answerback.ports.surface import Shown
+from answerback.ports.telling import Owing
+from answerback.testing.store_examples import (
+    answering,
+    ending,
+    looking,
+    new_ask,
+    new_delivery,
+    result,
+)
+from answerback_storage import rows
+from answerback_storage.copying import TABLES, Copied, Place, copy
+from answerback_storage.postgres.copying import PostgresPlace, PostgresSide
+from answerback_storage.sqlite.copying import SqlitePlace
+from tests.postgres import store_at
+
+ODD = "ü\x00\x1a\x1a0😀"
+KEY = Idempotency(ODD, "k", "d")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "answerback.db"
+
+
+@pytest.fixture
+def full(file: Path) -> Place:
+    """An SQLite file with something in every table."""
+    asyncio.run(with_store(f"sqlite:///{file}", fill))
+    return SqlitePlace(file)
+
+
+async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> None:
+    store = store_at(url)
+    await store.open()
+    try:
+        await use(store)
+    finally:
+        await store.close()
+
+
+async def fill(store: Store) -> None:
+    """Something in every table."""
+    memory = Memory("coder", ODD, "turn", "bash", "q", ODD)
+    await store.create(Write(new_ask(1, request={"agent": "coder"}), memory=memory), KEY)
+    for number in range(2, 5):
+        await store.create(Write(new_ask(number, expires_at=number / 3)), None)
+    await store.shown("ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD)))
+    await store.change("ask_2", answering(deliveries=(new_delivery(),)), delivery="Ev1")
+    await store.tried([result(new_delivery(), DeliveryState.DEAD)], [])
+    ended = ending()(await store.get("ask_3")).write
+    assert ended is not None
+    await store.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
+    await store.owed(Owing(""), 1.0)
+    await store.save_draft(ODD, [ODD], 1.0)
+    await store.note(None, Entry(at=1.5, kind="note", body={"a": ODD}))
+    await store.secret("web")
+
+
+async def holds_everything(store: Store) -> None:
+    """What `fill` stored is there, and the store goes on from there."""
+    existing = await store.create(Write(new_ask(7)), KEY)
+    assert isinstance(existing, Existing)
+    assert existing.ask.id == "ask_1"
+    found = await store.shown_at("slack", "m1")
+    assert found is not None
+    assert found.id == "ask_1"
+    assert (await store.change("ask_2", looking, delivery="Ev1"))[1]
+    assert await store.remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
+    assert await store.draft(ODD) == [ODD]
+    assert await store.next_due(0.0) == 2 / 3
+    told = await store.delivery("msg_1")
+    assert told is not None
+    assert told.state is DeliveryState.DEAD
+    counts = await store.counts()
+    assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 1, 1)
+    before = await store.record("ask_2")
+    await store.note("ask_2", Entry(at=9.0, kind="note"))
+    after = await store.record("ask_2")
+    assert after[:-1] == before
+    assert after[-1].seq > max(line.seq for line in before)
+    await store.create(Write(new_ask(8)), None)
+    page = await store.page(limit=2)
+    assert [ask.id for ask in page.rows] == ["ask_8", "ask_9"]
+    assert [one.number for one in await store.owed(Owing("", after=0), 2.0)] == [1]
+
+
+@pytest.mark.rule("DATA-21")
+def test_everything_is_copied_to_the_other_kind_and_back(
+    full: Place, file: Path, tmp_path: Path, database: str
+) -> None:
+    there = copy(full, PostgresPlace(database))
+    assert all(found.rows for found in there.values()), "every table had something"
+    back = tmp_path / "back.db"
+    assert copy(PostgresPlace(database), SqlitePlace(back)) == there
+    for url in (database, f"sqlite:///{back}"):
+        asyncio.run(with_store(url, holds_everything))
+    with closing(sqlite3.connect(file)) as old, psycopg.connect(database) as new:
+        secret = old.execute("SELECT value FROM secrets").fetchone()[0]
+        found = new.execute("SELECT value FROM secrets").fetchone()
+    assert found is not None
+    assert bytes(found[0]) == secret
+
+
+@pytest.mark.rule("DATA-21")
+def test_a_database_that_is_not_empty_is_left_alone(
+    full: Place, file: Path, tmp_path: Path, database: str
+) -> None:
+    copy(full, PostgresPlace(database))
+    for source, target in (
+        (full, PostgresPlace(database)),
+        (PostgresPlace(database), full),
+        (PostgresPlace(database), SqlitePlace(file)),
+    ):
+        with pytest.raises(StoreError, match=r"is not empty.*Nothing was copied"):
+            copy(source, target)
+    # Nor does an empty database become the copy of another empty one's nothing.
+    empty = copy(SqlitePlace(tmp_path / "a.db"), SqlitePlace(tmp_path / "b.db"))
+    assert set(empty) == set(TABLES)
+    assert empty["asks"] == Copied(0, "0" * 64)
+
+
+@pytest.mark.rule("DATA-21")
+def test_what_arrives_otherwise_than_it_was_read_does_not_count(
+    full: Place, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = PostgresSide.write
+
+    def spoil(
+        side: PostgresSide, table: str, columns: Sequence[str], found: Sequence[rows.Row]
+    ) -> None:
+        write(side, table, columns, found[1:] if table == "record" else found)
+
+    monkeypatch.setattr(PostgresSide, "write", spoil)
+    with pytest.raises(StoreError, match=r"differs from what was read \(in record\)"):
+        copy(full, PostgresPlace(database))
+    monkeypatch.undo()
+    assert copy(full, PostgresPlace(database))["asks"].rows == 5
+
+
+def test_a_database_that_fails_meanwhile_is_told_in_words(
+    full: Place, file: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(database, autocommit=True) as run:
+        asyncio.run(with_store(database, Store.check))
+        run.execute("ALTER TABLE drafts RENAME TO drafts_lost")
+        try:
+            with pytest.raises(StoreError, match="a table is missing"):
+                copy(full, PostgresPlace(database))
+        finally:
+            run.execute("ALTER TABLE drafts_lost RENAME TO drafts")
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("UPDATE drafts SET value = CAST(x'ff' AS TEXT)")
+        db.commit()
+    with pytest.raises(StoreError, match="Could not decode"):
+        copy(full, PostgresPlace(database))

@@ -1,0 +1,26 @@
+"""What people are told of PostgreSQL's errors."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from answerback_storage.postgres import words
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("connection failed: FATAL: sorry, too many clients already", "has no connection left"),
+        ("FATAL: the database system is starting up", "shutting down or starting"),
+        ("FATAL: something else", "cannot be reached"),
+        ("", "no reason given"),
+    ],
+)
+def test_why_no_connection_is_had_is_read_from_the_servers_message(text: str, says: str) -> None:
+    assert says in words.refused("asks", psycopg.OperationalError(text))
+
+
+def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
+    said = words.in_words("asks", psycopg.ProgrammingError("the query has 0 placeholders"))
+    assert "a defect of Answerback's" in said
