@@ -40,6 +40,7 @@ def theirs(given: Parameters, owing: Owing) -> str:
 async def listed(
     connection: Connection, reader: asks.Reader, owing: Owing, at: float
 ) -> list[Owed]:
+    """What is owed to an agent, numbered; what it acknowledges is noted."""
     # Whoever lists at the same time waits here, and then sees the numbers that were given.
     locked = await connection.execute("SELECT last FROM listed FOR UPDATE")
     (last,) = await locked.fetchone() or (0,)
