@@ -9,6 +9,7 @@ import http.client
 import json
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -19,7 +20,7 @@ from answerback.agents.hooks.host import Call, Json, Outcome
 _HOLD: Final = 60
 """Seconds that one waiting call lasts."""
 _GRACE: Final = 15
-_TO_ANSWER: Final = 900.0
+TO_ANSWER: Final = 900.0
 """Seconds for which a service that is away is called again once it has taken the ask, which stays open meanwhile."""
 _TO_LOOK: Final = 2.0
 """Seconds for what a hook only looks up."""
@@ -48,8 +49,8 @@ class People:
     patience: float = 20.0
     """Seconds for which a service that is away is called again before anything is asked."""
 
-    def ask(self, call: Call) -> Outcome:
-        """The outcome of a call, once it has one or the time is up."""
+    def ask(self, call: Call, opened: Callable[[str], None] = lambda _ask_id: None) -> Outcome:
+        """The outcome of a call, once it has one or the time is up. `opened` is told the ask's id before."""
         try:
             ask = self._earlier(call) or self._submit(call)
         except AwayError as error:
@@ -58,12 +59,13 @@ class People:
             )
         except RefusedError as error:
             return Outcome(None, str(error))
+        opened(ask["id"])
         try:
             return self._wait(ask)
         except BaseException:
             # The host does not wait any more. What it decided without us is no longer anybody's to decide.
             if call.is_permission:
-                self._withdraw(ask["id"])
+                self.withdraw(ask["id"])
             raise
 
     def late(self, conversation: str) -> str | None:
@@ -110,7 +112,7 @@ class People:
         try:
             while ask["status"] == "open" and (left := until - time.monotonic()) > 0:
                 prefer = {"Prefer": f"wait={max(1, int(min(left, _HOLD)))}"}
-                ask = self._call("GET", path, headers=prefer, patience=min(left, _TO_ANSWER))
+                ask = self._call("GET", path, headers=prefer, patience=min(left, TO_ANSWER))
         except AwayError as error:
             return Outcome(None, f"{error} {_open(ask)}")
         except RefusedError as error:
@@ -119,9 +121,10 @@ class People:
             return Outcome(None, f"Nobody answered within {self.wait:g} seconds. {_open(ask)}")
         return Outcome(ask, "")
 
-    def _withdraw(self, ask_id: str) -> None:
+    def withdraw(self, ask_id: str, patience: float = _TO_LOOK) -> None:
+        """Takes an ask back, if it is still open."""
         try:
-            self._call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}")
+            self._call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}", patience=patience)
         except (AwayError, RefusedError):
             return
 

@@ -1,0 +1,73 @@
+"""``answerback acp`` at work: the agent as a child process, and a thread for each direction.
+
+Standard output is the protocol's alone. The exit status is the agent's; for an agent that a signal ended it is that
+of a shell, 128 and the signal's number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import IO, Final
+
+from answerback.agents.acp.proxy import Lines, Proxy
+from answerback.agents.hooks.people import People
+
+_EXIT_CANNOT_RUN: Final = 126
+_EXIT_NOT_FOUND: Final = 127
+
+
+def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
+    """Runs an agent for the editor at standard input and output, and exits as the agent did."""
+    try:
+        agent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    except OSError as error:
+        _warn(f"{words[0]} cannot be run: {error.strerror}.")
+        sys.exit(_EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else _EXIT_CANNOT_RUN)
+    _pass_signals(agent)
+    if agent.stdin is None or agent.stdout is None:
+        raise AssertionError("both are pipes")
+    # Not sys.stdin and sys.stdout: the interpreter closes those at its end, and a thread may still wait for them.
+    editor_in, editor_out = open(0, "rb"), open(1, "wb")  # noqa: SIM115 - closed by their threads
+    people = People(url.rstrip("/"), os.environ.get(token_env) or None, to, wait=float("inf"))
+    to_agent, to_editor = Lines(agent.stdin), Lines(editor_out)
+    proxy = Proxy(people, to_agent, to_editor, _warn)
+    _start(proxy.from_editor, editor_in, to_agent)
+    said = _start(proxy.from_agent, agent.stdout, to_editor)
+    status = agent.wait()
+    said.join()
+    proxy.end()
+    sys.exit(status if status >= 0 else 128 - status)
+
+
+def _start(
+    pump: Callable[[Iterable[bytes]], None], source: IO[bytes], target: Lines
+) -> threading.Thread:
+    """A direction at work; when it ends, both its ends are closed, so that each side sees that the other is gone."""
+
+    def work() -> None:
+        with contextlib.suppress(ConnectionError), source:
+            pump(source)
+        target.close()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def _pass_signals(agent: subprocess.Popen[bytes]) -> None:
+    def handed_on(number: int, _frame: FrameType | None) -> None:
+        agent.send_signal(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, handed_on)
+
+
+def _warn(words: str) -> None:
+    print(f"answerback acp: {words}", file=sys.stderr)

@@ -1,0 +1,319 @@
+"""`answerback acp`: an editor, a scripted agent and a real service; who answers first, counts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Status
+from answerback.runtime.config import Server
+from tests.service_parts import WAIT
+from tests.unit.bot.acp_parts import (
+    INITIALIZE,
+    Editor,
+    editing,
+    elicitation,
+    notice,
+    permission,
+    selected,
+    withdrawn,
+)
+from tests.unit.bot.agent_parts import Json, Served, served
+from tests.unit.bot.hook_parts import END, REPLY, value
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def editor(service: Served) -> AsyncIterator[Editor]:
+    async with editing(service.url) as made:
+        yield made
+
+
+async def ended(service: Served, ask_id: str) -> Status:
+    """How an ask ended, once it has."""
+    with service.running.service.signals.follow(ask_id) as follower:
+        async with asyncio.timeout(WAIT):
+            while True:
+                found = await service.running.service.store.get(ask_id)
+                assert found is not None
+                if found.status is not Status.OPEN:
+                    return found.status
+                await follower.changed()
+
+
+@pytest.mark.rule("ACP-2")
+@pytest.mark.parametrize(
+    ("action", "option"), [(value("yes"), "yes"), (value("no"), "no"), (REPLY, "no")]
+)
+async def test_an_answer_in_the_thread_counts_and_the_editor_is_told(
+    service: Served, editor: Editor, action: Json, option: str
+) -> None:
+    await editor.prompt(permission())
+    assert await editor.next() == permission()
+    ask = await service.newest()
+    assert ask.request.conversation == "s1"
+    await service.act(ask, **action)
+    told = [
+        await editor.next(),
+        await editor.next(),
+    ]  # the agent's echo, and what the editor is told
+    assert withdrawn() in told
+    told.remove(withdrawn())
+    assert '"optionId": "' + option in told[0]["params"]["line"]
+    await editor.send(selected("no" if option == "yes" else "yes"))  # too late: dropped
+    await editor.send(notice("_after"))
+    assert await editor.heard() == notice("_after")
+
+
+@pytest.mark.rule("ACP-2", "CONNECT-3")
+async def test_an_answer_in_the_editor_counts_and_the_ask_is_withdrawn(
+    service: Served, editor: Editor
+) -> None:
+    await editor.prompt(permission("x"))
+    assert await editor.next() == permission("x")
+    ask = await service.newest()
+    await editor.send(selected("yes", "x"))
+    assert await editor.heard() == selected("yes", "x")
+    assert await ended(service, ask.id) is Status.WITHDRAWN
+    await editor.send(notice("_after"))
+    assert await editor.heard() == notice("_after")
+
+
+@pytest.mark.rule("ACP-2")
+async def test_an_id_that_an_agent_uses_again_is_another_request(
+    service: Served, editor: Editor
+) -> None:
+    await editor.prompt(permission())
+    await editor.next()
+    await service.act(await service.newest(), **value("no"))
+    await editor.next()
+    await editor.next()
+    await editor.prompt(permission())
+    await editor.next()
+    await service.newest(2)
+    await editor.send(selected("yes"))  # to the first request, too late
+    await editor.send(selected("no"))
+    assert await editor.heard() == selected("no")
+
+
+@pytest.mark.rule("ACP-3")
+async def test_an_editor_that_cancels_the_session_withdraws_what_is_asked_in_it(
+    service: Served, editor: Editor
+) -> None:
+    await editor.send(INITIALIZE)
+    await editor.heard()
+    await editor.prompt(permission(), permission(9, "s2"), elicitation())
+    assert [await editor.next(), await editor.next()] == [permission(), permission(9, "s2")]
+    await service.newest(3)
+    rows = (await service.running.service.store.page(limit=5)).rows
+    mine = [ask for ask in rows if ask.request.conversation == "s1"]
+    await editor.send(notice("session/cancel", sessionId="s1"))
+    assert await editor.heard() == notice("session/cancel", sessionId="s1")
+    assert await editor.heard() == {"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}
+    assert [await ended(service, ask.id) for ask in mine] == [Status.WITHDRAWN] * 2
+    [other] = [ask for ask in rows if ask.request.conversation == "s2"]
+    found = await service.running.service.store.get(other.id)
+    assert found is not None
+    assert found.status is Status.OPEN
+
+
+@pytest.mark.rule("ACP-3")
+async def test_end_turn_cancels_the_request_and_interrupts_the_agent(
+    service: Served, editor: Editor
+) -> None:
+    await editor.prompt(permission())
+    await editor.next()
+    ask = await service.newest()
+    await editor.prompt(permission(9))
+    await editor.next()
+    other = await service.newest(2)
+    await service.act(ask, **END)
+    told = [await editor.next() for _ in range(5)]
+    lines = [each["params"]["line"] for each in told if each["method"] == "_heard"]
+    assert ['"id": 7' in lines[0], "session/cancel" in lines[1], '"id": 9' in lines[2]] == [
+        True
+    ] * 3
+    assert '"outcome": "cancelled"' in lines[0]
+    assert '"outcome": "cancelled"' in lines[2]
+    assert [withdrawn() in told, withdrawn(9) in told] == [True, True]
+    assert await ended(service, other.id) is Status.WITHDRAWN
+
+
+@pytest.mark.rule("ACP-3")
+async def test_a_request_that_the_agent_takes_back_is_withdrawn(
+    service: Served, editor: Editor
+) -> None:
+    await editor.prompt(permission(), elicitation())
+    assert await editor.next() == permission()
+    await service.newest(2)
+    rows = (await service.running.service.store.page(limit=5)).rows
+    await editor.prompt(withdrawn(7), withdrawn(8))
+    assert [await editor.next(), await editor.next()] == [withdrawn(7), withdrawn(8)]
+    assert await editor.heard() == {"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}
+    assert [await ended(service, ask.id) for ask in rows] == [Status.WITHDRAWN] * 2
+
+
+@pytest.mark.rule("ACP-4")
+async def test_an_agent_may_elicit_though_the_editor_cannot(
+    service: Served, editor: Editor
+) -> None:
+    await editor.send(INITIALIZE)
+    modes: Json = {"form": {}, "url": {}}
+    assert (await editor.heard())["params"]["clientCapabilities"] == {"elicitation": modes}
+    await editor.prompt(elicitation())
+    ask = await service.newest()
+    await service.act(ask, **value({"port": 8443}))
+    result = {"action": "accept", "content": {"port": 8443}}
+    assert await editor.heard() == {"jsonrpc": "2.0", "id": 8, "result": result}
+
+
+@pytest.mark.rule("ACP-4")
+async def test_an_editor_that_elicits_has_the_question_too(service: Served, editor: Editor) -> None:
+    able: Json = {"clientCapabilities": {"elicitation": {"form": {}, "url": {}}, "fs": {}}}
+    initialize = {**INITIALIZE, "params": {**able, "protocolVersion": 1}}
+    await editor.send(initialize)
+    assert await editor.heard() == initialize
+    await editor.prompt(elicitation())
+    assert await editor.next() == elicitation()
+    ask = await service.newest()
+    answer = {"jsonrpc": "2.0", "id": 8, "result": {"action": "decline"}}
+    await editor.send(answer)
+    assert await editor.heard() == answer
+    assert await ended(service, ask.id) is Status.WITHDRAWN
+
+
+@pytest.mark.rule("ACP-2")
+async def test_an_error_of_the_editor_is_no_answer(service: Served, editor: Editor) -> None:
+    await editor.prompt(permission())
+    await editor.next()
+    ask = await service.newest()
+    await editor.send({"id": 7, "error": {"code": -32601, "message": "Method not found"}})
+    await service.act(ask, **value("yes"))
+    assert await editor.heard() == selected("yes")
+    await editor.prompt(permission(10))
+    await editor.next()
+    ask = await service.newest(2)
+    error = {"id": 10, "error": {"code": -32603, "message": "Internal error"}}
+    await editor.send(error)
+    await editor.send(notice("_after"))
+    assert await editor.heard() == notice("_after")
+    async with service.http.delete(f"{service.url}/v1/asks/{ask.id}") as response:
+        assert response.status == 200
+    assert await editor.heard() == error
+
+
+@pytest.mark.rule("ACP-1")
+async def test_people_see_what_the_agent_told_of_the_tool_call_before(
+    service: Served, editor: Editor
+) -> None:
+    call = {"toolCallId": "call_1", "title": "Run make", "rawInput": {"command": "make deploy"}}
+    update = {"sessionUpdate": "tool_call", "status": "pending", **call}
+    kind = {"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "kind": "execute"}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "call_2", "status": "completed"}
+    updates = [
+        notice("session/update", sessionId="s1", update=each)
+        for each in (update, kind, {**update, "toolCallId": "call_2"}, done)
+    ]
+    only_id = {"toolCallId": "call_1", "title": None}
+    versions = [
+        permission(1, toolCall=only_id),
+        permission(
+            2, toolCall=None, title="Run?", subject={"type": "tool_call", "toolCall": only_id}
+        ),
+        permission(3, toolCall={"toolCallId": "call_2"}),
+    ]
+    await editor.prompt(*updates)
+    assert [await editor.next() for _ in updates] == updates
+    for count, request in enumerate(versions, 1):
+        await editor.prompt(request)
+        assert await editor.next() == request
+        ask = await service.newest(count)
+        context = ask.form.questions[0].context or ""
+        assert ("make deploy" in context) is (count < 3)
+
+
+@pytest.mark.rule("ACP-5")
+async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        port = int(service.url.rpartition(":")[2])
+        url = service.url
+    async with editing(url) as editor:
+        async with served(tmp_path, server=Server(port=port)) as service:
+            await editor.prompt(permission(), permission(9))
+            assert [await editor.next(), await editor.next()] == [permission(), permission(9)]
+            await service.newest(2)
+            first, second = (await service.running.service.store.page(limit=5)).rows
+            for ask in (first, second):
+                await service.waited_for(ask)
+        mine, theirs = (7, 9)
+        await editor.send(selected("yes", theirs))
+        assert await editor.heard() == selected("yes", theirs)
+        async with served(tmp_path, server=Server(port=port)) as service:
+            statuses: dict[str, Status] = {}
+            async with asyncio.timeout(WAIT):
+                while Status.WITHDRAWN not in statuses.values():
+                    rows = (await service.running.service.store.page(limit=5)).rows
+                    statuses = {ask.id: ask.status for ask in rows}
+                    await asyncio.sleep(0.01)
+            [open_id] = [ask_id for ask_id, status in statuses.items() if status is Status.OPEN]
+            left = await service.running.service.store.get(open_id)
+            assert left is not None
+            await service.act(left, **value("no"))
+            told = [await editor.next(), await editor.next()]
+            assert withdrawn(mine) in told
+
+
+@pytest.mark.rule("ACP-5")
+async def test_what_is_still_asked_when_the_agent_ends_is_withdrawn(
+    service: Served, editor: Editor
+) -> None:
+    await editor.prompt(permission(), elicitation())
+    await editor.next()
+    await service.newest(2)
+    await editor.send(notice("_exit", status=3))
+    assert await editor.end() == (b"", "")
+    assert editor.process.returncode == 3
+    for ask in (await service.running.service.store.page(limit=5)).rows:
+        assert ask.status is Status.WITHDRAWN
+
+
+@pytest.mark.rule("ACP-2")
+async def test_of_two_answers_at_once_the_agent_hears_one(service: Served, editor: Editor) -> None:
+    ids = list(range(100, 110))
+    heard: list[int] = []
+
+    async def until(message: Json) -> None:
+        while (told := await editor.next()) != message:
+            if told["method"] == "_heard":
+                heard.append(json.loads(told["params"]["line"])["id"])
+
+    for count, request_id in enumerate(ids, 1):
+        await editor.prompt(permission(request_id))
+        await until(permission(request_id))
+        ask = await service.newest(count)
+        action = asyncio.create_task(_act_if_open(service, ask.id))
+        await editor.send(selected("no", request_id))
+        await action
+    await editor.send(notice("_after"))
+    await until(_heard(notice("_after")))
+    assert heard == ids
+
+
+def _heard(message: Json) -> Json:
+    return {"method": "_heard", "params": {"line": json.dumps(message) + "\n"}}
+
+
+async def _act_if_open(service: Served, ask_id: str) -> None:
+    """A click that may be too late."""
+    path = f"{service.url}/v1/asks/{ask_id}/actions"
+    async with service.http.post(path, json=value("yes"), headers=service.acting) as response:
+        assert response.status < 500

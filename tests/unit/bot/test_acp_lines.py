@@ -1,0 +1,315 @@
+"""`answerback acp` as a pipe: what it passes on, how it ends, and what it does without a service."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerback.agents.acp import messages
+from answerback.agents.acp.proxy import Lines, Proxy
+from answerback.agents.hooks.host import Outcome
+from answerback.agents.hooks.people import People
+from tests.acceptance.process import PATIENCE
+from tests.recipes.receiving import listening
+from tests.service_parts import WAIT
+from tests.unit.bot.acp_parts import editing, elicitation, notice, permission, selected
+from tests.unit.bot.agent_parts import Json
+
+AWAY = "http://127.0.0.1:1"
+REFUSING = "ftp://127.0.0.1"
+
+
+def line(message: Json) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+class Pipe(io.BytesIO):
+    """What was written, line by line, for a test that waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wrote = threading.Condition()
+
+    def flush(self) -> None:
+        with self._wrote:
+            self._wrote.notify_all()
+
+    def lines(self, count: int) -> list[Json]:
+        """So many lines, once they are there."""
+        with self._wrote:
+            assert self._wrote.wait_for(lambda: self.getvalue().count(b"\n") >= count, WAIT)
+        return [json.loads(each) for each in self.getvalue().splitlines()]
+
+
+class Parts:
+    """A proxy between two pipes."""
+
+    def __init__(self, people: People) -> None:
+        self.agent, self.editor = Pipe(), Pipe()
+        self.warned: list[str] = []
+        self.told = threading.Event()
+        self.proxy = Proxy(people, Lines(self.agent), Lines(self.editor), self._warn)
+
+    def _warn(self, words: str) -> None:
+        self.warned.append(words)
+        self.told.set()
+
+
+TAKEN = ("session/request_permission", "elicitation/create", "initialize")
+LINES = st.one_of(
+    st.binary().map(lambda raw: raw.replace(b"\n", b"") + b"\n"),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ).map(lambda each: json.dumps(each).encode() + b"\n"),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "method": st.sampled_from(
+                ["session/update", "session/cancel", "$/cancel_request", "session/prompt", 1]
+            ),
+            "id": st.sampled_from([1, "1", None, 1.5]),
+            "params": st.sampled_from(
+                [{}, [], None, {"update": {"sessionUpdate": "plan"}}, {"update": 1}]
+            ),
+            "result": st.none() | st.dictionaries(st.text(), st.text()),
+            "error": st.none(),
+        },
+    ).map(lambda each: json.dumps(each, ensure_ascii=False).encode() + b"\n"),
+    st.just(b"[" * 100_000 + b"\n"),
+    st.just(line(permission())[:-20]),
+)
+
+
+@pytest.mark.rule("ACP-1")
+@given(given=st.lists(LINES), rest=st.binary())
+def test_every_line_passes_as_it_is(given: list[bytes], rest: bytes) -> None:
+    sent = b"".join(given) + rest.replace(b"\n", b"")
+    parts = Parts(People(AWAY, patience=0))
+    parts.proxy.from_agent(io.BytesIO(sent))
+    parts.proxy.from_editor(io.BytesIO(sent))
+    assert parts.editor.getvalue() == sent
+    assert parts.agent.getvalue() == sent
+
+
+@pytest.mark.rule("ACP-1")
+async def test_large_lines_pass_both_ways_however_slowly_they_are_read() -> None:
+    lines = [b"%d " % i + b"x" * 3_000_000 + b"\n" for i in range(8)] + [b"\xff\x00 no end"]
+    async with editing(AWAY, "cat") as editor:
+        stdin = editor.process.stdin
+        assert stdin is not None
+
+        async def write() -> None:
+            for each in lines:
+                stdin.write(each)
+                await stdin.drain()
+            stdin.close()
+
+        writing = asyncio.create_task(write())
+        assert [await editor.line() for _ in lines] == lines
+        await writing
+        assert await editor.end() == (b"", "")
+        assert editor.process.returncode == 0
+
+
+@pytest.mark.rule("ACP-1")
+async def test_the_exit_status_is_the_agents() -> None:
+    async with editing(AWAY) as editor:
+        await editor.send(notice("_exit", status=42))
+        assert await editor.end() == (b"", "")
+        assert editor.process.returncode == 42
+    async with editing(AWAY) as editor:
+        await editor.send(notice("_signal", number=signal.SIGKILL))
+        await editor.end()
+        assert editor.process.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.rule("ACP-1")
+async def test_a_signal_is_the_agents_too() -> None:
+    async with editing(AWAY) as editor:
+        await editor.send(notice("_ready"))
+        await editor.heard()
+        editor.process.send_signal(signal.SIGTERM)
+        await editor.end()
+        assert editor.process.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.rule("ACP-1")
+async def test_an_agent_hears_that_its_editor_is_gone() -> None:
+    script = "import sys; print('{}', flush=True)\nwhile True: print('{}', flush=True)"
+    async with editing(AWAY, sys.executable, "-c", script) as editor:
+        await editor.line()
+        transport = editor.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+        transport.close()
+        async with asyncio.timeout(PATIENCE):
+            assert await editor.process.wait() != 0
+
+
+async def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
+    plain = tmp_path / "agent"
+    plain.write_text("")
+    for agent, status, words in [
+        ("no-such-agent", 127, "No such file"),
+        (str(plain), 126, "Permission denied"),
+    ]:
+        async with editing(AWAY, agent) as editor:
+            out, err = await editor.end()
+        assert editor.process.returncode == status
+        assert out == b""
+        assert err.startswith(f"answerback acp: {agent} cannot be run: {words}")
+
+
+@pytest.mark.rule("ACP-5")
+async def test_without_a_service_the_editor_alone_is_asked() -> None:
+    async with editing(REFUSING) as editor:
+        await editor.prompt(permission())
+        assert await editor.next() == permission()
+        await editor.send(selected("yes"))
+        assert await editor.heard() == selected("yes")
+        assert editor.process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            told = await editor.process.stderr.readline()
+        assert told.startswith(b"answerback acp: ftp://127.0.0.1 is not an address")
+        await editor.send(notice("_exit", status=0))
+        assert await editor.end() == (b"", "")
+
+
+@pytest.mark.rule("ACP-5")
+def test_a_service_that_is_away_is_told_and_what_only_people_could_answer_is_cancelled() -> None:
+    parts = Parts(People(AWAY, patience=0.1))
+    parts.proxy.from_agent([line(permission()), line(elicitation())])
+    assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
+    assert parts.told.wait(WAIT)
+    assert "answerback serve" in parts.warned[0]
+    parts.proxy.end()
+    parts.proxy.from_editor([line(selected("yes"))])
+    assert parts.agent.lines(2)[1:] == [selected("yes")]
+
+
+OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": None, "reply": None}
+
+
+@pytest.mark.rule("ACP-5")
+async def test_an_answer_that_overtakes_the_ask_withdraws_it_once_it_is_there() -> None:
+    """The editor answers, and all ends, while the service still takes the ask."""
+    taking, answered, deleted = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def take(_request: web.Request) -> web.Response:
+        taking.set()
+        await answered.wait()
+        return web.json_response(OPEN, status=201)
+
+    async def delete(_request: web.Request) -> web.Response:
+        deleted.set()
+        return web.json_response({**OPEN, "status": "withdrawn"})
+
+    async def stands(_request: web.Request) -> web.Response:
+        await deleted.wait()
+        return web.json_response({**OPEN, "status": "withdrawn"})
+
+    app = web.Application()
+    app.router.add_post("/v1/asks", take)
+    app.router.add_get("/v1/asks/ask_1", stands)
+    app.router.add_delete("/v1/asks/ask_1", delete)
+    async with listening(app) as url, asyncio.timeout(WAIT):
+        parts = Parts(People(url, wait=float("inf")))
+        await asyncio.to_thread(parts.proxy.from_agent, [line(permission())])
+        await taking.wait()
+        await asyncio.to_thread(parts.proxy.from_editor, [line(selected("no"))])
+        answered.set()
+        await deleted.wait()
+    assert parts.agent.lines(1) == [selected("no")]
+    assert parts.warned == []
+
+
+@pytest.mark.rule("ACP-5")
+async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
+    """So that none stays open that nobody waits for."""
+    taking, deleted = asyncio.Event(), asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def take(_request: web.Request) -> web.Response:
+        taking.set()
+        await go_on.wait()
+        return web.json_response(OPEN, status=201)
+
+    async def delete(_request: web.Request) -> web.Response:
+        deleted.set()
+        return web.json_response({**OPEN, "status": "withdrawn"})
+
+    async def stands(_request: web.Request) -> web.Response:
+        return web.json_response({**OPEN, "status": "withdrawn"})
+
+    app = web.Application()
+    app.router.add_post("/v1/asks", take)
+    app.router.add_get("/v1/asks/ask_1", stands)
+    app.router.add_delete("/v1/asks/ask_1", delete)
+    async with listening(app) as url, asyncio.timeout(WAIT):
+        parts = Parts(People(url))
+        await asyncio.to_thread(parts.proxy.from_agent, [line(permission())])
+        await taking.wait()
+        ending = asyncio.create_task(asyncio.to_thread(parts.proxy.end))
+        go_on.set()
+        await ending
+        assert deleted.is_set()
+
+
+def test_an_end_turn_outside_a_session_interrupts_nothing() -> None:
+    class Ends(People):
+        def ask(self, *_: object) -> Outcome:
+            return Outcome({**OPEN, "status": "turn_ended"}, "")
+
+    parts = Parts(Ends(AWAY))
+    parts.proxy.from_agent([line(elicitation(sessionId=None))])
+    assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
+
+
+BOTH: Json = {"form": {}, "url": {}}
+
+
+@pytest.mark.rule("ACP-4")
+@pytest.mark.parametrize(
+    ("params", "elicits", "announced"),
+    [
+        ({"protocolVersion": 1}, [], {"clientCapabilities": {"elicitation": BOTH}}),
+        ({"protocolVersion": 2}, [], {"capabilities": {"elicitation": BOTH}}),
+        ({"clientCapabilities": None}, [], {"clientCapabilities": {"elicitation": BOTH}}),
+        (
+            {"protocolVersion": 2, "capabilities": {"auth": {}, "elicitation": {"form": {"a": 1}}}},
+            ["form"],
+            {"capabilities": {"auth": {}, "elicitation": {"form": {"a": 1}, "url": {}}}},
+        ),
+        ({"clientCapabilities": {"elicitation": BOTH}}, None, {}),
+        (None, [], {"clientCapabilities": {"elicitation": BOTH}}),
+    ],
+)
+def test_elicitation_is_announced_where_each_version_reads_it(
+    params: Json | None, elicits: list[str] | None, announced: Json
+) -> None:
+    initialize: Json = {"id": 0, "method": "initialize", "params": params}
+    found = messages.announce(initialize)
+    assert found == (None if elicits is None else frozenset(elicits))
+    assert initialize["params"] == {**(params or {}), **announced}
+
+
+def test_the_proxy_imports_next_to_nothing() -> None:
+    """So that an agent starts as fast with it as without."""
+    script = (
+        "import sys; from answerback.cli import acp; "
+        "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout == "[]\n"
