@@ -40,7 +40,11 @@ def ending(view: View, labels: Labels) -> str:
     """How an ask ended, without who ended it; empty while it is open."""
     if view.outcome is None:
         return ""
-    match view.outcome.status:
+    return labels.erased if view.erased else _ending(view, view.outcome.status, labels)
+
+
+def _ending(view: View, status: Status, labels: Labels) -> str:
+    match status:
         case Status.ANSWERED:
             return labels.answered
         case Status.CANCELLED:

@@ -33,6 +33,7 @@ from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.memory_claims import MemoryClaims, next_at
 from answerback_storage.memory_claims import Tables as Tables
+from answerback_storage.memory_erasing import MemoryErasing
 from answerback_storage.memory_telling import MemoryTelling
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ T = TypeVar("T")
 _LAST: Final = 2**63 - 1
 
 
-class MemoryStore(MemoryClaims, MemoryTelling):
+class MemoryStore(MemoryClaims, MemoryTelling, MemoryErasing):
     """Asks in memory; see `answerback.ports.store.Store`."""
 
     async def latest(self) -> float | None:
@@ -316,7 +317,7 @@ class MemoryStore(MemoryClaims, MemoryTelling):
     @staticmethod
     def _add(tables: Tables, entries: Iterable[tuple[str | None, Entry]]) -> None:
         for ask_id, entry in entries:
-            tables.record.append((ask_id, StoredEntry(len(tables.record) + 1, entry)))
+            tables.record.append((ask_id, StoredEntry(tables.next_line(), entry)))
 
     def _add_beside(self, tables: Tables, write: Write) -> None:
         self._add(tables, [(write.ask.id, entry) for entry in write.entries])

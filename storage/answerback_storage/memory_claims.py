@@ -39,6 +39,10 @@ class Tables:
     listeners: list[tuple[object, Callable[[str | None], None]]] = field(default_factory=list)
     """Whom each store tells of what the others changed."""
 
+    def next_line(self) -> int:
+        """The number of the record's next line."""
+        return self.record[-1][1].seq + 1 if self.record else 1
+
 
 class MemoryClaims:
     """The part of `answerback.ports.store.Store` that is about claims, and what opens and closes the tables."""

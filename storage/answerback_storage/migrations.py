@@ -240,3 +240,30 @@ def claims(db: Database) -> None:
             until REAL NOT NULL
         ) STRICT, WITHOUT ROWID"""
     )
+
+
+@migrations()
+def erasing(db: Database) -> None:
+    """What was said in an ended ask can be erased, and lines of no ask forgotten; else the record is append-only."""
+    db.execute("ALTER TABLE asks ADD COLUMN erased_at REAL")
+    db.execute(
+        """CREATE INDEX asks_to_erase ON asks (updated_at)
+            WHERE status <> 'open' AND erased_at IS NULL"""
+    )
+    db.execute("CREATE INDEX record_of_no_ask ON record (at) WHERE ask_id IS NULL")
+    for table in ("deliveries", "idempotency"):
+        db.execute(f"CREATE INDEX {table}_of_ask ON {table} (ask_id)")
+    db.execute("DROP TRIGGER record_is_not_changed")
+    db.execute(
+        """CREATE TRIGGER record_is_not_changed BEFORE UPDATE ON record
+            WHEN NEW.seq IS NOT OLD.seq OR NEW.ask_id IS NOT OLD.ask_id
+                OR NEW.at IS NOT OLD.at OR NEW.kind IS NOT OLD.kind
+                OR NOT EXISTS (SELECT 1 FROM asks WHERE id = OLD.ask_id AND erased_at IS NOT NULL)
+            BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END"""
+    )
+    db.execute("DROP TRIGGER record_is_not_deleted")
+    db.execute(
+        """CREATE TRIGGER record_is_not_deleted BEFORE DELETE ON record
+            WHEN OLD.ask_id IS NOT NULL
+            BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END"""
+    )

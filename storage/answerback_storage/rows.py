@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from threading import Lock
 from typing import Any, Final, TypeVar
 
@@ -20,6 +21,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from answerback.core.ask import Ask, Entry, Request, Thread
+from answerback.core.erasing import erased_request
 from answerback.core.errors import StoreError, UnreadableError
 from answerback.ports.claims import Claim
 from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
@@ -171,7 +173,7 @@ def ask_of(row: Row, request: Request) -> Ask:
     """The ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
     try:
-        return _ASK.validate_python(
+        ask = _ASK.validate_python(
             from_json(rest)
             | {
                 "id": ask_id,
@@ -184,11 +186,31 @@ def ask_of(row: Row, request: Request) -> Ask:
         )
     except ValueError as error:
         raise unreadable(ask_id, error) from error
+    # The request may have been read before it was erased, by this process or another.
+    return ask if ask.erased_at is None else replace(ask, request=erased_request(request))
+
+
+def memory_keys(request: Request) -> list[tuple[str, str, str, str, str]]:
+    """The keys of the answers that may be remembered of this request's questions."""
+    if request.conversation is None or request.turn is None:
+        return []
+    whose = (request.agent or "", request.conversation, request.turn, request.form.tool or "")
+    return [(*whose, question.id) for question in request.form.questions]
+
+
+def erasure(at: float) -> Entry:
+    """The record's line that says when the rest was erased."""
+    return Entry(at=at, kind="note", body={"erased": True})
+
+
+def dump_entry(entry: Entry) -> str:
+    """A line of the record as JSON text."""
+    return _dump(_ENTRY, entry)
 
 
 def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
     """Lines of the record as rows: the ask's id, the time, the kind and the line itself."""
-    return [(ask_id, entry.at, entry.kind, _dump(_ENTRY, entry)) for entry in entries]
+    return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
 
 
 def entry_of(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
@@ -201,6 +223,11 @@ def entry_of(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
         return Entry(
             at=at, kind="note", body={"unreadable": "This line of the record cannot be read."}
         )
+
+
+def erased_delivery(at: float) -> Row:
+    """The body, address, state, tries' outcome and times of a delivery whose ask was erased: it is sent no more."""
+    return "", "", DeliveryState.DEAD.value, None, None, at
 
 
 def delivery_row(stored: StoredDelivery) -> Row:
@@ -228,7 +255,7 @@ def delivery_of(row: Row) -> StoredDelivery:
 class RequestCache:
     """The requests read last, parsed: a click does not parse a form of 200 kB again.
 
-    Safe on several threads. A request never changes, so nothing is ever invalid.
+    Safe on several threads. A request never changes until it is erased, which `ask_of` knows of each ask.
     """
 
     def __init__(self, characters: int = _CACHE_CHARACTERS) -> None:
@@ -246,6 +273,12 @@ class RequestCache:
                 return None
             self._requests.move_to_end(key)
             return found[0]
+
+    def drop(self, key: int | str) -> None:
+        """Keeps the request of an ask no longer."""
+        with self._lock:
+            if (found := self._requests.pop(key, None)) is not None:
+                self._held -= found[1]
 
     def get(self, key: int | str, read: Callable[[], str]) -> Request:
         """The request of an ask; ``read`` gives its JSON when it is not here."""

@@ -103,6 +103,20 @@ async def withdraw(call: Call) -> web.Response:
     raise ProblemError(404, "Not found", f"There is no ask {ask.id}.")
 
 
+async def erase(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/erase``."""
+    ask = await call.ask()
+    (done,) = await call.api.finish(call.service.erase([ask.id]))
+    if done.open:
+        return problem(
+            409,
+            "The ask is open",
+            "Somebody may still answer it, and nothing was erased: withdraw it, or wait until it has ended.",
+            more={"ask": ask_json(done)},
+        )
+    return ask_response(done)
+
+
 async def record(call: Call) -> web.Response:
     """``GET /v1/asks/{id}/record``."""
     query = call.query(RecordQuery)

@@ -45,5 +45,7 @@ async def redeliver(call: Call) -> web.Response:
     stored = await call.api.store.delivery(delivery_id)
     if stored is None or call.owner not in {None, stored.delivery.agent}:
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
+    if not stored.delivery.body:
+        raise ProblemError(409, "Erased", "Its ask was erased: there is nothing to send any more.")
     again = await call.api.finish(call.service.redeliver(stored))
     return json_response(delivery_json(again), 202)

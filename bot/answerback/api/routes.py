@@ -138,6 +138,22 @@ OPERATIONS: Final = (
         roles=AGENT,
     ),
     Operation(
+        "erase",
+        "POST",
+        "/v1/asks/{id}/erase",
+        "Erase what was written in an ask",
+        asks.erase,
+        {
+            200: _ask("The ask without what was written in it; also where it was erased before."),
+            404: _NOT_FOUND,
+            409: Reply("The ask is open, and nothing was erased.", wire.EndedBody),
+        },
+        roles=SURFACE,
+        description="What the agent and people wrote goes, in the database and in the live message: questions, "
+        "answers, names, bodies of webhooks. The skeleton of the record stays: when, which kind, how it ended. For "
+        "operators and custom front ends; not for agents, who could hide what they asked.",
+    ),
+    Operation(
         "events",
         "GET",
         "/v1/asks/{id}/events",
@@ -203,7 +219,11 @@ OPERATIONS: Final = (
         "/v1/deliveries/{id}/redeliver",
         "Send a webhook again",
         deliveries.redeliver,
-        {202: Reply("It is being sent again.", wire.DeliveryBody), 404: _NOT_FOUND},
+        {
+            202: Reply("It is being sent again.", wire.DeliveryBody),
+            404: _NOT_FOUND,
+            409: Reply("Its ask was erased: there is nothing to send any more.", wire.ProblemBody),
+        },
         roles=AGENT,
     ),
     Operation(

@@ -260,6 +260,8 @@ class AskBody(_Wire):
     created_at: datetime
     updated_at: datetime
     expires_at: datetime | None
+    erased_at: datetime | None
+    """When what was written in it was erased; null: it is all there."""
     metadata: dict[str, JsonValue]
 
 

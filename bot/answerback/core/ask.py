@@ -183,6 +183,8 @@ class Ask(Exact):
     left: Left | None = None
     """A message at a place that the ask has left and that is still to be turned into a note."""
     opened: Opened = UNOPENED
+    erased_at: Time | None = None
+    """When what was written in it was erased; None: it is all there."""
 
     @property
     def appearance(self) -> tuple[int, bool, int]:

@@ -82,6 +82,7 @@ class Labels(BaseModel):
     expired: str = "Expired: nobody answered in time"
     withdrawn: str = "Withdrawn by {label}"
     failed: str = "Could not be asked"
+    erased: str = "Erased: what was asked and answered here is no longer kept"
     by: str = "by {name}"
     not_answered: str = "not answered"
     noted: str = "Note: {text}"

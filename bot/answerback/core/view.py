@@ -7,6 +7,7 @@ its own way when it renders.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -93,6 +94,8 @@ class View(NamedTuple):
     """Whether the agent has stopped waiting for this answer."""
     reviewed: bool = False
     """Whether the form ends in a review: Back and Edit then move without discarding an answer."""
+    erased: bool = False
+    """Whether what was asked and answered has been erased: nothing but that is shown."""
 
     @property
     def is_review(self) -> bool:
@@ -110,13 +113,21 @@ def view_of(ask: Ask) -> View:
         prompt=_prompt(ask, question) if question else None,
         lines=_lines(ask),
         controls=_controls(ask),
-        outcome=ask.outcome,
+        outcome=_outcome(ask),
         reply=ask.walk.reply,
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
         unattended=ask.unattended and ask.open,
         reviewed=walker.has_review(ask.form),
+        erased=ask.erased_at is not None,
     )
+
+
+def _outcome(ask: Ask) -> Outcome | None:
+    """How the ask ended; once it is erased, nobody is shown as who did that."""
+    if ask.outcome is None or ask.erased_at is None:
+        return ask.outcome
+    return replace(ask.outcome, ended_by=None, source=None)
 
 
 def can_remember(ask: Ask) -> bool:

@@ -116,10 +116,21 @@ def is_quick(arguments: JsonValue) -> bool:
     return nodes <= _QUICK
 
 
+_ERASED: Final = ToolResult(
+    content="What was asked and answered in this call has been erased and cannot be read any more. Do not retry this"
+    " tool call.",
+    structured={"erased": True},
+    is_error=True,
+)
+"""What is left of every result once its ask is erased."""
+
+
 def result_of(ask: Ask) -> ToolResult | None:
     """The tool result; None while the ask is open and when the person ended the turn."""
     if ask.open or ask.status is Status.TURN_ENDED:
         return None
+    if ask.erased_at is not None:
+        return _ERASED
     return DIALECTS[ask.request.dialect].render(ask)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue
@@ -97,6 +97,20 @@ class Store(Found, Telling, Claims, Protocol):
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""
 
+    async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
+        """Erases what was written in an ended ask, everywhere; gives the ask as it then stands, or None.
+
+        What stays is `answerback.core.erasing`'s to say, with ``opaque``. Its request, the lines of its record, its
+        deliveries (which are sent no more), drafts, remembered answers, idempotency key and what its agent was still to
+        be told are erased in one transaction. An open ask, or one that is erased, stays as it is.
+        """
+
+    async def tidy(self) -> None:
+        """Has nothing left of what was erased in the store's own files, as far as that is quick."""
+
+    async def erasable(self, before: float, limit: int) -> Sequence[str]:
+        """Ids of asks that ended before then and are not erased, the first to end first."""
+
     async def page(
         self,
         *,
@@ -167,6 +181,9 @@ class Store(Found, Telling, Claims, Protocol):
         So are notes that an agent was told of an ask; what it was not told is kept. The key of an open ask is kept: a
         late repeat must not ask people a second time.
         """
+
+    async def prune_audit(self, before: float) -> int:
+        """Forgets the lines of the record that are of no ask and older than that: refused calls; returns how many."""
 
     async def counts(self) -> Mapping[str, int]:
         """How many asks there are by status, from counters, and deliveries by state."""

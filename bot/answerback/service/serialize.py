@@ -61,6 +61,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "created_at": iso(ask.created_at),
         "updated_at": iso(ask.updated_at),
         "expires_at": iso(ask.expires_at) if ask.expires_at is not None else None,
+        "erased_at": iso(ask.erased_at) if ask.erased_at is not None else None,
         "metadata": ask.request.metadata,
     }
 

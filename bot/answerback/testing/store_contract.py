@@ -13,12 +13,15 @@ import pytest
 from answerback.ports.store import Store
 from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_claims import ClaimsContract
+from answerback.testing.store_erasing import ErasingContract
 from answerback.testing.store_lists import ListsContract
 from answerback.testing.store_telling import TellingContract
 from answerback.testing.store_upkeep import UpkeepContract
 
 
-class StoreContract(AsksContract, ListsContract, TellingContract, UpkeepContract, ClaimsContract):
+class StoreContract(
+    AsksContract, ListsContract, TellingContract, UpkeepContract, ErasingContract, ClaimsContract
+):
     """The behaviour of every store."""
 
     @pytest.fixture

@@ -45,13 +45,8 @@ def new_ask(
     **fields: Any,
 ) -> Ask:
     """An open ask at its first question, in ``#C1`` on Slack when nothing else is said."""
-    asked = Request(
-        name="ask_user",
-        dialect="ask_user",
-        arguments={"questions": []},
-        form=form,
-        **(request or {}),
-    )
+    sent: dict[str, Any] = {"arguments": {"questions": []}, **(request or {})}
+    asked = Request(name="ask_user", dialect="ask_user", form=form, **sent)
     values: dict[str, Any] = {
         "id": f"ask_{number}",
         "created_at": at,

@@ -204,7 +204,31 @@ _FIRST: Final = (
     *_counted("deliveries", "state"),
 )
 
-MIGRATIONS: Final = (Migration("asks_record_and_outbox", _FIRST),)
+_ERASING: Final = (
+    "ALTER TABLE asks ADD COLUMN erased_at double precision",
+    """CREATE INDEX asks_to_erase ON asks (updated_at)
+        WHERE status <> 'open' AND erased_at IS NULL""",
+    "CREATE INDEX record_of_no_ask ON record (at) WHERE ask_id IS NULL",
+    "CREATE INDEX deliveries_of_ask ON deliveries (ask_id)",
+    "CREATE INDEX idempotency_of_ask ON idempotency (ask_id)",
+    "DROP TRIGGER record_is_not_changed ON record",
+    """CREATE TRIGGER record_is_not_truncated BEFORE TRUNCATE ON record
+        FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()""",
+    """CREATE FUNCTION is_erased(wanted text) RETURNS boolean LANGUAGE sql STABLE AS $$
+        SELECT EXISTS (SELECT 1 FROM asks WHERE id = wanted AND erased_at IS NOT NULL)
+    $$""",
+    """CREATE TRIGGER record_is_not_changed BEFORE UPDATE ON record FOR EACH ROW WHEN (
+        (NEW.seq, NEW.ask_id, NEW.at, NEW.kind) IS DISTINCT FROM (OLD.seq, OLD.ask_id, OLD.at, OLD.kind)
+        OR NOT is_erased(OLD.ask_id)) EXECUTE FUNCTION refuse_change()""",
+    """CREATE TRIGGER record_is_not_deleted BEFORE DELETE ON record FOR EACH ROW
+        WHEN (OLD.ask_id IS NOT NULL) EXECUTE FUNCTION refuse_change()""",
+)
+"""What was said in an ended ask can be erased, and lines of no ask forgotten; else the record is append-only."""
+
+MIGRATIONS: Final = (
+    Migration("asks_record_and_outbox", _FIRST),
+    Migration("erasing", _ERASING),
+)
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -27,7 +27,7 @@ from answerback.ports.shown import noted
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.postgres import asks, upkeep, writing
+from answerback_storage.postgres import asks, erasing, upkeep, writing
 from answerback_storage.postgres.changes import ChangeJob
 from answerback_storage.postgres.claims import PostgresClaims
 from answerback_storage.postgres.telling import PostgresTelling
@@ -235,6 +235,29 @@ class PostgresStore(PostgresClaims, PostgresTelling):
     async def prune(self, before: float) -> int:
         """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
         return await self._do(lambda: upkeep.prune(self._database, before))
+
+    async def prune_audit(self, before: float) -> int:
+        """Forgets the lines of the record that are of no ask and older than that; returns how many."""
+        return await self._do(lambda: upkeep.prune_audit(self._database, before))
+
+    async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
+        """See `answerback.ports.store.Store.erase`. What was overwritten leaves the files with the next VACUUM."""
+
+        async def run() -> Ask | None:
+            ask = await erasing.erase(self._database, self._requests, (ask_id, at, opaque))
+            self._requests.drop(ask_id)
+            self._news.tell([ask_id])
+            return ask
+
+        return await self._do(run)
+
+    async def tidy(self) -> None:
+        """See `Store.tidy`: the server's autovacuum does it."""
+
+    async def erasable(self, before: float, limit: int) -> Sequence[str]:
+        """Ids of asks that ended before then and are not erased, the first to end first."""
+        found = await self._read(erasing.ERASABLE, before, limit)
+        return [ask_id for (ask_id,) in found]
 
     async def counts(self) -> Mapping[str, int]:
         """How many asks there are by status, and deliveries by state, from counters; every name is there."""

@@ -35,18 +35,27 @@ _PRUNED: Final = (
 
 async def prune(database: Database, before: float) -> int:
     """Forgets what is older; returns how many rows."""
-    forgotten = 0
-    for table, key, still in _PRUNED:
-        step = _PRUNE_STEP
-        while step == _PRUNE_STEP:
-            found = await database.write(
-                f"""DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table}
-                    WHERE at < $1 {still} ORDER BY at LIMIT {_PRUNE_STEP}) RETURNING 1""",
-                (before,),
-            )
-            step = len(found)
-            forgotten += step
+    forgotten = sum([await _forget(database, what, before) for what in _PRUNED])
     await database.write("DELETE FROM buckets WHERE not_before < clock_timestamp()")
+    return forgotten
+
+
+async def prune_audit(database: Database, before: float) -> int:
+    """Forgets lines of the record that are of no ask; returns how many."""
+    return await _forget(database, ("record", "seq", "AND ask_id IS NULL"), before)
+
+
+async def _forget(database: Database, what: tuple[str, str, str], before: float) -> int:
+    table, key, still = what
+    forgotten, step = 0, _PRUNE_STEP
+    while step == _PRUNE_STEP:
+        found = await database.write(
+            f"""DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table}
+                WHERE at < $1 {still} ORDER BY at LIMIT {_PRUNE_STEP}) RETURNING 1""",
+            (before,),
+        )
+        step = len(found)
+        forgotten += step
     return forgotten
 
 

@@ -29,9 +29,13 @@ logger = logging.getLogger(__name__)
 _WAL_PAUSE: Final = 0.01
 """Seconds between two tries to switch the file to its log."""
 
+VACUUMED: Final = 32 * 1024 * 1024
+"""Bytes of a file that is written anew after something was erased: of a larger one, clicks would wait too long."""
+
 _PRAGMAS: Final = (
     "synchronous = FULL",
     "recursive_triggers = ON",  # else INSERT OR REPLACE deletes behind a trigger's back
+    "secure_delete = ON",  # what is erased is overwritten, also in pages that are no longer used
     f"journal_size_limit = {64 * 1024 * 1024}",  # bytes the log is cut back to after a burst
 )
 
@@ -213,6 +217,28 @@ class Connections:
                 return
             for job in jobs:
                 self._attempt(job, self._reader)
+
+    def tidy(self) -> None:
+        """Has nothing in the file and its log of what was overwritten.
+
+        SQLite overwrites what it deletes, but not the copies that are left in unused parts of a page when rows move to
+        another one. So a file of moderate size is written anew.
+
+        Raises:
+            StoreError: somebody reads the file for long, or it cannot be written; what was committed stays so.
+        """
+        try:
+            with contextlib.closing(self._connect()) as connection:
+                if self.path.stat().st_size <= VACUUMED:
+                    connection.execute("VACUUM")
+                (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(in_words(self.path, error)) from error
+        if busy:
+            raise StoreError(
+                f"The database {self.path}: what was erased is still in its log, because another process reads the"
+                " file. Erase again once that has ended (a backup, an open SQLite shell)."
+            )
 
     def check_in_place(self) -> None:
         """Raises StoreError when the file that is open is no longer the one at its path."""

@@ -83,6 +83,10 @@ class SqliteFile:
             raise StoreError(_NOT_OPEN)
         return self._reader.do(run)
 
+    async def tidy(self) -> None:
+        """Has nothing in the file and its log of what was erased; see `answerback.ports.store.Store.tidy`."""
+        await asyncio.to_thread(self._connections.tidy)
+
     async def change(
         self,
         ask_id: str,

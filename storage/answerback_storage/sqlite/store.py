@@ -27,6 +27,7 @@ from answerback_storage import rows
 from answerback_storage.sqlite import asks, outbox
 from answerback_storage.sqlite.changes import ChangeJob, insert_beside
 from answerback_storage.sqlite.claims import SqliteClaims
+from answerback_storage.sqlite.erasing import SqliteErasing
 from answerback_storage.sqlite.telling import SqliteTelling
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 
 
-class SqliteStore(SqliteClaims, SqliteTelling):
+class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing):
     """The protocol `answerback.ports.store.Store` on an SQLite file."""
 
     async def latest(self) -> float | None:
@@ -234,14 +235,20 @@ class SqliteStore(SqliteClaims, SqliteTelling):
 
     async def prune(self, before: float) -> int:
         """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
-        forgotten = 0
-        for table, key, still in _PRUNED:
-            statement = f"""DELETE FROM {table} WHERE ({key}) IN
-                (SELECT {key} FROM {table} WHERE at < ? {still} ORDER BY at LIMIT {_PRUNE_STEP})"""
-            step = _PRUNE_STEP
-            while step == _PRUNE_STEP:
-                step = await self._write(_execute(statement, before))
-                forgotten += step
+        return sum([await self._forget(what, before) for what in _PRUNED])
+
+    async def prune_audit(self, before: float) -> int:
+        """Forgets the lines of the record that are of no ask and older than that; returns how many."""
+        return await self._forget(("record", "seq", "AND ask_id IS NULL"), before)
+
+    async def _forget(self, what: tuple[str, str, str], before: float) -> int:
+        table, key, still = what
+        statement = f"""DELETE FROM {table} WHERE ({key}) IN
+            (SELECT {key} FROM {table} WHERE at < ? {still} ORDER BY at LIMIT {_PRUNE_STEP})"""
+        forgotten, step = 0, _PRUNE_STEP
+        while step == _PRUNE_STEP:
+            step = await self._write(_execute(statement, before))
+            forgotten += step
         return forgotten
 
     async def counts(self) -> Mapping[str, int]:

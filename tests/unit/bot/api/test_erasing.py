@@ -1,0 +1,89 @@
+"""Erasing through the API: who may, what is left of an ask, and what people then see."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.api.wire import AskBody, RecordPage
+from tests.unit.bot.api.conftest import Json, Serve, Served
+from tests.unit.bot.api.test_deliveries import SECRET as SIGNED
+from tests.unit.bot.api.test_deliveries import ended
+
+SECRET = "tell-nobody"
+FORM: Json = {"questions": [{"id": "why", "text": f"Why {SECRET}?", "answer_type": "text"}]}
+
+
+async def erase(api: Served, ask: Json, headers: dict[str, str] | None = None) -> tuple[int, Json]:
+    """Erases an ask: the status and the body."""
+    path = f"/v1/asks/{ask['id']}/erase"
+    async with api.http.post(path, headers=api.person if headers is None else headers) as response:
+        return response.status, await response.json(content_type=None)
+
+
+async def everything(api: Served, ask: Json) -> str:
+    """All that the API tells of an ask."""
+    paths = (f"/v1/asks/{ask['id']}", f"/v1/asks/{ask['id']}/record", "/v1/deliveries", "/v1/asks")
+    return repr([await api.get(path) for path in paths])
+
+
+@pytest.mark.rule("API-18")
+async def test_an_erased_ask_keeps_how_it_ended_and_nothing_that_was_written(api: Served) -> None:
+    ask = await api.asked(FORM, conversation=SECRET, metadata={"a": SECRET}, tool_call_id=SECRET)
+    await api.act(ask, action="answer", value=SECRET, actor={"user_id": SECRET, "name": SECRET})
+    assert SECRET in await everything(api, ask)
+    status, body = await erase(api, ask)
+    AskBody.model_validate(body)
+    assert (status, body["status"], body["answers"]) == (200, "answered", {})
+    assert body["erased_at"] is not None
+    assert body["ended_by"] == {"surface": "web", "user_id": "erased", "name": None}
+    assert body["tool_result"]["structured"] == {"erased": True}
+    assert body["tool_result"]["is_error"]
+    assert SECRET not in await everything(api, ask)
+    _, record = await api.get(f"/v1/asks/{ask['id']}/record")
+    RecordPage.model_validate(record)
+    kinds = [entry["type"] for entry in record["entries"]]
+    assert kinds == ["request", "response", "ended", "note"]
+    assert await erase(api, ask) == (200, body), "twice is fine"
+    page = await api.http.get(body["thread"]["url"])
+    shown = await page.text()
+    assert SECRET not in shown
+    assert "Erased: what was asked and answered here is no longer kept" in shown
+
+
+@pytest.mark.rule("API-18")
+async def test_an_open_ask_is_not_erased(api: Served) -> None:
+    ask = await api.asked(FORM)
+    status, body = await erase(api, ask)
+    assert (status, body["title"], body["ask"]) == (409, "The ask is open", ask)
+    assert "withdraw it" in body["detail"]
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
+    assert (await erase(api, {"id": "ask_none"}))[0] == 404
+
+
+@pytest.mark.rule("API-18")
+async def test_no_agent_erases_and_a_front_end_does(serve: Serve) -> None:
+    async with serve(roles={"ci": "agent", "console": "surface"}) as api:
+        ask = await api.asked(FORM, headers=api.bearer("ci"))
+        await api.http.delete(f"/v1/asks/{ask['id']}", headers=api.bearer("ci"))
+        assert (await erase(api, ask, api.bearer("ci")))[0] == 403
+        assert (await erase(api, ask, {}))[0] == 401
+        assert (await erase(api, ask, api.bearer("console")))[0] == 200
+
+
+@pytest.mark.rule("API-18")
+async def test_without_tokens_erasing_takes_the_persons_key(api: Served) -> None:
+    ask = await api.asked(FORM)
+    await api.http.delete(f"/v1/asks/{ask['id']}")
+    assert (await erase(api, ask, {}))[0] == 401
+
+
+async def test_a_webhook_that_was_erased_cannot_be_sent_again(serve: Serve) -> None:
+    async with serve(callbacks=SIGNED) as api:
+        ask = await ended(api)
+        await erase(api, ask)
+        _, body = await api.get("/v1/deliveries")
+        (told,) = body["deliveries"]
+        assert (told["state"], told["url"]) == ("dead", "")
+        async with api.http.post(f"/v1/deliveries/{told['id']}/redeliver") as response:
+            assert response.status == 409
+            assert "erased" in (await response.json())["detail"]

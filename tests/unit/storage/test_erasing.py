@@ -1,0 +1,146 @@
+"""What is erased is in no file any more: not in a table, an index, an unused page or the log."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from answerback.core import ask as asks
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.walker import Answer
+from answerback.ports.records import Idempotency, Memory
+from answerback.ports.store import Decision, Write
+from answerback.testing.store_erasing import SECRET, answer_secretly
+from answerback.testing.store_examples import ANN, new_ask, new_delivery
+from answerback_storage.sqlite import connections
+from answerback_storage.sqlite.store import SqliteStore
+
+
+def files_with(text: str, folder: Path) -> list[str]:
+    """The files in which this text stands, in whatever part of them."""
+    return [file.name for file in folder.iterdir() if text.encode() in file.read_bytes()]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "answerback.db"
+
+
+@pytest.mark.rule("DATA-22")
+async def test_nothing_that_was_erased_is_in_a_file(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await answer_secretly(store)
+    assert files_with(SECRET, path.parent) == ["answerback.db-wal"]
+    await store.erase("ask_1", 9_000.0, ())
+    await store.tidy()
+    assert files_with(SECRET, path.parent) == []
+    await store.close()
+    assert files_with(SECRET, path.parent) == []
+
+
+def _long_ask(number: int, words: str) -> Ask:
+    form = Form(
+        questions=tuple(
+            Question(id=f"q{n}", text=f"{n} {words}", answer_type=AnswerType.TEXT) for n in range(3)
+        )
+    )
+    request = {
+        "arguments": {"text": words},
+        "agent": "coder",
+        "conversation": words[:200],
+        "turn": "t",
+    }
+    return new_ask(number, form=form, request=request)
+
+
+@pytest.mark.rule("DATA-22")
+async def test_what_was_written_again_and_again_between_others_is_erased_too(path: Path) -> None:
+    """Long and short texts, grown and moved from page to page by what is written around them."""
+    store, chance = SqliteStore(path), random.Random(11)
+    await store.open()
+    secrets = {number: f"{SECRET}-{number}-" for number in range(0, 60, 3)}
+    for number in range(60):
+        words = secrets.get(number, "harmless ") * chance.choice((3, 40, 400, 900))
+        ask = _long_ask(number, words)
+        key = Idempotency("coder", f"{number} {words[:300]}", "d")
+        await store.create(Write(ask, asks.request_entry(ask, 1.0)), key)
+        await store.save_draft(f"{ask.id}:1:fill", words, 1.0)
+    for _ in range(3):
+        for number in chance.sample(range(60), 60):
+            words = secrets.get(number, "harmless ") * chance.choice((1, 30, 300))
+
+            def answered(
+                ask: Ask | None, words: str = words, number: int = number
+            ) -> Decision[None]:
+                assert ask is not None
+                change = asks.acted(ask, Answer(value=words), at=2_000.0, by=ANN)
+                assert isinstance(change, asks.Change)
+                told = replace(new_delivery(number, ask=ask.id), body=words)
+                ended = not change.ask.open
+                conversation = ask.request.conversation or ""
+                memory = Memory("coder", conversation, "t", "", "q0", words)
+                return Decision(
+                    Write(change.ask, change.entries, (told,) if ended else (), memory), None
+                )
+
+            await store.change(f"ask_{number}", answered)
+            await store.save_draft(f"ask_{number}:1:fill", words, 2.0)
+    assert files_with(SECRET, path.parent)
+    for number in chance.sample(sorted(secrets), len(secrets)):
+        await store.erase(f"ask_{number}", 9_000.0, ())
+    await store.tidy()
+    assert files_with(SECRET, path.parent) == []
+    assert files_with("harmless", path.parent) == ["answerback.db"]
+    await store.close()
+
+
+async def test_erasing_says_so_where_somebody_reads_the_log(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout=0.05)
+    await store.open()
+    await answer_secretly(store)
+    with closing(sqlite3.connect(path, isolation_level=None)) as backup:
+        backup.execute("BEGIN")
+        backup.execute("SELECT count(*) FROM asks").fetchone()
+        await store.erase("ask_1", 9_000.0, ())
+        with pytest.raises(StoreError, match="still in its log"):
+            await store.tidy()
+        backup.execute("COMMIT")
+    await store.tidy()
+    assert files_with(SECRET, path.parent) == []
+    await store.close()
+
+
+async def test_erasing_tells_of_a_file_that_is_locked(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout=0.05)
+    await store.open()
+    await answer_secretly(store)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another process holds it locked"):
+            await store.tidy()
+    await store.close()
+
+
+async def test_a_large_file_is_not_written_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "VACUUMED", 4096)
+    store = SqliteStore(path)
+    await store.open()
+    await answer_secretly(store)
+    with closing(sqlite3.connect(path)) as db:
+        (before,) = db.execute("PRAGMA page_count").fetchone()
+    await store.erase("ask_1", 9_000.0, ())
+    await store.tidy()
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA page_count").fetchone() == (before,)
+    assert files_with(SECRET, path.parent) == []
+    await store.close()
