@@ -67,7 +67,7 @@ def free_port() -> int:
         return port
 
 
-def _runs_as() -> dict[str, Any]:
+def runs_as() -> dict[str, Any]:
     """Whom the server runs as: `initdb` refuses root (https://www.postgresql.org/docs/current/app-initdb.html)."""
     if os.geteuid() != 0:
         return {}
@@ -82,7 +82,7 @@ class Server:
     def __init__(self, binaries: Path, folder: Path) -> None:
         self._binaries = binaries
         self._folder = folder
-        self._runs_as = _runs_as()
+        self._runs_as = runs_as()
         self._process: subprocess.Popen[bytes] | None = None
         self._stock: list[str] = []
         self.port = free_port()
@@ -93,6 +93,14 @@ class Server:
             os.chown(self._folder, self._runs_as["user"], self._runs_as["group"])
         self._run("initdb", "-D", "data", "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync")
         (self._folder / "data" / "pg_hba.conf").write_text(_HBA)
+
+    def folder_for(self, name: str) -> Path:
+        """A folder that whoever the server runs as may read and write."""
+        made = self._folder / name
+        made.mkdir()
+        if self._runs_as:
+            os.chown(made, self._runs_as["user"], self._runs_as["group"])
+        return made
 
     def start(self) -> None:
         """Starts it, and returns once it can be used."""

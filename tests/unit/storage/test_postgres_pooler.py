@@ -1,0 +1,109 @@
+"""The PostgreSQL store behind Debian's pgbouncer in transaction mode: statements by it, notifications past it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from answerback.core.errors import StoreError
+from answerback.ports.store import Write
+from answerback.testing.store_examples import at_revision, looking, new_ask
+from answerback_storage.postgres import news
+from answerback_storage.postgres.store import PostgresStore
+from tests import postgres
+
+SOON = 10.0
+
+
+@pytest.fixture
+def pooled(postgres_server: postgres.Server, database: str) -> Iterator[str]:
+    """The address of the test's database behind a pooler with two connections."""
+    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "pgbouncer is missing: run .ci/system-packages, which installs it"
+        )
+    port = postgres.free_port()
+    folder = postgres_server.folder_for(f"pooler-{port}")
+    name = urlsplit(database).path[1:]
+    (folder / "pgbouncer.ini").write_text(
+        f"""[databases]
+{name} = user={postgres.USER} host=127.0.0.1 port={postgres_server.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+"""
+    )
+    with subprocess.Popen(
+        [program, "-q", "pgbouncer.ini"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        **postgres.runs_as(),
+    ) as pooler:
+        try:
+            wait_for(port)
+            yield postgres_server.url(name, port=port)
+        finally:
+            pooler.kill()
+
+
+def wait_for(port: int) -> None:
+    until = time.monotonic() + SOON
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1.0).close()
+        except OSError:
+            assert time.monotonic() < until, "pgbouncer does not listen"
+            time.sleep(0.02)
+        else:
+            return
+
+
+@pytest.mark.rule("CONFIG-10")
+async def test_behind_a_pooler_clicks_are_stored_and_news_are_heard(
+    pooled: str, database: str
+) -> None:
+    stores = [PostgresStore(pooled, listen_url=database) for _ in range(2)]
+    for store in stores:
+        await store.open()
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    stores[1].listen(heard.put_nowait)
+    await asyncio.gather(*(stores[0].create(Write(new_ask(n)), None) for n in range(20)))
+    for revision in range(1, 11):
+        made = await asyncio.gather(
+            *(
+                store.change(f"ask_{n}", at_revision(revision), delivery=f"{revision}-{n}-{k}")
+                for n in range(10)
+                for k, store in enumerate(stores)
+            )
+        )
+        assert sum(result for result, _ in made) == 10
+    assert (await stores[1].change("ask_0", looking, delivery="1-0-0"))[0] is not None
+    names: set[str | None] = set()
+    async with asyncio.timeout(SOON):
+        while len(names) < 10:
+            names.add(await heard.get())
+    for store in stores:
+        await store.close()
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_pooler_that_swallows_what_is_heard_is_named_at_start(
+    pooled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(news, "ARRIVAL", 0.3)
+    with pytest.raises(StoreError, match=r"notifications do not arrive.*storage\.listen_url"):
+        await PostgresStore(pooled).open()
