@@ -1,4 +1,4 @@
-"""The official JavaScript libraries against the real process: the TypeScript MCP client, Standard Webhooks."""
+"""The official JavaScript libraries against the real process: MCP's clients and its tasks, Standard Webhooks."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class Script:
 
 
 @asynccontextmanager
-async def script(node: str, *arguments: str) -> AsyncIterator[Script]:
+async def script(node: str, name: str, *arguments: str) -> AsyncIterator[Script]:
     child = await asyncio.create_subprocess_exec(
         node,
-        str(JS / "walk.mjs"),
+        str(JS / name),
         *arguments,
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdout=asyncio.subprocess.PIPE,
@@ -89,7 +89,7 @@ async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_kille
     async with restartable(tmp_path) as service:
         bridge = [sys.executable, "-m", "answerback.cli.main", "mcp", "--url", service.url]
         arguments = [f"{service.url}/mcp"] if transport == "http" else bridge
-        async with script(node, transport, *arguments) as walk:
+        async with script(node, "walk.mjs", transport, *arguments) as walk:
             tools = await walk.until("tools")
             assert tools["names"][0] == "ask_user"
             timed_out = await walk.until("timed_out")
@@ -109,6 +109,36 @@ async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_kille
             assert refused["is_error"] is True
             await walk.until("done")
         assert any(event["event"] == "progress" for event in walk.events)
+
+
+@pytest.mark.rule("MCP-12", "DATA-3")
+async def test_the_client_of_the_tasks_extension_gets_a_tasks_result_over_a_killed_service(
+    tmp_path: Path, node: str
+) -> None:
+    async with (
+        restartable(tmp_path) as service,
+        script(node, "tasks.mjs", f"{service.url}/mcp") as walk,
+    ):
+        connected = await walk.until("connected")
+        assert connected["protocol"] == "2026-07-28"
+        created = await walk.until("created")
+        ask_id = (await service.newest())["id"]
+        assert (created["kind"], created["task_id"]) == ("task", ask_id)
+        await service.kill()
+        await service.start()
+        await service.answer(ask_id)
+        settled = await walk.until("settled")
+        assert settled["status"] == "completed"
+        answer = {"answer_type": "boolean", "answer": True}
+        assert settled["result"]["structuredContent"] == answer
+        assert settled["task"]["ttlMs"] is None
+        assert (await walk.until("updated"))["status"] == "working"
+        assert (await walk.until("cancelled"))["status"] == "cancelled"
+        assert (await service.newest())["status"] == "withdrawn"
+        refused = await walk.until("refused")
+        assert (refused["kind"], refused["is_error"]) == ("immediate", True)
+        assert (await walk.until("unknown"))["code"] == -32602
+        await walk.until("done")
 
 
 @pytest.mark.rule("WEBHOOK-1")

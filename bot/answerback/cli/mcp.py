@@ -100,7 +100,7 @@ class ClientBackend:
         except ClientError as error:
             raise NotAskedError(_failure(_words(error))) from error
 
-    async def get(self, ask_id: str) -> AskJson | None:
+    async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask as it stands, or None."""
         try:
             return (await self._client.get(ask_id)).json
@@ -121,7 +121,7 @@ class ClientBackend:
         except ClientError as error:
             raise NotAskedError(_failure(_words(error))) from error
 
-    async def withdraw(self, ask_id: str) -> AskJson | None:
+    async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before."""
         try:
             return (await self._client.withdraw(ask_id)).json

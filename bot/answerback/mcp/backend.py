@@ -73,14 +73,18 @@ class Backend(Protocol):
             NotAskedError: the call is refused.
         """
 
-    async def get(self, ask_id: str) -> AskJson | None:
-        """The ask as it stands, or None where the agent has none of this id."""
+    async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+        """The ask as it stands, or None where the agent has none of this id.
+
+        Args:
+            told: whether the agent is told how it ended; if not, its answer is still listed as late where it can be.
+        """
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time."""
 
-    async def withdraw(self, ask_id: str) -> AskJson | None:
-        """The ask after it was withdrawn, or as it had ended before."""
+    async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+        """The ask after it was withdrawn, or as it had ended before; for ``told`` see `get`."""
 
     async def late(self, conversation: str | None, after: int | None) -> Late:
         """What the agent has not been told of asks of a conversation, or of those asked without one."""
@@ -133,13 +137,13 @@ class ServiceBackend:
             ) from error
         return self._told(submitted.ask)
 
-    async def get(self, ask_id: str) -> AskJson | None:
+    async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask as it stands, or None where the agent has none of this id."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
         await self._service.listeners.seen(ask)
-        return self._told(ask)
+        return self._json(ask, told=told)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time or when the process stops."""
@@ -152,13 +156,13 @@ class ServiceBackend:
             ask = await self._service.wait(ask_id, seconds) or ask
         return self._told(ask)
 
-    async def withdraw(self, ask_id: str) -> AskJson | None:
+    async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
         done = await self._callers.finish(self._service.withdraw(ask_id))
-        return self._told(done.ask if isinstance(done, Acted) else done.ask or ask)
+        return self._json(done.ask if isinstance(done, Acted) else done.ask or ask, told=told)
 
     async def late(self, conversation: str | None, after: int | None) -> Late:
         """What the agent has not been told of asks of a conversation, or of those asked without one."""
@@ -167,6 +171,9 @@ class ServiceBackend:
         for one in found:
             self._told(one.ask, Told.LISTED)
         return Late([late_json(one.ask) for one in found], found[-1].number if found else after)
+
+    def _json(self, ask: Ask, *, told: bool) -> AskJson:
+        return self._told(ask) if told else ask_json(ask)
 
     def _told(self, ask: Ask, told: Told = Told.TOLD) -> AskJson:
         """The ask, which the result tells its agent of."""

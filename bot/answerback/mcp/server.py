@@ -11,20 +11,21 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from mcp.server import Server, ServerRequestContext
+from mcp.server import Server
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
     PaginatedRequestParams,
-    TextContent,
 )
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
-from answerback.mcp import tools
+from answerback.mcp import tasks, tools
 from answerback.mcp.backend import Asking, AskJson, Backend, NotAskedError
+from answerback.mcp.results import failed, outcome, result_of, text_result, waiting_words
+from answerback.mcp.tasks import BackendOf, Context
 from answerback.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -43,8 +44,6 @@ _INSTRUCTIONS: Final = (
 _NOTHING_NEW: Final = "There are no new answers. Questions that are open stay open."
 _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 
-Context = ServerRequestContext[dict[str, object]]
-BackendOf = Callable[[Context], Backend]
 ToolsOf = Callable[[Context], Sequence[tools.AskingTool]]
 
 
@@ -62,14 +61,16 @@ def mcp_server(
         progress: seconds between two words of progress.
     """
     calls = _Calls(backend_of, offered, progress)
-    return Server(
+    server: Server[dict[str, object]] = Server(
         "answerback",
         version=VERSION,
         title="Answerback",
         instructions=_INSTRUCTIONS,
         on_list_tools=calls.list_tools,
-        on_call_tool=calls.call_tool,
     )
+    server.add_request_handler("tools/call", CallToolRequestParams, calls.call_tool)
+    tasks.offer(server, backend_of)
+    return server
 
 
 class _Calls:
@@ -90,30 +91,30 @@ class _Calls:
         found = [tool.definition(enabled) for tool in offered]
         return ListToolsResult(tools=[*filter(None, found), *tools.waiting_tools()])
 
-    async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        self, ctx: Context, params: CallToolRequestParams
+    ) -> CallToolResult | tasks.Json:
         """One call; what is wrong with it is a result for the model too."""
         try:
             arguments = _ARGUMENTS.validate_python(params.arguments or {})
             return await self._call(ctx, params.name, arguments)
         except NotAskedError as refused:
-            return _result(refused.result)
+            return result_of(refused.result)
         except (_BadArgumentError, ValidationError) as error:
-            return _failed(f"{params.name}: {error}")
+            return failed(f"{params.name}: {error}")
         except OutcomeUnknownError:
-            return _failed(
+            return failed(
                 "Answerback's database failed, and it is not known whether this was saved. Tell the user before you"
                 " ask again."
             )
         except UnreadableError as error:
-            return _failed(str(error))
+            return failed(str(error))
         except StoreError:
-            return _failed(
-                "Answerback's database is failing; nothing was changed. Try again later."
-            )
+            return failed("Answerback's database is failing; nothing was changed. Try again later.")
 
     async def _call(
         self, ctx: Context, name: str, arguments: dict[str, JsonValue]
-    ) -> CallToolResult:
+    ) -> CallToolResult | tasks.Json:
         backend = self._backend_of(ctx)
         for tool in self._offered(ctx):
             if tool.name == name:
@@ -136,8 +137,8 @@ class _Calls:
             _nothing_else(arguments)
             ask = await backend.withdraw(ask_id)
         else:
-            return _failed(f"There is no tool {name[:100]}.")
-        return _failed(f"There is no ask {ask_id[:100]}.") if ask is None else outcome(ask)
+            return failed(f"There is no tool {name[:100]}.")
+        return failed(f"There is no ask {ask_id[:100]}.") if ask is None else outcome(ask)
 
     async def _ask(
         self,
@@ -145,7 +146,7 @@ class _Calls:
         backend: Backend,
         tool: tools.AskingTool,
         arguments: dict[str, JsonValue],
-    ) -> CallToolResult:
+    ) -> CallToolResult | tasks.Json:
         seconds = _wait_seconds(arguments)
         meta: Mapping[str, object] = ctx.meta or {}
         tool_use = _text(meta.get(CLAUDE_TOOL_USE))
@@ -162,9 +163,13 @@ class _Calls:
         )
         ask = await backend.submit(asking)
         if ask["interim_result"] is not None:
-            return _result(ToolResult.model_validate(ask["interim_result"]))
+            return result_of(ToolResult.model_validate(ask["interim_result"]))
         if ask["status"] == Status.OPEN:
-            ask = await self._wait(ctx, backend, ask, seconds)
+            as_task = tasks.declared(ctx)
+            # The client of a task comes back for it: it counts as one that waits, and this call does not.
+            ask = await self._wait(ctx, backend, ask, 0.0 if as_task else seconds)
+            if as_task and ask["status"] == Status.OPEN:
+                return tasks.created(ask)
         return outcome(ask)
 
     async def _wait(self, ctx: Context, backend: Backend, ask: AskJson, seconds: float) -> AskJson:
@@ -186,7 +191,7 @@ class _Calls:
     async def _tell(self, ctx: Context, ask: AskJson, seconds: float) -> None:
         """Words of progress until cancelled, the first at once: they name the ask, should the line be lost."""
         waited = 0.0
-        words = f"Waiting for an answer to {ask['id']}{_place(ask)}"
+        words = waiting_words(ask)
         while True:
             await ctx.session.report_progress(waited, seconds, words)
             await asyncio.sleep(self._progress)
@@ -205,7 +210,7 @@ async def _late(backend: Backend, arguments: dict[str, JsonValue]) -> CallToolRe
     words = [str(ask["message"]) for ask in late.answers]
     answers: list[JsonValue] = [_answer(ask) for ask in late.answers]
     structured: JsonValue = {"answers": answers, "next": late.next}
-    return _text_result("\n\n".join(words) or _NOTHING_NEW, structured)
+    return text_result("\n\n".join(words) or _NOTHING_NEW, structured)
 
 
 def _answer(ask: AskJson) -> dict[str, JsonValue]:
@@ -217,55 +222,6 @@ def _answer(ask: AskJson) -> dict[str, JsonValue]:
 
 class _BadArgumentError(Exception):
     """An argument is none that the tool takes; in words for the model."""
-
-
-def outcome(ask: AskJson) -> CallToolResult:
-    """What a tool returns of an ask as it stands."""
-    if ask["status"] == Status.OPEN:
-        return _pending(ask)
-    if ask["end_turn"]:
-        words = "The user ended the turn. Stop here: call no further tools, and wait for the user."
-        return _text_result(words, {"end_turn": True, "ask_id": ask["id"]})
-    return _result(ToolResult.model_validate(ask["tool_result"]))
-
-
-def _pending(ask: AskJson) -> CallToolResult:
-    words = (
-        f"Nobody has answered yet; the question stays open{_place(ask)}. Call {tools.WAIT} with ask_id "
-        f'"{ask["id"]}" to go on waiting. Do not ask again, and do not assume an answer.'
-    )
-    structured: JsonValue = {
-        "status": "pending",
-        "ask_id": ask["id"],
-        "answered": ask["answers"],
-        "message": words,
-    }
-    return _text_result(words, structured)
-
-
-def _place(ask: AskJson) -> str:
-    thread = ask["thread"]
-    url = thread.get("url") if isinstance(thread, dict) else None
-    return f" at {url}" if url else f" on {ask['surface']}"
-
-
-def _result(result: ToolResult) -> CallToolResult:
-    return _text_result(result.content, result.structured, is_error=result.is_error)
-
-
-def _failed(words: str) -> CallToolResult:
-    return _text_result(words, {"error": words}, is_error=True)
-
-
-def _text_result(words: str, structured: JsonValue, *, is_error: bool = False) -> CallToolResult:
-    """A result as text and as data. Until 2026-07-28, data may only be an object.
-
-    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
-    """
-    data = structured if isinstance(structured, dict) else None
-    return CallToolResult(
-        content=[TextContent(text=words)], structured_content=data, is_error=is_error
-    )
 
 
 def _wait_seconds(arguments: dict[str, JsonValue]) -> float:

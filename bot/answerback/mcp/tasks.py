@@ -1,0 +1,136 @@
+"""The tasks extension of MCP: to a client that declares it, an ask is a task to poll instead of a call that waits.
+
+The task is the ask: it has the same id and is kept in the database, so it outlives the client and the service. People
+answer on surfaces of ours, so a task never requires input of its client.
+https://modelcontextprotocol.io/seps/2663-tasks-extension
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from mcp.server import Server, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    RequestParams,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import JsonValue
+
+from answerback.core.ask import Status
+from answerback.core.errors import StoreError
+from answerback.mcp.backend import AskJson, Backend, NotAskedError
+from answerback.mcp.results import outcome, waiting_words
+
+logger = logging.getLogger(__name__)
+
+EXTENSION: Final = "io.modelcontextprotocol/tasks"
+POLL_INTERVAL_MS: Final = 2_000
+"""How often clients are asked to poll: a person takes longer, and a lookup costs little."""
+
+Context = ServerRequestContext[dict[str, object]]
+BackendOf = Callable[[Context], Backend]
+Lookup = Callable[[Backend], Awaitable[AskJson | None]]
+Json = dict[str, JsonValue]
+_REQUIRED: Final[Json] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+
+
+class TaskParams(RequestParams):
+    """Which task a request is about."""
+
+    task_id: str
+
+
+class UpdateParams(TaskParams):
+    """A client's responses to what a task required of it."""
+
+    input_responses: dict[str, JsonValue]
+
+
+def declared(ctx: Context) -> bool:
+    """Whether the client knows tasks, which each of its requests says anew."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return False
+    capabilities = ctx.session.client_capabilities
+    return EXTENSION in ((capabilities and capabilities.extensions) or {})
+
+
+def created(ask: AskJson) -> Json:
+    """What a call returns whose ask, which is open, is now a task."""
+    return {"resultType": "task", **_task(ask)}
+
+
+def offer(server: Server[dict[str, object]], backend_of: BackendOf) -> None:
+    """Adds the extension to a server."""
+    methods = _Methods(backend_of)
+    server.extensions[EXTENSION] = {}
+    server.add_request_handler("tasks/get", TaskParams, methods.get)
+    server.add_request_handler("tasks/update", UpdateParams, methods.update)
+    server.add_request_handler("tasks/cancel", TaskParams, methods.cancel)
+
+
+class _Methods:
+    """The handlers of the extension's methods."""
+
+    def __init__(self, backend_of: BackendOf) -> None:
+        self._backend_of = backend_of
+
+    async def get(self, ctx: Context, params: TaskParams) -> Json:
+        """The task as it stands, with the result once it has one."""
+        ask = await self._own(ctx, params, lambda backend: backend.get(params.task_id))
+        return {"resultType": "complete", **_task(ask)}
+
+    async def update(self, ctx: Context, params: UpdateParams) -> Json:
+        """Acknowledged: no task requires input, and responses that nothing waits for are ignored."""
+        await self._own(ctx, params, lambda backend: backend.get(params.task_id, told=False))
+        return {"resultType": "complete"}
+
+    async def cancel(self, ctx: Context, params: TaskParams) -> Json:
+        """Withdraws the ask. One that has ended stays so, and its answer is still to be told."""
+        await self._own(ctx, params, lambda backend: backend.withdraw(params.task_id, told=False))
+        return {"resultType": "complete"}
+
+    async def _own(self, ctx: Context, params: TaskParams, look: Lookup) -> AskJson:
+        """The agent's ask that a request is about."""
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+        if not declared(ctx):
+            words = f"{ctx.method} requires the client capability {EXTENSION}."
+            raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, words, _REQUIRED)
+        try:
+            ask = await look(self._backend_of(ctx))
+        except NotAskedError as refused:
+            raise MCPError(INTERNAL_ERROR, refused.result.content) from refused
+        except StoreError as error:
+            logger.warning("%s failed: %s", ctx.method, error, extra={"action": "task_failed"})
+            words = "Answerback's database is failing. The task is kept; try again later."
+            raise MCPError(INTERNAL_ERROR, words) from error
+        if ask is None:
+            raise MCPError(INVALID_PARAMS, f"There is no task {params.task_id[:100]}.")
+        return ask
+
+
+def _task(ask: AskJson) -> Json:
+    """A task in the extension's shape. ``ttlMs`` is null: it is kept for as long as its ask is."""
+    common: Json = {
+        "taskId": ask["id"],
+        "createdAt": ask["created_at"],
+        "lastUpdatedAt": ask["updated_at"],
+        "ttlMs": None,
+        "pollIntervalMs": POLL_INTERVAL_MS,
+    }
+    match ask["status"]:
+        case Status.OPEN:
+            return {**common, "status": "working", "statusMessage": f"{waiting_words(ask)}."}
+        case Status.WITHDRAWN:
+            return {**common, "status": "cancelled", "statusMessage": "The ask was withdrawn."}
+        case _:
+            # An ask that failed is completed too, with an error for the model: "failed" is for errors of the protocol.
+            result = outcome(ask).model_dump(mode="json", by_alias=True, exclude_none=True)
+            return {**common, "status": "completed", "result": result}

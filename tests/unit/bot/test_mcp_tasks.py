@@ -1,0 +1,314 @@
+"""The tasks extension with the official client, which has no models of it: they are here, as its schema has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    CallToolResult,
+    Request,
+    RequestParams,
+    Result,
+)
+from pydantic import ConfigDict
+
+from answerback.cli.mcp import ClientBackend
+from answerback.core.errors import StoreError
+from answerback.mcp.backend import Backend, ServiceBackend
+from answerback.mcp.server import IDEMPOTENCY_KEY, mcp_server
+from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
+from answerback.service.callers import Callers, finish
+from answerback_client import AsyncClient
+from tests.unit.bot.agent_parts import Served, served
+from tests.unit.bot.test_mcp import GO, client, text
+
+METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
+
+
+class Task(Result):
+    """A task as `tasks/get` returns it."""
+
+    model_config = ConfigDict(extra="forbid")
+    result_type: Literal["complete"]
+    task_id: str
+    status: Literal["working", "completed", "cancelled"]
+    status_message: str | None = None
+    created_at: str
+    last_updated_at: str
+    ttl_ms: int | None
+    poll_interval_ms: int
+    result: CallToolResult | None = None
+
+
+class Created(Task):
+    """A task as `tools/call` returns it."""
+
+    result_type: Literal["task"]  # type: ignore[assignment]
+
+
+class Acknowledged(Result):
+    """What the other methods return: nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+    result_type: Literal["complete"]
+
+
+class Params(RequestParams):
+    """The parameters of the three methods."""
+
+    task_id: str
+    input_responses: dict[str, Any] | None = None
+
+
+class TaskRequest(Request[Params, str]):
+    """A request of the extension, with its routing header."""
+
+    name_param = "taskId"
+    params: Params
+
+
+class Tasks(ClientExtension):
+    """What a client declares that knows tasks."""
+
+    identifier = EXTENSION
+
+    def claims(self) -> Sequence[ResultClaim[Created]]:
+        return [ResultClaim(result_type="task", model=Created, resolve=self._unused)]
+
+    async def _unused(self, created: Created, context: ClaimContext) -> CallToolResult:
+        raise AssertionError("the tests take the task itself")
+
+
+@asynccontextmanager
+async def knowing(service: Served, token: str | None = None) -> AsyncIterator[Client]:
+    """A client that knows tasks."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(10, read=60)) as http:
+        transport = streamable_http_client(f"{service.url}/mcp", http_client=http)
+        async with Client(transport, extensions=[Tasks()]) as made:
+            yield made
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+async def asked(mcp: Client, arguments: dict[str, Any] = GO, **more: Any) -> Created:
+    """The task of a call."""
+    made = await mcp.session.call_tool("ask_user", arguments, allow_claimed=True, **more)
+    assert isinstance(made, Created), made
+    return made
+
+
+async def told(mcp: Client, task_id: str) -> Task:
+    """The task as it stands."""
+    request = TaskRequest(method="tasks/get", params=Params(task_id=task_id))
+    return await mcp.session.send_request(request, Task)
+
+
+async def done(mcp: Client, method: str, task_id: str) -> None:
+    """A request that is acknowledged."""
+    responses = {"nobody": {"action": "cancel"}} if method == "tasks/update" else None
+    params = Params(task_id=task_id, input_responses=responses)
+    await mcp.session.send_request(TaskRequest(method=method, params=params), Acknowledged)
+
+
+async def refused(mcp: Client, method: str, task_id: str) -> MCPError:
+    """A request that is none for this client."""
+    requesting = told(mcp, task_id) if method == "tasks/get" else done(mcp, method, task_id)
+    with pytest.raises(MCPError) as found:
+        await requesting
+    return found.value
+
+
+@pytest.mark.rule("MCP-12")
+async def test_an_ask_is_a_task_at_once_and_its_answer_is_the_tasks_result(service: Served) -> None:
+    async with knowing(service) as mcp:
+        assert (mcp.server_capabilities.extensions or {})[EXTENSION] == {}
+        created = await asked(mcp)
+        ask = await service.newest()
+        assert (created.task_id, created.status, created.ttl_ms) == (ask.id, "working", None)
+        assert created.poll_interval_ms == POLL_INTERVAL_MS
+        assert ask.id in (created.status_message or "")
+        working = await told(mcp, ask.id)
+        same = created.model_dump(exclude={"result_type", "meta"})
+        assert working.model_dump(exclude={"result_type", "meta"}) == same
+        await done(mcp, "tasks/update", ask.id)  # no input was required: nothing changes
+        assert await told(mcp, ask.id) == working
+        await service.act(ask, action="answer", value=True)
+        completed = await told(mcp, ask.id)
+        again = await told(mcp, ask.id)
+    assert completed == again
+    assert (completed.status, completed.created_at) == ("completed", created.created_at)
+    assert completed.last_updated_at >= created.last_updated_at
+    assert completed.result is not None
+    assert completed.result.structured_content == {"answer_type": "boolean", "answer": True}
+    assert json.loads(text(completed.result)) == completed.result.structured_content
+
+
+@pytest.mark.rule("MCP-12")
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ({"action": "reply", "text": "Use staging."}, {"reply": "Use staging."}),
+        ({"action": "end_turn"}, {"end_turn": True}),
+    ],
+)
+async def test_however_a_person_ends_it_the_task_is_completed(
+    service: Served, action: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    async with knowing(service) as mcp:
+        created = await asked(mcp)
+        await service.act(await service.newest(), **action)
+        completed = await told(mcp, created.task_id)
+    assert completed.status == "completed"
+    assert completed.result is not None
+    assert expected.items() <= completed.result.structured_content.items()
+
+
+@pytest.mark.rule("MCP-12")
+async def test_cancelling_a_task_withdraws_its_ask_and_again_changes_nothing(
+    service: Served,
+) -> None:
+    async with knowing(service) as mcp:
+        created = await asked(mcp)
+        for _ in range(2):
+            await done(mcp, "tasks/cancel", created.task_id)
+            assert (await told(mcp, created.task_id)).status == "cancelled"
+    assert (await service.newest()).status == "withdrawn"
+
+
+@pytest.mark.rule("MCP-12", "LATE-1")
+@pytest.mark.parametrize("method", ["tasks/cancel", "tasks/update"])
+async def test_an_answer_that_an_acknowledgement_crosses_is_not_lost(
+    service: Served, method: str
+) -> None:
+    async with knowing(service) as mcp:
+        created = await asked(mcp)
+        await service.act(await service.newest(), action="answer", value=True)
+        await done(mcp, method, created.task_id)
+        late = await mcp.call_tool("check_answers", {})
+        assert [one["ask_id"] for one in late.structured_content["answers"]] == [created.task_id]
+        assert (await told(mcp, created.task_id)).status == "completed"
+
+
+@pytest.mark.rule("MCP-12", "LATE-1")
+async def test_what_a_task_has_told_is_not_told_again(service: Served) -> None:
+    async with knowing(service) as mcp:
+        created = await asked(mcp)
+        await service.act(await service.newest(), action="answer", value=True)
+        await told(mcp, created.task_id)
+        late = await mcp.call_tool("check_answers", {})
+    assert late.structured_content["answers"] == []
+
+
+@pytest.mark.rule("MCP-9", "MCP-12")
+async def test_the_same_call_again_is_the_same_task_and_has_its_result_once_it_is_answered(
+    service: Served,
+) -> None:
+    meta: Any = {IDEMPOTENCY_KEY: "call-1"}
+    async with knowing(service) as mcp:
+        first = await asked(mcp, meta=meta)
+        assert (await asked(mcp, meta=meta)).task_id == first.task_id
+        await service.act(await service.newest(), action="answer", value=True)
+        result = await mcp.call_tool("ask_user", GO, meta=meta)
+    assert result.structured_content == {"answer_type": "boolean", "answer": True}
+
+
+@pytest.mark.rule("MCP-5", "MCP-12")
+async def test_a_call_that_asks_nobody_is_no_task(service: Served) -> None:
+    async with knowing(service) as mcp:
+        result = await mcp.call_tool("ask_user", {"questions": []})
+    assert result.is_error
+
+
+@pytest.mark.rule("MCP-13")
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_client_that_does_not_declare_tasks_gets_none(service: Served, method: str) -> None:
+    async with client(service) as mcp:
+        pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        assert pending.structured_content["status"] == "pending"
+        error = await refused(mcp, method, pending.structured_content["ask_id"])
+    assert error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+    assert error.data == {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+    assert (await service.newest()).open
+
+
+@pytest.mark.rule("MCP-13")
+@pytest.mark.parametrize("method", METHODS)
+async def test_older_revisions_have_no_tasks(service: Served, method: str) -> None:
+    async with client(service, "legacy") as mcp:
+        pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        error = await refused(mcp, method, pending.structured_content["ask_id"])
+    assert error.code == METHOD_NOT_FOUND
+
+
+@pytest.mark.rule("MCP-4", "MCP-12")
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_task_is_its_agents_own(tmp_path: Path, method: str) -> None:
+    async with served(tmp_path, {"one": "agent", "two": "agent", "front": "surface"}) as service:
+        tokens = service.tokens
+        async with knowing(service, tokens["one"]) as one:
+            created = await asked(one, {**GO, "to": "web"})
+        async with knowing(service, tokens["two"]) as two:
+            error = await refused(two, method, created.task_id)
+            unknown = await refused(two, method, "ask_0")
+        assert (error.code, unknown.code) == (INVALID_PARAMS, INVALID_PARAMS)
+        assert error.message == f"There is no task {created.task_id}."
+        assert (await service.newest()).open
+
+
+@pytest.mark.rule("MCP-8", "MCP-12")
+async def test_the_bridge_has_tasks_too(service: Served) -> None:
+    async with AsyncClient(service.url, patience=0.3) as api:
+        backend: Backend = ClientBackend(api, to="web")
+        async with Client(mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
+            created = await asked(mcp)
+            await done(mcp, "tasks/update", created.task_id)
+            assert (await told(mcp, created.task_id)).status == "working"
+            await service.act(await service.newest(), action="answer", value=True)
+            assert (await told(mcp, created.task_id)).status == "completed"
+            other = await asked(mcp)
+            await done(mcp, "tasks/cancel", other.task_id)
+            assert (await told(mcp, other.task_id)).status == "cancelled"
+            assert (await refused(mcp, "tasks/get", "ask_0")).code == INVALID_PARAMS
+    async with AsyncClient("http://127.0.0.1:1", patience=0.1) as api:
+        away = ClientBackend(api)
+        async with Client(mcp_server(lambda _: away), extensions=[Tasks()]) as mcp:
+            error = await refused(mcp, "tasks/get", created.task_id)
+    assert error.code == INTERNAL_ERROR
+    assert "answerback serve" in error.message
+
+
+@pytest.mark.rule("MCP-12")
+async def test_a_task_is_kept_while_the_database_fails(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> Any:
+        raise StoreError("disk")
+
+    backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
+    async with Client(mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
+        created = await asked(mcp)
+        with monkeypatch.context() as failing:
+            failing.setattr(service.running.service.store, "get", broken)
+            error = await refused(mcp, "tasks/get", created.task_id)
+        assert (await told(mcp, created.task_id)).status == "working"
+    assert error.code == INTERNAL_ERROR
+    assert "The task is kept" in error.message
