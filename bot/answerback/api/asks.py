@@ -106,7 +106,7 @@ async def withdraw(call: Call) -> web.Response:
 async def erase(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/erase``."""
     ask = await call.ask()
-    (done,) = await call.api.finish(call.service.erase([ask.id]))
+    done = await call.api.finish(_erased(call, ask))
     if done.open:
         return problem(
             409,
@@ -115,6 +115,14 @@ async def erase(call: Call) -> web.Response:
             more={"ask": ask_json(done)},
         )
     return ask_response(done)
+
+
+async def _erased(call: Call, ask: Ask) -> Ask:
+    """The ask after it was erased, and the store tidied; an open one as it is."""
+    done = await call.service.erase(ask.id) or ask
+    if not done.open:
+        await call.api.store.tidy()
+    return done
 
 
 async def record(call: Call) -> web.Response:

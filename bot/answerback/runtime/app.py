@@ -41,6 +41,7 @@ from answerback.webhooks.outbox import Deliverer
 from answerback.webhooks.sender import Sender
 from answerback.workers.inquiry import HttpInquiry
 from answerback.workers.message_sync import Shower
+from answerback.workers.retention import Retention
 from answerback.workers.scheduler import Upkeep
 from answerback_storage.key_file import KeyFile
 
@@ -253,7 +254,9 @@ async def _background(
         inquiry = HttpInquiry(http, settings.inquiry.url, settings.inquiry.timeout)
     shower = Shower(service)
     stack.push_async_callback(shower.stop)
-    upkeep = Upkeep(service, shower, inquiry)
+    kept = settings.retention
+    retention = Retention(service, kept.days, kept.audit_days)
+    upkeep = Upkeep(service, shower, inquiry, retention)
     stack.push_async_callback(upkeep.stop)
     service.hooks.show = shower.poke
     service.hooks.due = upkeep.due

@@ -56,6 +56,7 @@ def _not_blank(text: str) -> str:
     return text
 
 
+Days = Annotated[float, Field(gt=0, le=36_500)]
 Secrets = Annotated[
     tuple[Annotated[SecretStr, AfterValidator(_whsec)], ...], NoDecode, BeforeValidator(split_list)
 ]
@@ -154,6 +155,15 @@ class Inquiry(Table):
     timeout: Seconds = 30.0
 
 
+class Retention(Table):
+    """How long what was said is kept: days, or a part of one; without, for ever."""
+
+    days: Days | None = None
+    """After its end, what was written in an ask is erased."""
+    audit_days: Days | None = None
+    """Lines of the record about refused calls are forgotten."""
+
+
 class Log(Table):
     """What is logged to standard error, and how; by default for people on a terminal, else as JSON."""
 
@@ -182,6 +192,7 @@ class Settings(BaseSettings):
     inquiry: Inquiry = Inquiry()
     tools: dict[str, ToolRule] = {}
     labels: Labels = Labels()
+    retention: Retention = Retention()
     log: Log = Log()
 
     @model_validator(mode="after")

@@ -130,22 +130,20 @@ class Service(Acting):
             lambda ask, at: asks.ended(ask, Status.WITHDRAWN, at=at, reason=Reason.WITHDRAWN),
         )
 
-    async def erase(self, ask_ids: Sequence[str]) -> Sequence[Ask]:
-        """Erases what was written in ended asks, and has their messages say so; open ones stay as they are.
+    async def erase(self, ask_id: str) -> Ask | None:
+        """Erases what was written in an ended ask, and has its message say so; an open one stays as it is.
 
-        Of people their ids stay on platforms where they name nobody: those whose messages are live.
+        Of people their ids stay on platforms where they name nobody: those whose messages are live. The store is still
+        to be tidied.
         """
         opaque = {name for name, surface in self.surfaces.items() if surface.live}
-        now, erased = self.clock.now(), []
-        for ask_id in ask_ids:
-            if (ask := await self.store.erase(ask_id, now, opaque)) is not None:
-                erased.append(ask)
-                if ask.erased_at == now:
-                    logger.info("An ask was erased", extra={"action": "erased", "ask_id": ask.id})
-                    self.signals.notify(ask)
-                    self.hooks.show(ask)
-        await self.store.tidy()
-        return erased
+        now = self.clock.now()
+        ask = await self.store.erase(ask_id, now, opaque)
+        if ask is not None and ask.erased_at == now:
+            logger.info("An ask was erased", extra={"action": "erased", "ask_id": ask.id})
+            self.signals.notify(ask)
+            self.hooks.show(ask)
+        return ask
 
     async def fail(self, ask_id: str, reason: Reason, message: str) -> Acted | Rejected:
         """The ask cannot be put to anybody, in words for the model."""

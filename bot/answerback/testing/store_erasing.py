@@ -182,6 +182,7 @@ class ErasingContract:
         assert latest == replace(erased, shown_revision=erased.revision)
         assert await store.behind(9) == []
 
+    @pytest.mark.rule("DATA-19")
     async def test_what_can_be_erased_are_old_asks_that_ended(self, store: Store) -> None:
         for number in range(5):
             await store.create(Write(new_ask(number)), None)
@@ -192,6 +193,7 @@ class ErasingContract:
         assert await store.erasable(41.0, 1) == ["ask_3"]
         assert await store.erasable(10.0, 9) == []
 
+    @pytest.mark.rule("DATA-19")
     async def test_lines_of_no_ask_are_forgotten_when_they_are_old(self, store: Store) -> None:
         await store.create(Write(new_ask(), (Entry(at=1.0, kind="note"),)), None)
         for at in (10.0, 20.0, 30.0):

@@ -26,6 +26,7 @@ from answerback.ports.surface import Reminds
 from answerback.service import routing
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
+from answerback.workers.retention import Retention
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +44,20 @@ _AT_ONCE: Final = 8
 
 
 class Upkeep:
-    """Does in the background what no person and no agent asks for."""
+    """Does in the background what no person and no agent asks for.
 
-    def __init__(self, service: Service, shower: Shower, inquiry: Inquiry | None = None) -> None:
+    Args:
+        retention: how long what was said is kept; without it, for ever.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        shower: Shower,
+        inquiry: Inquiry | None = None,
+        retention: Retention | None = None,
+    ) -> None:
+        self._retention = retention or Retention(service, None, None)
         self._service = service
         self._shower = shower
         self._inquiry = inquiry
@@ -126,6 +138,7 @@ class Upkeep:
             self._swept = now
         if now - self._pruned >= _PRUNE:
             await self._service.store.prune(now - _KEEP)
+            await self._retention.keep(now)
             self._pruned = now
 
     async def _sleep(self, until: float) -> None:

@@ -18,6 +18,7 @@ from answerback.service.routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission import Route, Routes
 from answerback.workers.message_sync import Shower
+from answerback.workers.retention import Retention
 from answerback.workers.scheduler import Upkeep
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, ask_user
@@ -58,11 +59,12 @@ async def running(
     inquiry: Inquiry | None = None,
     routes: Routes | None = None,
     surfaces: tuple[str, ...] = ("chat", "web"),
+    days: float | None = None,
 ) -> AsyncIterator[tuple[Service, Shower]]:
     """A service with its background at work; leaving the context is what a stop is."""
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
     shower = Shower(service, first_pause=0.01)
-    upkeep = Upkeep(service, shower, inquiry)
+    upkeep = Upkeep(service, shower, inquiry, Retention(service, days, None))
     service.hooks.show = shower.poke
     service.hooks.due = upkeep.due
     loop = asyncio.create_task(upkeep.run())

@@ -211,6 +211,8 @@ SAMPLES = {
     "callbacks.secret": WHSEC,
     "inquiry.url": "http://127.0.0.1:1/",
     "inquiry.timeout": "7",
+    "retention.days": "30",
+    "retention.audit_days": "0.5",
     "log.level": "debug",
     "log.format": "json",
 }
@@ -373,3 +375,15 @@ def test_the_default_route_is_a_route_or_a_place(tmp_path: Path) -> None:
     assert routes_of(load(written(tmp_path, 'default_route = "slack:C1"\n'))).default == "slack:C1"
     with pytest.raises(ConfigError, match=r"^default_route: "):
         routes_of(load(written(tmp_path, 'default_route = "nowhere"\n')))
+
+
+@pytest.mark.rule("DATA-19")
+def test_retention_takes_days_and_parts_of_them_and_by_default_everything_is_kept(
+    tmp_path: Path,
+) -> None:
+    kept = load().retention
+    assert (kept.days, kept.audit_days) == (None, None)
+    kept = load(written(tmp_path, "[retention]\ndays = 0.5\naudit_days = 36500\n")).retention
+    assert (kept.days, kept.audit_days) == (0.5, 36_500)
+    for wrong in ("days = 0", "days = -1", "audit_days = 36501"):
+        assert "retention." in refused(tmp_path, f"[retention]\n{wrong}\n")

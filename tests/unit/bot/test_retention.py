@@ -1,0 +1,78 @@
+"""What was said is erased after its days, and its message says so; audit lines are forgotten after theirs."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Entry
+from answerback.core.walker import Answer
+from answerback.workers.retention import Retention
+from tests.service_parts import actor, boolean
+from tests.unit.bot.background_parts import running, shows, submit
+from tests.unit.bot.conftest import Parts
+
+DAY = 86_400.0
+
+
+@pytest.mark.rule("DATA-19", "API-18")
+async def test_an_ask_is_erased_after_its_days_and_its_message_says_so(parts: Parts) -> None:
+    async with running(parts, days=30.0) as (service, _):
+        ask, still_open = await submit(service, boolean("a")), await submit(service, boolean("b"))
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 2))
+        await parts.clock.advance(29 * DAY)
+        later = await submit(service, boolean("c"))
+        await service.act(later.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, later, 2))
+        assert parts.chat.messages[ask.id].erased_at is None
+        await parts.clock.advance(1 * DAY + 3_600)
+        await parts.chat.until(shows(parts, ask, 3))
+        shown = parts.chat.messages[ask.id]
+        assert shown.erased_at == parts.clock.now()
+        assert shown.form.questions == ()
+        for kept in (still_open, later):
+            now = await service.get(kept.id)
+            assert now is not None
+            assert now.erased_at is None
+            assert now.form == kept.form
+
+
+@pytest.mark.rule("DATA-19")
+async def test_more_than_a_batch_is_erased_and_one_that_cannot_be_read_holds_up_none(
+    parts: Parts, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = parts.service()
+    asks = [await submit(service, boolean("a")) for _ in range(120)]
+    for ask in asks:
+        await service.withdraw(ask.id)
+    with closing(sqlite3.connect(tmp_path / "asks.db")) as db, db:
+        db.execute("UPDATE asks SET state = '{}' WHERE id = ?", (asks[3].id,))
+    await parts.clock.advance(2 * DAY)
+    retention = Retention(service, 1.0, None)
+    await retention.keep(parts.clock.now())
+    await retention.keep(parts.clock.now())
+    assert await parts.store.erasable(parts.clock.now(), 200) == [asks[3].id]
+    told = [line for line in caplog.messages if "cannot be erased" in line]
+    assert len(told) == 1
+    assert asks[3].id in told[0]
+
+
+@pytest.mark.rule("DATA-19")
+async def test_audit_lines_are_forgotten_after_their_days_and_else_nothing_is(parts: Parts) -> None:
+    service, now = parts.service(), parts.clock.now()
+    ask = await submit(service, boolean("a"))
+    await service.withdraw(ask.id)
+    await parts.store.note(None, Entry(at=now, kind="note", body={"refused": "ask_user"}))
+    await parts.clock.advance(10 * DAY)
+    for audit_days in (None, 11.0):
+        await Retention(service, None, audit_days).keep(parts.clock.now())
+        latest = await parts.store.latest()
+        assert latest == now
+    await parts.store.note(None, Entry(at=now + 5 * DAY, kind="note", body={}))
+    await Retention(service, None, 9.0).keep(parts.clock.now())
+    assert await parts.store.prune_audit(now + 6 * DAY) == 1, "the line that is not so old"
+    assert await parts.store.erasable(parts.clock.now(), 9) == [ask.id]
