@@ -11,7 +11,6 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.ports.clock import Watch
 from answerback.ports.records import DeliveryState
-from answerback.runtime import clock as clock_module
 from answerback.runtime.clock import SystemClock
 from answerback.webhooks.outbox import PAUSES
 from answerback.workers.message_sync import Shower
@@ -150,7 +149,7 @@ async def test_who_sleeps_by_the_machines_clock_notices_soon_that_it_was_set(
     monkeypatch: pytest.MonkeyPatch, ahead: float
 ) -> None:
     machine = Machine()
-    monkeypatch.setattr(clock_module, "time", machine)
+    monkeypatch.setattr(SystemClock, "now", machine.time)
     clock = SystemClock()
     sleeping = asyncio.create_task(clock.sleep_until(clock.now() + 3_600))
     await asyncio.sleep(0)
@@ -163,7 +162,7 @@ async def test_a_clock_that_drifts_or_is_set_on_was_not_set_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = Machine()
-    monkeypatch.setattr(clock_module, "time", machine)
+    monkeypatch.setattr(SystemClock, "now", machine.time)
     watch = Watch(SystemClock())
     found = []
     for ahead in (0.5, 0.0, 3_600.0, 3_599.5, -10.0, -10.0):
