@@ -42,7 +42,9 @@ def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
 def test_the_table_is_the_distributions() -> None:
     declared = project()["optional-dependencies"]
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
-    needed = dict([(plugin.name, plugin.packages) for plugin in installed()] + [extras.MCP, extras.POSTGRES])
+    needed = dict(
+        [(plugin.name, plugin.packages) for plugin in installed()] + [extras.MCP, extras.POSTGRES]
+    )
     named = {extra: packages for extra, packages in needed.items() if packages}
     assert set(all_of_them) == set(named)
     held = packages_distributions()
