@@ -27,6 +27,7 @@ from mcp_types import (
 from pydantic import ConfigDict
 
 from answerback.cli.mcp import ClientBackend
+from answerback.core.ask import Reason
 from answerback.core.errors import StoreError
 from answerback.mcp.backend import Backend, ServiceBackend
 from answerback.mcp.server import IDEMPOTENCY_KEY, mcp_server
@@ -312,3 +313,38 @@ async def test_a_task_is_kept_while_the_database_fails(
         assert (await told(mcp, created.task_id)).status == "working"
     assert error.code == INTERNAL_ERROR
     assert "The task is kept" in error.message
+
+
+@pytest.mark.rule("MCP-12")
+async def test_who_polls_a_task_counts_as_waiting_from_the_start(service: Served) -> None:
+    async with knowing(service) as mcp:
+        await asked(mcp)
+    ask = await service.newest()
+    assert service.running.service.listeners.listens(ask.id)
+
+
+@pytest.mark.rule("MCP-12", "SUBMIT-16")
+async def test_a_call_that_goes_on_at_once_is_no_task(service: Served) -> None:
+    async with knowing(service) as mcp:
+        result = await mcp.call_tool("ask_user", {**GO, "mode": "async"})
+    assert not result.is_error
+    assert "check_answers" in text(result)
+    assert (await service.newest()).open
+
+
+@pytest.mark.rule("MCP-12")
+@pytest.mark.parametrize("failed", [False, True], ids=["expired", "failed"])
+async def test_an_ask_that_nobody_ended_is_a_completed_task_too(
+    service: Served, failed: bool
+) -> None:
+    async with knowing(service) as mcp:
+        created = await asked(mcp)
+        if failed:
+            words = "The channel is gone."
+            await service.running.service.fail(created.task_id, Reason.BACKEND_ERROR, words)
+        else:
+            await service.running.service.expire(created.task_id)
+        completed = await told(mcp, created.task_id)
+    assert completed.status == "completed"  # "failed" is for errors of the protocol
+    assert completed.result is not None
+    assert completed.result.is_error is failed
