@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.errors import PlatformError, UnavailableError
+from answerback.core.errors import FencedError, PlatformError, UnavailableError
 from answerback.core.intents import Intent, Words
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, Why
 from answerback_chat.background import Background
@@ -85,7 +85,10 @@ class TypedWords(Generic[M]):
             return
         words = Words(self._platform.words(said))
         intent = Intent(meant[0].id, words, delivery=said.delivery, at=said.at)
-        told = await self._asks.apply(intent, said.actor)
+        try:
+            told = await self._asks.apply(intent, said.actor)
+        except FencedError:
+            return  # another process hears what is typed now, and reads what it did not hear
         if isinstance(told, Acted):
             self._background.do("mark", retry(lambda: self._platform.mark(said)))
         elif told.why is Why.UNCHECKED:

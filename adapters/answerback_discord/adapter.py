@@ -16,10 +16,12 @@ from aiohttp import web
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
+from answerback.ports.claims import Shared
 from answerback.ports.surface import Asks
 from answerback_chat.background import Background
 from answerback_chat.identity import Identifying
 from answerback_chat.interactions import Interactions
+from answerback_chat.leading import Leading, fenced
 from answerback_chat.missed import Missed
 from answerback_chat.outages import Outage
 from answerback_chat.surface import ChatSurface
@@ -43,6 +45,8 @@ from answerback_discord.typed_words import Listener
 
 logger = logging.getLogger(__name__)
 
+LEASE: Final = "discord gateway"
+"""The lease of the process that is connected to the gateway."""
 _STOP_WITHIN: Final = 5.0
 
 
@@ -59,6 +63,7 @@ class DiscordSurface(ChatSurface):
         confirm_after: seconds after which a message that the answer to a signed POST has brought up
             to date is edited all the same. Nobody tells whether Discord took that answer; it takes
             one for 3 s, and one that comes late would undo an edit made before.
+        shared: what is shared with other processes: one of them holds the gateway, and the others stand by.
     """
 
     name = SURFACE
@@ -78,6 +83,7 @@ class DiscordSurface(ChatSurface):
         content: bool = True,
         shards: Shards = 1,
         confirm_after: float = 3.5,
+        shared: Shared | None = None,
     ) -> None:
         self.calls = Calls(http, bot_token, api_url, self._token_refused)
         self._labels = labels
@@ -104,17 +110,15 @@ class DiscordSurface(ChatSurface):
                 shards=shards,
                 outage=self._outage,
                 handlers={
-                    "INTERACTION_CREATE": lambda body: self._background.do(
-                        "click", self._answer_gateway(body)
-                    ),
-                    "MESSAGE_CREATE": lambda body: self._background.do(
-                        "message", self._heard(body)
-                    ),
-                    **{name: partial(self._told, name) for name in EVENTS},
+                    name: partial(self._came, name)
+                    for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *EVENTS)
                 },
                 lost=lambda: self._missed.lost() if self._missed else None,
                 back=self._back,
             )
+        self._leading: Leading | None = None
+        if self._gateway is not None and shared is not None:
+            self._leading = Leading(shared, LEASE, self._gateway.start, self._disconnect)
         self._asks: Asks | None = None
         self._platform: Inbound | None = None
         self._interactions: Interactions[Interaction, Reply] | None = None
@@ -130,20 +134,27 @@ class DiscordSurface(ChatSurface):
         """See `answerback.ports.surface.Surface.start`."""
         self._asks = asks
         self._platform = Inbound(asks, self._labels)
-        self._interactions = Interactions(asks, self._platform, SURFACE)
+        heard = asks if self._leading is None else fenced(asks, self._leading.fence)
+        self._interactions = Interactions(asks if self._front else heard, self._platform, SURFACE)
         if self._front is not None:
             self._front.receive = self._interactions.receive
         self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
-        self._listener = Listener(asks, self.calls, self._channels, self._labels, self._background)
+        self._listener = Listener(heard, self.calls, self._channels, self._labels, self._background)
         self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
         await self._identifying.begin().wait()
-        if self._gateway is not None and self._refused is None:
+        if self._refused is not None:
+            return
+        if self._leading is not None:
+            await self._leading.start()
+        elif self._gateway is not None:
             await self._gateway.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
         await self._identifying.stop()
-        if self._gateway is not None:
+        if self._leading is not None:
+            await self._leading.stop()
+        elif self._gateway is not None:
             await self._gateway.stop()
         if self._missed is not None:
             await self._missed.stop()
@@ -158,7 +169,13 @@ class DiscordSurface(ChatSurface):
             return "Discord has not been started."
         if self._front is not None or self._gateway is None:
             return None  # clicks come by HTTP; without the gateway only typed words go unheard
+        if self._leading is not None and not self._leading.holds:
+            return None  # another process holds the gateway, or one is about to
         return self._gateway.trouble()
+
+    def leads(self) -> bool | None:
+        """See `answerback.ports.surface.Leads.leads`."""
+        return None if self._leading is None else self._leading.holds
 
     def public_routes(self) -> list[web.RouteDef]:
         """What the public listener serves for Discord."""
@@ -235,6 +252,23 @@ class DiscordSurface(ChatSurface):
     async def _not_started(self, _body: Json) -> Reply:
         return private(notes.retry(self._labels.try_again, "", self._labels))
 
+    async def _disconnect(self) -> None:
+        """Leaves the gateway to another process."""
+        if self._gateway is not None:
+            await self._gateway.stop()
+        self._connected = False
+
+    def _came(self, name: str, body: Json) -> None:
+        """Takes what came over the gateway, unless this process was paused and another holds the gateway now."""
+        if self._leading is not None and not self._leading.holds:
+            return
+        if name == "INTERACTION_CREATE":
+            self._background.do("click", self._answer_gateway(body))
+        elif name == "MESSAGE_CREATE":
+            self._background.do("message", self._heard(body))
+        elif self._events is not None:
+            self._background.do("event", self._events.heard(name, body))
+
     async def _heard(self, body: Json) -> None:
         if self._listener is None or self._posting.bot_id is None:
             return
@@ -254,10 +288,6 @@ class DiscordSurface(ChatSurface):
 
     def _hears(self) -> bool:
         return self._connected and self._posting.bot_id is not None
-
-    def _told(self, name: str, data: Json) -> None:
-        if self._events is not None:
-            self._background.do("event", self._events.heard(name, data))
 
     async def _look(self, ask: Ask) -> Look | None:
         return await self._platform.look(ask) if self._platform else None

@@ -85,6 +85,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
             gateway=settings.gateway,
             content=settings.message_content,
             shards=settings.shards,
+            shared=host.shared,
         )
         return Built(surface, hooks=surface.public_routes())
 

@@ -98,6 +98,10 @@ class Gateway:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+            self._first.clear()
+            for shard in range(self._of):
+                self.lost(shard)
 
     def trouble(self) -> str | None:
         """None while all shards are connected, or for so short a time not connected that nobody need know."""

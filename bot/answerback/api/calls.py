@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from answerback.api.auth import Tokens
 from answerback.api.bodies import dump_json
 from answerback.api.metrics import Metrics
+from answerback.api.replica import ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
@@ -51,6 +52,8 @@ class Api:
     """Whether a tool of this name is served."""
     shows: Callable[[], Mapping[tuple[str, str], int]] = dict
     """How often showing ended how, by surface."""
+    replica: Callable[[], ReplicaStatus] | None = None
+    """How this process stands among those that share its store; None: it has it for itself."""
     working: set[asyncio.Task[object]] = field(default_factory=set)
     """Changes under way; a caller that hangs up does not undo them."""
 

@@ -10,6 +10,8 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
+from answerback.api.replica import Replica, ReplicaStatus
+
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
@@ -38,6 +40,8 @@ class Metrics:
     def __init__(self) -> None:
         """Starts at zero."""
         self.registry = CollectorRegistry()
+        self._replica = Replica()
+        self.registry.register(self._replica)
         self._shows = _Shows()
         self.registry.register(self._shows)
         self.asks = Gauge(
@@ -95,6 +99,7 @@ class Metrics:
         deliveries: Mapping[str, int],
         shows: Mapping[tuple[str, str], int],
         waiters: int,
+        replica: ReplicaStatus | None = None,
     ) -> bytes:
         """The exposition, with the counts that others keep as they are now."""
         for status, count in asks.items():
@@ -103,4 +108,5 @@ class Metrics:
             self.deliveries.labels(state).set(count)
         self._shows.counts = dict(shows)
         self.waiters.set(waiters)
+        self._replica.status = replica
         return generate_latest(self.registry)

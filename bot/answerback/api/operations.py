@@ -75,7 +75,9 @@ async def readyz(call: Call) -> web.Response:
         return problem(
             503, "Not ready", "What fails is named in `failing`.", more={"failing": failing}
         )
-    return json_response({"status": "ok"})
+    if call.api.replica is None:
+        return json_response({"status": "ok"})
+    return json_response({"status": "ok", "replica": call.api.replica().as_json()})
 
 
 async def metrics(call: Call) -> web.Response:
@@ -87,6 +89,7 @@ async def metrics(call: Call) -> web.Response:
         {name: count for name, count in counts.items() if name in states},
         call.api.shows(),
         call.service.signals.count,
+        call.api.replica and call.api.replica(),
     )
     return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 

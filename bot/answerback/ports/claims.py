@@ -106,3 +106,10 @@ class Claims(Protocol):
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of asks, read at once; those that do not exist are left out."""
+
+
+class Shared(NamedTuple):
+    """What this process shares with others: a store, and its name among them."""
+
+    claims: Claims
+    holder: str

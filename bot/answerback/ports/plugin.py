@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do without these
 
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
+    from answerback.ports.claims import Shared
     from answerback.ports.person_key import Holders
     from answerback.ports.surface import Surface
 
@@ -62,6 +63,8 @@ class Host:
     """Whether agents need tokens."""
     now: Callable[[], float]
     """The time in seconds since the epoch."""
+    shared: Shared | None = None
+    """What is shared with other processes; None: this one has its store for itself."""
 
 
 class Entrances(Protocol):

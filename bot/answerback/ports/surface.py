@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent
 from answerback.core.walker import Action, Person
+from answerback.ports.claims import Fence
 from answerback.ports.places import Places
 from answerback.ports.records import (
     Page,
@@ -90,13 +91,19 @@ class Asks(Places, Protocol):
             at: when they acted, by the platform's clock.
         """
 
-    async def apply(self, intent: Intent, actor: Actor) -> Acted | Rejected:
+    async def apply(
+        self, intent: Intent, actor: Actor, *, fence: Fence | None = None
+    ) -> Acted | Rejected:
         """Does what a responder wants of an ask, in one step: resolved and decided on the ask as it stands.
 
         An intent that wants nothing stores nothing: `Acted` with the ask as it stands says that they may act on it.
 
+        Args:
+            fence: the lease under which this process heard of it, where it did.
+
         Raises:
             StoreError: nothing is known to be saved; tell the person to try again.
+            FencedError: nothing was saved, since the lease was lost; whoever holds it does the rest.
         """
 
     async def typed(
@@ -202,6 +209,14 @@ class Moves(Protocol):
 
     async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
         """Turns the message ``left`` (at the place that an ask left) into a note without controls."""
+
+
+@runtime_checkable
+class Leads(Protocol):
+    """A surface with something that one process at a time does, of those that share a store."""
+
+    def leads(self) -> bool | None:
+        """Whether this process does it; None: it shares its store with nobody, or nothing of the kind is configured."""
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp import mount
-from answerback.ports.claims import Claim
+from answerback.ports.claims import SOLE, Claim, Shared
 from answerback.ports.person_key import Holder, Holders, operator
 from answerback.ports.plugin import Built, Entrances, Host
 from answerback.ports.store import Store
@@ -29,6 +29,7 @@ from answerback.runtime.config import Settings, is_loopback, table_of
 from answerback.runtime.configured import callbacks_of, check_extras, routes_of, tokens_of
 from answerback.runtime.plugins import installed
 from answerback.runtime.reloading import Reloading
+from answerback.runtime.replica import Replica, release
 from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
 from answerback.runtime.stores import opened
 from answerback.runtime.supervision import supervised
@@ -80,13 +81,15 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         store, claim = await stack.enter_async_context(opened(settings.storage, timed))
         holders = await _holders(settings)
         http = await stack.enter_async_context(chat_session())
-        built = await _built(settings, store, sockets, holders, http)
+        built = await _built(settings, (store, claim), sockets, holders, http)
         service = _service(settings, (store, claim), built, routes, callbacks, metrics)
+        if claim is not SOLE:
+            stack.push_async_callback(release, service)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
         deliverer = await _deliverer(service, callbacks, stack)
-        shower = await _background(settings, service, deliverer, stack)
+        shower, replica = await _background(settings, service, deliverer, stack)
         tokens = tokens_of(settings)
         api = Api(
             service=service,
@@ -97,6 +100,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             metrics=metrics,
             enabled=service.rules.enabled,
             shows=lambda: shower.outcomes,
+            replica=None if replica is None else replica.status,
         )
         await _listen(await _local(settings, api, built, stack), sockets.api, api, stack)
         if sockets.public is not None:
@@ -157,13 +161,13 @@ async def _holders(settings: Settings) -> Holders:
 
 async def _built(
     settings: Settings,
-    store: Store,
+    held: tuple[Store, Claim],
     sockets: _Sockets,
     holders: Holders,
     http: aiohttp.ClientSession,
 ) -> list[Built]:
     """The surfaces that are configured, not started yet."""
-    made = []
+    (store, claim), made = held, []
     for plugin in installed():
         table = table_of(settings, plugin)
         if table.configured():
@@ -176,6 +180,7 @@ async def _built(
                 holders=holders,
                 tokens=bool(settings.agents),
                 now=time.time,
+                shared=None if claim is SOLE else Shared(store, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
             made.append(await plugin.build(table, host))
@@ -246,7 +251,7 @@ async def _background(
     service: Service,
     deliverer: Deliverer,
     stack: AsyncExitStack,
-) -> Shower:
+) -> tuple[Shower, Replica | None]:
     """Starts what goes on in the background; it ends with the stack."""
     inquiry = None
     if settings.inquiry.url is not None:
@@ -260,11 +265,15 @@ async def _background(
     stack.push_async_callback(upkeep.stop)
     service.hooks.show = shower.poke
     service.hooks.due = upkeep.due
-    loops: Sequence[tuple[str, Loop]] = (
+    loops: list[tuple[str, Loop]] = [
         ("upkeep", upkeep.run),
         ("delivery", deliverer.run),
         ("listening", service.listeners.run),
-    )
+    ]
+    replica = None
+    if service.claim is not SOLE:
+        replica = Replica(service, shower, upkeep, deliverer)
+        loops += [("hearing", replica.hearing.pass_on), ("safety", replica.hearing.look)]
     tasks = [asyncio.create_task(supervised(name, run), name=f"loop {name}") for name, run in loops]
 
     async def stop() -> None:
@@ -275,7 +284,7 @@ async def _background(
         await asyncio.gather(*tasks, return_exceptions=True)
 
     stack.push_async_callback(stop)
-    return shower
+    return shower, replica
 
 
 def chat_session() -> aiohttp.ClientSession:

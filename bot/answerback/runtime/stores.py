@@ -5,12 +5,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Final
 
 from answerback.ports.claims import SOLE, Claim
 from answerback.ports.store import Store
 from answerback.runtime.config import Storage
 from answerback_storage.sqlite.sole_use import sole_use
 from answerback_storage.sqlite.store import SqliteStore
+
+_LEASE: Final = 8.0
+"""Seconds for which a process of several claims work: what was in hand when it died, others have done in twice that."""
 
 
 @asynccontextmanager
@@ -36,7 +40,7 @@ async def opened(
 
     shared = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
     async with _open(shared) as store:
-        yield store, Claim(secrets.token_hex(8), SOLE.seconds)
+        yield store, Claim(secrets.token_hex(8), _LEASE)
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from answerback.core.intents import Intent, Unclear, Unresolved, Words, resolve
 from answerback.core.labels import Labels
 from answerback.core.view import can_remember
 from answerback.core.walker import Action, Answer, Refused, Source
-from answerback.ports.claims import Claim
+from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.records import Delivery, Memory
 from answerback.ports.store import Decision, Store, Write
@@ -182,10 +182,12 @@ class Acting:
         """Acts on an ask as a responder (see `answerback.ports.surface.Asks`)."""
         return await self.apply(Intent(ask_id, action, revision, delivery, at), actor)
 
-    async def apply(self, intent: Intent, actor: Actor) -> Acted | Rejected:
+    async def apply(
+        self, intent: Intent, actor: Actor, *, fence: Fence | None = None
+    ) -> Acted | Rejected:
         """Does what a responder wants of an ask (see `answerback.ports.surface.Asks`)."""
         began = time.perf_counter()
-        told = await self._applied(intent, actor)
+        told = await self._applied(intent, actor, fence)
         if intent.wanted is None:
             return told
         counted = "repeated" if isinstance(told, Acted) and told.repeated else "acted"
@@ -195,12 +197,12 @@ class Acting:
         self._commits.hooks.acted(surface, action, result, seconds)
         return told
 
-    async def _applied(self, intent: Intent, actor: Actor) -> Acted | Rejected:
+    async def _applied(self, intent: Intent, actor: Actor, fence: Fence | None) -> Acted | Rejected:
         commits = self._commits
         while True:
             decide = partial(self._decide, intent, actor, commits.clock.now())
             told, repeated = await commits.store.change(
-                intent.ask_id, decide, delivery=intent.delivery, then=commits.stored
+                intent.ask_id, decide, delivery=intent.delivery, then=commits.stored, fence=fence
             )
             if repeated:
                 ask = await commits.store.get(intent.ask_id)

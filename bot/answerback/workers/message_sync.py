@@ -59,6 +59,11 @@ class Shower:
         self._resting.pop(ask.id, None)
         self._lanes.add(ask.id, place_of(ask.destination) if ask.message is None else None)
 
+    @property
+    def at_hand(self) -> int:
+        """How many asks wait here to be shown, or are being shown."""
+        return len(self._lanes)
+
     def moved_on(self, ask_id: str) -> None:
         """Another process changed an ask: if it waits here to be shown, it waits no longer."""
         if ask_id in self._lanes:

@@ -77,6 +77,11 @@ class Upkeep:
         self._later: float | None = None
         """The earliest deadline of those asks: the store knows of each only what was due first."""
 
+    @property
+    def at_hand(self) -> int:
+        """For how many asks others are doing something here that takes its time."""
+        return len(self._under_way)
+
     def due(self, at: float) -> None:
         """Notes that a commit brought something to do at ``at`` (seconds since the epoch)."""
         if self._sleeping_until is None or at < self._sleeping_until:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback.api import openapi, operations
 from answerback.api.calls import Operation, Reply
 from answerback.api.metrics import Metrics
+from answerback.api.replica import ReplicaStatus
 from answerback.api.wire import AskBody
 from answerback.ports.surface import Surface
 from answerback.service.routing import ToolRule
@@ -93,6 +94,17 @@ async def test_metrics_count_what_happened(api: Served) -> None:
     assert found["answerback_waiters",] == 0
     assert found["answerback_deliveries", "pending"] == 0
     assert found["answerback_http_requests_total", "/v1/asks", "201"] == 2
+
+
+@pytest.mark.rule("CLAIM-11")
+async def test_a_process_that_shares_its_store_tells_what_it_holds_and_how_well_it_hears() -> None:
+    status = ReplicaStatus("ann", {"discord": True}, {"message": 2}, 1.5, 3)
+    text = Metrics().render({}, {}, {}, 0, status).decode()
+    assert 'answerback_leads{surface="discord"} 1.0' in text
+    assert 'answerback_claims{work="message"} 2.0' in text
+    assert "answerback_notification_age_seconds 1.5" in text
+    assert "answerback_missed_notifications_total 3.0" in text
+    assert "answerback_leads" not in Metrics().render({}, {}, {}, 0).decode()
 
 
 def test_what_became_of_live_messages_is_counted_by_surface_and_result() -> None:

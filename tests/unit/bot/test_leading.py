@@ -1,0 +1,187 @@
+"""One process at a time holds a lease; whoever lost it stops, whatever the reason, and acts on nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from answerback.core.errors import FencedError, StoreError
+from answerback.core.intents import Intent
+from answerback.core.walker import Answer
+from answerback.ports.claims import Claim, Shared
+from answerback_chat.leading import Leading, fenced
+from answerback_storage.memory import MemoryStore
+from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+
+LEASE = "socket"
+BRIEF = 0.4
+
+
+class Clumsy(MemoryStore):
+    """A store whose leases fail, or hang, when it is told so."""
+
+    failing = False
+    hanging = False
+
+    async def lease(self, name: str, claim: Claim) -> int | None:
+        """Takes or renews the lease, or fails."""
+        if self.hanging:
+            await asyncio.Event().wait()
+        if self.failing:
+            raise StoreError("the server is starting")
+        return await super().lease(name, claim)
+
+    async def release_lease(self, name: str, holder: str) -> None:
+        """Gives the lease back, or fails."""
+        if self.failing:
+            raise StoreError("the server is starting")
+        await super().release_lease(name, holder)
+
+
+class Holder:
+    """A process that wants the lease, and what it was told."""
+
+    def __init__(self, store: MemoryStore, name: str) -> None:
+        self.told: list[str] = []
+        self.changed = asyncio.Event()
+        self.leading = Leading(Shared(store, name), LEASE, self._begin, self._end, seconds=BRIEF)
+
+    async def _begin(self) -> None:
+        self._note("began")
+
+    async def _end(self) -> None:
+        self._note("ended")
+
+    def _note(self, what: str) -> None:
+        self.told.append(what)
+        self.changed.set()
+
+    async def until(self, *told: str) -> None:
+        """Returns once it was told exactly this."""
+        async with asyncio.timeout(WAIT):
+            while tuple(self.told) != told:
+                self.changed.clear()
+                await self.changed.wait()
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Clumsy]:
+    made = Clumsy()
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def ann(store: Clumsy) -> AsyncIterator[Holder]:
+    made = Holder(store, "ann")
+    yield made
+    await made.leading.stop()
+
+
+@pytest.fixture
+async def ben(store: Clumsy) -> AsyncIterator[Holder]:
+    made = Holder(store, "ben")
+    yield made
+    await made.leading.stop()
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_one_holds_the_lease_and_the_other_follows_when_it_is_given_back(
+    ann: Holder, ben: Holder
+) -> None:
+    await ann.leading.start()
+    await ben.leading.start()
+    assert (ann.told, ben.told) == (["began"], [])
+    await asyncio.sleep(2 * BRIEF)  # it is renewed
+    assert (ann.leading.holds, ben.leading.holds) == (True, False)
+    await ann.leading.stop()
+    assert ann.told == ["began", "ended"]
+    await ben.until("began")
+    assert ben.leading.fence().epoch == 2
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_a_process_that_was_paused_for_longer_than_the_lease_stops_when_it_wakes(
+    ann: Holder, ben: Holder
+) -> None:
+    await ann.leading.start()
+    time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
+    assert not ann.leading.holds
+    await ben.leading.start()
+    await ben.until("began")
+    await ann.until("began", "ended")
+    assert not ann.leading.holds
+
+
+@pytest.mark.rule("CLAIM-10")
+@pytest.mark.parametrize("how", ["failing", "hanging"])
+async def test_who_cannot_renew_the_lease_in_time_stops_and_begins_anew_later(
+    store: Clumsy, ann: Holder, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ann.leading.start()
+    setattr(store, how, True)
+    await ann.until("began", "ended")
+    setattr(store, how, False)
+    await ann.until("began", "ended", "began")
+    assert ann.leading.fence().epoch == 2
+    assert "is not held any more" in caplog.text
+
+
+async def test_a_lease_that_cannot_be_taken_or_given_back_is_told_and_nothing_else(
+    store: Clumsy, ann: Holder, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.failing = True
+    await ann.leading.start()
+    assert ann.told == []
+    store.failing = False
+    await ann.until("began")
+    store.failing = True
+    await ann.leading.stop()
+    assert "cannot be taken now: the server is starting" in caplog.text
+    assert "cannot be given back now: the server is starting" in caplog.text
+
+
+async def test_a_stop_that_hangs_is_not_waited_for(
+    store: Clumsy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("answerback_chat.leading._END_WITHIN", 0.05)
+
+    async def begin() -> None:
+        await asyncio.Event().wait()
+
+    leading = Leading(Shared(store, "ann"), LEASE, begin, begin, seconds=BRIEF)
+    starting = asyncio.create_task(leading.start())
+    async with asyncio.timeout(WAIT):
+        while not leading.holds:  # noqa: ASYNC110 it tells nobody
+            await asyncio.sleep(0.01)
+        await leading.stop()
+        await starting
+    assert await store.lease(LEASE, Claim("ben", 1.0)) == 2
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_what_is_done_under_a_lease_counts_only_while_it_is_held(parts: Parts) -> None:
+    service = parts.service()
+    leading = Leading(Shared(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
+    await leading.start()
+    asks = fenced(service, leading.fence)
+    ask = (await service.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
+    intent = Intent(ask.id, Answer(value=True))
+    await asks.apply(intent, actor())
+    await parts.store.release_lease(LEASE, "ann")
+    assert await parts.store.lease(LEASE, Claim("ben", 60.0)) == 2
+    with pytest.raises(FencedError):
+        await asks.apply(intent, actor())
+    now = await asks.get(ask.id)
+    assert now is not None
+    assert len(now.walk.answers) == 1
+    await leading.stop()
+
+
+async def _nothing() -> None:
+    pass

@@ -1,0 +1,73 @@
+"""What a process does besides where it shares its store with others."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from answerback.core.ask import Status
+from answerback.core.errors import StoreError
+from answerback.ports.claims import Claim, Work
+from answerback.runtime.app import running
+from answerback.runtime.config import Server, Storage, settings_type
+from answerback.runtime.replica import release
+from answerback.service.service import Service
+from tests.service_parts import WAIT, ask_user
+from tests.unit.bot.conftest import Parts
+
+ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
+
+
+def sharing(parts: Parts) -> Service:
+    """A service that has a name among others."""
+    surfaces = {"chat": parts.chat, "web": parts.web}
+    return Service(parts.store, parts.clock, surfaces, known_surfaces=frozenset(), claim=ANN)
+
+
+@pytest.mark.rule("CLAIM-5")
+async def test_a_process_that_stops_gives_back_what_it_has_claimed(parts: Parts) -> None:
+    service = sharing(parts)
+    ask = (await service.submit(ask_user())).ask
+    assert await parts.store.claim_message(ask.id, BEN) is None
+    await release(service)
+    assert await parts.store.claim_message(ask.id, BEN) is not None
+
+
+@pytest.mark.rule("CLAIM-9", "CLAIM-11", "CLAIM-12")
+async def test_two_services_on_one_database_tell_how_they_stand_and_hear_of_each_other(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
+    async with running(settings) as one, running(settings) as other:
+        ask = (await one.service.submit(ask_user(to="web", responders=None))).ask
+        waiting = asyncio.create_task(other.service.wait(ask.id, WAIT))
+        async with asyncio.timeout(WAIT):
+            while not other.service.signals.count:  # noqa: ASYNC110 who waits tells nobody
+                await asyncio.sleep(0)
+        await one.service.withdraw(ask.id)
+        told = await waiting
+        assert told is not None
+        assert told.status is Status.WITHDRAWN
+        async with aiohttp.ClientSession(other.api_url) as http:
+            async with http.get("/readyz") as response:
+                replica = (await response.json())["replica"]
+            async with http.get("/metrics") as response:
+                assert "answerback_missed_notifications_total 0.0" in await response.text()
+    assert replica["name"] == other.service.claim.holder != one.service.claim.holder
+    assert replica["claims"] == {"message": 0, "timer": 0, "delivery": 0}
+    assert (replica["leads"], replica["missed_notifications"]) == ({}, 0)
+
+
+async def test_what_cannot_be_given_back_is_free_after_the_lease_and_is_told(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing(work: Work, holder: str) -> None:
+        raise StoreError(f"no database for {work} of {holder}")
+
+    monkeypatch.setattr(parts.store, "release", failing)
+    await release(sharing(parts))
+    assert "is free later: no database for message of ann" in caplog.text
