@@ -66,6 +66,11 @@ coverage: venv ## Every test, with branch coverage; bot/ and storage/ leave noth
 	@$(BIN)/coverage report
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100
 
+.PHONY: chaos
+chaos: venv ## Replicas on one PostgreSQL while everything breaks, so many rounds (ARGS=100)
+	@.ci/system-packages
+	@CHAOS_ROUNDS=$(or $(ARGS),20) $(BIN)/python -m pytest -q tests/acceptance/test_chaos.py
+
 .PHONY: bench
 bench: venv ## Measure, beside baselines in the same run (ARGS=store measures one part)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
