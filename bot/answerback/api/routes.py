@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.api import acting, asks, deliveries, events, operations, telling, wire
-from answerback.api.calls import AGENT, BOTH, SURFACE, Header, Operation, Reply
+from answerback.api import acting, asks, deliveries, events, export, operations, telling, wire
+from answerback.api.calls import AGENT, BOTH, SURFACE, Header, NoQuery, Operation, Reply
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.service.submission import Submission
 
@@ -225,6 +225,22 @@ OPERATIONS: Final = (
             409: Reply("Its ask was erased: there is nothing to send any more.", wire.ProblemBody),
         },
         roles=AGENT,
+    ),
+    Operation(
+        "export",
+        "GET",
+        "/v1/export",
+        "Everything as JSON lines",
+        export.export,
+        {
+            200: Reply(
+                "One JSON object a line; the last one has the type `end`.", media=export.MEDIA
+            )
+        },
+        query=NoQuery,
+        roles=BOTH,
+        description="Asks with what was submitted, each followed by its record, then the webhook deliveries: an "
+        "agent's own, or everybody's with the person's key or a token of the role surface. No secret is among them.",
     ),
     Operation(
         "tools",

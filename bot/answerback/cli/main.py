@@ -35,6 +35,8 @@ COMMANDS: Final = {
     "copy": "Copy a database into another one: SQLite to PostgreSQL, or back.",
     "key": "Print the key with which a person answers on the page and in the terminal.",
     "token": "Tokens for agents and custom front ends.",
+    "export": "Print everything as JSON lines: asks, their records, the webhook deliveries.",
+    "erase": "Erase what people and agents wrote in asks that have ended, for good.",
     "connect": "Connect an agent: what it asks, and what it wants to be allowed, goes to people.",
     "hook": "What an agent's command hooks run: reads the event from standard input, asks, and prints the answer.",
     "acp": "Run an agent that speaks ACP for an editor; what it asks, people answer in either place.",

@@ -1,0 +1,65 @@
+"""Everything that the caller may see as JSON lines: asks with what was submitted, their records, the deliveries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Final
+
+from aiohttp import web
+from pydantic import JsonValue
+
+from answerback.api.bodies import dump_json
+from answerback.api.calls import Call, NoQuery
+from answerback.core.ask import Ask
+from answerback.ports.store import Store
+from answerback.service.serialize import ask_json, delivery_json, entry_json
+
+MEDIA: Final = "application/x-ndjson"
+_ASKS: Final = 20
+"""Asks that are in memory at the same time; each has up to 256 KiB."""
+_ROWS: Final = 200
+"""Lines of a record, or deliveries, that are in memory at the same time."""
+
+
+async def export(call: Call) -> web.StreamResponse:
+    """``GET /v1/export``. The last line counts the others: without it, the export is incomplete."""
+    call.query(NoQuery)
+    response = web.StreamResponse(headers={"Content-Type": MEDIA})
+    await response.prepare(call.request)
+    counted: Counter[str] = Counter({"ask": 0, "entry": 0, "delivery": 0})
+    async for line in _lines(call.api.store, call.owner):
+        counted[str(line["type"])] += 1
+        await response.write(dump_json(line) + b"\n")
+    await response.write(dump_json({"type": "end", "lines": dict(counted)}) + b"\n")
+    await response.write_eof()
+    return response
+
+
+async def _lines(store: Store, owner: str | None) -> AsyncIterator[dict[str, JsonValue]]:
+    """Asks, newest first, each with its record behind it; then deliveries, newest first."""
+    after: str | None = None
+    while True:
+        asks = await store.page(agent=owner, after=after, limit=_ASKS)
+        for ask in asks.rows:
+            async for line in _of(store, ask):
+                yield line
+        if (after := asks.after) is None:
+            break
+    while True:
+        found = await store.deliveries(state=None, agent=owner, after=after, limit=_ROWS)
+        for told in found.rows:
+            yield {"type": "delivery", "delivery": delivery_json(told)}
+        if (after := found.after) is None:
+            break
+
+
+async def _of(store: Store, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
+    request = ask.request
+    call: JsonValue = {"name": request.name, "arguments": request.arguments}
+    yield {"type": "ask", "agent": request.agent, "call": call, "ask": ask_json(ask)}
+    seq = 0
+    while entries := await store.record(ask.id, seq, _ROWS):
+        for entry in entries:
+            yield {"type": "entry", "ask_id": ask.id, "entry": entry_json(entry)}
+        seq = entries[-1].seq

@@ -1,0 +1,143 @@
+"""Everything as JSON lines, over the API and by the command; and erasing by the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from typer.testing import CliRunner, Result
+
+from answerback.api import export
+from answerback.api.wire import AskBody, DeliveryBody, EntryBody
+from answerback.cli import main, operators
+from tests.unit.bot.api.conftest import Json, Serve, Served
+from tests.unit.bot.api.test_deliveries import SECRET, ended
+
+
+async def exported(api: Served, headers: dict[str, str] | None = None) -> list[Json]:
+    """The lines of an export."""
+    async with api.http.get("/v1/export", headers=headers) as response:
+        assert (response.status, response.content_type) == (200, "application/x-ndjson")
+        return [json.loads(line) for line in (await response.read()).splitlines()]
+
+
+async def command(*arguments: str) -> Result:
+    """What a command came to, run beside the service in this process."""
+    return await asyncio.to_thread(CliRunner().invoke, main.app, list(arguments))
+
+
+@pytest.mark.rule("API-19")
+async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "_ASKS", 2)
+    monkeypatch.setattr(export, "_ROWS", 2)
+    async with serve(callbacks=SECRET) as api:
+        asks = [await ended(api) for _ in range(5)]
+        *lines, end = await exported(api)
+        told = [AskBody.model_validate(one["ask"]) for one in lines if one["type"] == "ask"]
+        assert [ask.id for ask in told] == [ask["id"] for ask in reversed(asks)]
+        assert lines[0]["call"]["name"] == "ask_user"
+        assert lines[0]["call"]["arguments"]["questions"][0]["id"] == "apply"
+        entries = [one for one in lines if one["type"] == "entry"]
+        assert {one["ask_id"] for one in entries} == {ask["id"] for ask in asks}
+        for one in entries:
+            EntryBody.model_validate(one["entry"])
+        deliveries = [
+            DeliveryBody.model_validate(one["delivery"])
+            for one in lines
+            if one["type"] == "delivery"
+        ]
+        assert len(deliveries) == 5
+        counted = {"ask": 5, "entry": len(entries), "delivery": 5}
+        assert end == {"type": "end", "lines": counted}
+        assert "whsec_" not in repr(lines)
+
+
+@pytest.mark.rule("API-19", "AUTH-3")
+async def test_an_agent_exports_its_own_and_an_operator_everything(serve: Serve) -> None:
+    async with serve(roles={"ci": "agent", "other": "agent", "console": "surface"}) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        for headers, found in (
+            (api.bearer("ci"), [ask["id"]]),
+            (api.bearer("other"), []),
+            (api.bearer("console"), [ask["id"]]),
+            (api.person, [ask["id"]]),
+        ):
+            lines = await exported(api, headers)
+            assert [one["ask"]["id"] for one in lines if one["type"] == "ask"] == found
+        assert (await api.get("/v1/export"))[0] == 401
+
+
+@pytest.mark.rule("API-18", "API-19", "CLI-19")
+async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> None:
+    ask, still_open = await api.asked(), await api.asked()
+    await api.http.delete(f"/v1/asks/{ask['id']}")
+    service = ("--url", api.running.api_url, "--token", api.person["Authorization"].split()[1])
+    done = await command("export", *service)
+    assert done.exit_code == 0
+    assert json.loads(done.stdout.splitlines()[-1])["lines"]["ask"] == 2
+    done = await command("erase", ask["id"], *service)
+    assert (done.exit_code, "Add --yes" in done.stderr) == (2, True)
+    done = await command("erase", ask["id"], still_open["id"], "--yes", *service)
+    assert done.exit_code == 1
+    assert f"{ask['id']}: erased." in done.stderr
+    assert f"{still_open['id']}: Somebody may still answer it" in done.stderr
+    assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["erased_at"] is not None
+    done = await command("erase", ask["id"], "--yes", *service)
+    assert done.exit_code == 0
+
+
+async def test_the_command_takes_the_key_of_the_folder_it_runs_in(
+    api: Served, tmp_path: Path
+) -> None:
+    config = tmp_path / "answerback.toml"
+    config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/asks.db"\n')
+    ask = await api.asked()
+    await api.http.delete(f"/v1/asks/{ask['id']}")
+    where = ("--url", api.running.api_url, "--config", str(config))
+    assert (await command("erase", ask["id"], "--yes", *where)).exit_code == 0
+
+
+async def test_the_commands_say_what_is_wrong(serve: Serve, tmp_path: Path) -> None:
+    nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
+    done = await command("export", *nobody)
+    assert (done.exit_code, "The connection to" in done.stderr) == (1, True)
+    done = await command("erase", "ask_1", "--yes", *nobody)
+    assert (done.exit_code, "No Answerback answers" in done.stderr) == (1, True)
+    async with serve(roles={"ci": "agent"}) as api:
+        done = await command("export", "--url", api.running.api_url, "--token", "wrong")
+        assert (done.exit_code, "No agent has this token" in done.stderr) == (1, True)
+
+
+@pytest.mark.rule("CLI-19")
+async def test_an_export_that_breaks_off_is_told_from_a_whole_one() -> None:
+    async def broken(_request: web.Request) -> web.Response:
+        return web.Response(body=b'{"type": "ask"}\n')
+
+    app = web.Application()
+    app.router.add_get("/v1/export", broken)
+    async with TestServer(app) as server:
+        done = await command("export", "--url", str(server.make_url("")), "--token", "t")
+    assert (done.exit_code, "incomplete" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_erasing_is_confirmed_at_a_terminal(monkeypatch: pytest.MonkeyPatch, said: bool) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda *_words, **_more: said)
+    if said:
+        operators.confirm(["ask_1"])
+    else:
+        with pytest.raises(SystemExit):
+            operators.confirm(["ask_1"])
+
+
+def test_without_a_key_no_header_is_sent(tmp_path: Path) -> None:
+    config = tmp_path / "answerback.toml"
+    config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/none.db"\n')
+    assert operators._headers(None, config) == {}
