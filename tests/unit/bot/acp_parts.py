@@ -120,5 +120,11 @@ async def editing(url: str, *agent: str, **environment: str) -> AsyncIterator[Ed
         yield Editor(process)
     finally:
         if process.returncode is None:
-            process.kill()
-            await process.communicate()
+            assert process.stdin is not None
+            process.stdin.close()  # ends the agent, and with it the proxy
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await process.communicate()
+            except TimeoutError:
+                process.kill()
+                raise

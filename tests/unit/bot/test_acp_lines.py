@@ -59,7 +59,14 @@ class Parts:
         self.agent, self.editor = Pipe(), Pipe()
         self.warned: list[str] = []
         self.told = threading.Event()
+        self._others = threading.enumerate()
         self.proxy = Proxy(people, Lines(self.agent), Lines(self.editor), self._warn)
+
+    def join(self) -> None:
+        """Returns once no thread of the proxy is left."""
+        for thread in threading.enumerate():
+            if thread.daemon and thread not in self._others:
+                thread.join(WAIT)
 
     def _warn(self, words: str) -> None:
         self.warned.append(words)
@@ -229,6 +236,7 @@ async def test_an_answer_that_overtakes_the_ask_withdraws_it_once_it_is_there() 
         await asyncio.to_thread(parts.proxy.from_editor, [line(selected("no"))])
         answered.set()
         await deleted.wait()
+        await asyncio.to_thread(parts.join)
     assert parts.agent.lines(1) == [selected("no")]
     assert parts.warned == []
 
@@ -262,6 +270,7 @@ async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
         ending = asyncio.create_task(asyncio.to_thread(parts.proxy.end))
         go_on.set()
         await ending
+        await asyncio.to_thread(parts.join)
         assert deleted.is_set()
 
 
@@ -313,3 +322,26 @@ def test_the_proxy_imports_next_to_nothing() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"requestedSchema": "none"},
+        {"mode": "url", "message": "Open?", "url": "https://example.com/"},
+    ],
+)
+def test_what_an_elicitation_lacks_the_service_is_left_to_tell(params: Json) -> None:
+    request: Json = {"id": 1, "method": "elicitation/create", "params": params}
+    assert messages.call(request, {}).arguments == params
+
+
+def test_a_permission_without_a_tool_call_is_put_as_it_is() -> None:
+    params = {"title": "Run?", "subject": {"type": "command", "command": "make"}}
+    request: Json = {"id": 1, "method": "session/request_permission", "params": params}
+    assert messages.call(request, {"title": "Run"}).arguments == params
+
+
+def test_an_update_that_is_about_no_tool_call_tells_nothing_of_one() -> None:
+    plan = notice("session/update", sessionId="s1", update={"sessionUpdate": "plan"})
+    assert messages.tool_update(plan) is None

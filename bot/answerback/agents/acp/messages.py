@@ -78,9 +78,8 @@ def call(request: Json, known: Json) -> Call:
     tool_call = tool_call_of(given)
     if request["method"] == ELICITATION:
         schema = given.get("requestedSchema")
-        if isinstance(
-            schema, dict
-        ):  # its type may be left out: https://agentclientprotocol.com/protocol/v1/schema
+        # Its type may be left out: https://agentclientprotocol.com/protocol/v1/schema
+        if isinstance(schema, dict):
             given = {**given, "requestedSchema": {"type": "object", **schema}}
     elif tool_call:
         given = _with_tool_call(given, {**known, **_told(tool_call)})
