@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "connect": "Connect an agent: what it asks, and what it wants to be allowed, goes to people.",
     "hook": "What an agent's command hooks run: reads the event from standard input, asks, and prints the answer.",
     "acp": "Run an agent that speaks ACP for an editor; what it asks, people answer in either place.",
+    "bridge": "Put what an agent's own server asks its client to people, and give that server the answers.",
     "mcp": "Offer the tools to an MCP client over standard input and output.",
 }
 """The commands in the order shown, each ``answerback.cli.commands.<name>``, and the first sentence of its help."""

@@ -1,0 +1,175 @@
+"""The bridge to a running ``opencode serve``: its questions and permission prompts go to people.
+
+What opencode's own window answers first is withdrawn. A bridge that was killed, or lost its connection, finds in
+opencode's lists what waits for an answer, and people's first asks by their idempotency keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal, assert_never
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from answerback.agents.bridges.opencode_server import AwayError, Server
+from answerback.agents.bridges.people import People, Request
+from answerback_client import Ask, ClientError
+from answerback_client.backoff import Backoff
+
+Json = dict[str, JsonValue]
+Kind = Literal["question", "permission"]
+
+_KINDS: Final[tuple[Kind, ...]] = ("question", "permission")
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A request that people are asked about."""
+
+    kind: Kind
+    request: Request
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when opencode does not wait for it any more."""
+
+
+class Bridge:
+    """Follows one opencode server.
+
+    Args:
+        tell: takes a line for the person who started the bridge.
+    """
+
+    def __init__(self, server: Server, people: People, tell: Callable[[str], None]) -> None:
+        self._server = server
+        self._people = people
+        self._tell = tell
+        self._pending: dict[str, _Pending] = {}
+        self._tasks = asyncio.TaskGroup()
+        self._looked_back = False
+
+    async def run(self) -> None:
+        """Follows the server until it is cancelled.
+
+        Raises:
+            NotOpencodeError: something else answers there.
+            ClientError: Answerback refuses the bridge, or cannot be reached when it starts.
+        """
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        connected = True  # so that a server that is away is told of at once, and once
+        async with self._tasks:
+            while True:
+                try:
+                    async with self._server.events() as events:
+                        await self._catch_up()
+                        backoff.reset()
+                        self._tell(f"Connected to {self._server.url}.")
+                        connected = True
+                        async for event in events:
+                            self._take(event)
+                except AwayError as error:
+                    if connected:
+                        self._tell(f"{error} Trying again until it does.")
+                    connected = False
+                await backoff.wait()
+
+    async def _catch_up(self) -> None:
+        """Takes up what came, and what went, while nothing was connected."""
+        found = {kind: await self._server.pending(kind) for kind in _KINDS}
+        waiting = {str(each["id"]) for rows in found.values() for each in rows}
+        for request_id in self._pending.keys() - waiting:
+            self._gone(request_id)
+        if not self._looked_back:
+            await self._people.withdraw_others(waiting)
+            self._looked_back = True
+        for kind, rows in found.items():
+            for each in rows:
+                self._ask(kind, each)
+
+    def _take(self, event: Json) -> None:
+        match event:
+            case {"type": "question.asked", "properties": dict() as asked}:
+                self._ask("question", asked)
+            case {"type": "permission.asked", "properties": dict() as asked}:
+                self._ask("permission", asked)
+            case {
+                "type": "question.replied" | "question.rejected" | "permission.replied",
+                "properties": {"requestID": str(request_id)},
+            }:
+                self._gone(request_id)
+            case _:
+                pass
+
+    def _ask(self, kind: Kind, asked: Json) -> None:
+        request = _request(kind, asked)
+        if request.id not in self._pending:
+            pending = self._pending[request.id] = _Pending(kind, request)
+            self._tasks.create_task(self._carry(pending))
+
+    def _gone(self, request_id: str) -> None:
+        if (pending := self._pending.pop(request_id, None)) is not None:
+            pending.gone.set()
+
+    async def _carry(self, pending: _Pending) -> None:
+        """Puts a request to people, and their answer to opencode."""
+        request = pending.request
+        try:
+            ask = await self._people.outcome(request, pending.gone)
+        except ClientError as error:
+            self._tell(f"{request.name} {request.id} stays in opencode's own window: {error}")
+            return
+        if ask is not None:
+            for path, body in _answers(pending.kind, request, ask):
+                await self._deliver(path, body)
+        self._pending.pop(request.id, None)
+
+    async def _deliver(self, path: str, body: Json | None) -> None:
+        """Posts until opencode has it. It takes one answer only, and refuses one to what is answered already."""
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        while True:
+            try:
+                if not await self._server.post(path, body):
+                    self._tell(f"opencode does not wait for {path} any more.")
+                return
+            except AwayError:
+                await backoff.wait()
+
+
+def _request(kind: Kind, asked: Json) -> Request:
+    used, session = asked.get("tool"), asked.get("sessionID")
+    call_id = used.get("callID") if isinstance(used, dict) else None
+    shown = ("questions",) if kind == "question" else ("permission", "patterns", "always", "metadata")  # fmt: skip
+    return Request(
+        id=str(asked["id"]),
+        name="question" if kind == "question" else "permission.asked",
+        dialect="opencode" if kind == "question" else "approval",
+        arguments={key: asked[key] for key in shown if key in asked},
+        conversation=session if isinstance(session, str) else None,
+        tool_call_id=call_id if isinstance(call_id, str) else None,
+    )
+
+
+def _answers(kind: Kind, request: Request, ask: Ask) -> list[tuple[str, Json | None]]:
+    """The calls that tell opencode how an ask ended."""
+    at = f"/{kind}/{quote(request.id, safe='')}"
+    result = ask.tool_result
+    found = result.structured if result and not result.is_error else None
+    match kind:
+        case "question":
+            if isinstance(found, dict):
+                return [(f"{at}/reply", {"answers": found["answers"]})]
+            return [(f"{at}/reject", None)]
+        case "permission":
+            if isinstance(found, dict):
+                return [(f"{at}/reply", found)]
+            refused: Json = {"reply": "reject"}
+            if result is not None:
+                return [(f"{at}/reply", {**refused, "message": result.content})]
+            session = quote(request.conversation or "", safe="")
+            return [(f"{at}/reply", refused), (f"/session/{session}/abort", None)]
+        case _:
+            assert_never(kind)

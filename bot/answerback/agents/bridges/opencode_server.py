@@ -1,0 +1,130 @@
+"""The API of a running ``opencode serve``, as far as a bridge needs it.
+
+Read in the package opencode-ai 1.18.33, whose server describes itself at ``/doc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from answerback.core.base_error import AnswerbackError
+
+Json = dict[str, JsonValue]
+
+_OBJECT: Final = TypeAdapter(Json)
+_ROWS: Final = TypeAdapter(list[Json])
+_USER: Final = "opencode"
+"""The user of a server with a password, unless the server was told another."""
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
+_STREAM: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
+"""A server sends a heartbeat every ten seconds."""
+
+
+class AwayError(Exception):
+    """Nothing answers, or only that it cannot now."""
+
+
+class NotOpencodeError(AnswerbackError):
+    """What answers is not an opencode server, or it refuses the bridge."""
+
+
+class Server:
+    """One server, and one of the folders that it works in.
+
+    Args:
+        http: the session to use, which the caller closes.
+        directory: the folder; None: the server's own.
+        password: what the server was given as ``OPENCODE_SERVER_PASSWORD``.
+    """
+
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        url: str,
+        directory: str | None = None,
+        password: str | None = None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._http = http
+        self._query = {} if directory is None else {"directory": directory}
+        self._headers = (
+            {}
+            if password is None
+            else {"Authorization": aiohttp.encode_basic_auth(_USER, password)}
+        )
+
+    @asynccontextmanager
+    async def events(self) -> AsyncIterator[AsyncIterator[Json]]:
+        """The events from now on, until the connection is lost.
+
+        Raises:
+            AwayError: there is no connection, or it was lost.
+        """
+        async with self._response("GET", "/event", timeout=_STREAM) as response:
+            if response.status != HTTPStatus.OK or response.content_type != "text/event-stream":
+                raise NotOpencodeError(self._not_ours(response))
+            yield self._events(response.content)
+
+    async def pending(self, kind: str) -> list[Json]:
+        """The questions (``question``) or permission prompts (``permission``) that wait for an answer."""
+        async with self._response("GET", f"/{kind}", timeout=_TIMEOUT) as response:
+            raw = await response.read()
+            try:
+                return _ROWS.validate_json(raw)
+            except ValidationError as error:
+                raise NotOpencodeError(self._not_ours(response)) from error
+
+    async def post(self, path: str, body: Json | None = None) -> bool:
+        """Whether the server took it; it refuses an answer to what does not wait for one any more."""
+        async with self._response("POST", path, timeout=_TIMEOUT, json=body) as response:
+            await response.read()
+            return response.status < HTTPStatus.BAD_REQUEST
+
+    @asynccontextmanager
+    async def _response(
+        self, method: str, path: str, **more: Any
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        try:
+            async with self._http.request(
+                method, self.url + path, params=self._query, headers=self._headers, **more
+            ) as response:
+                if response.status == HTTPStatus.UNAUTHORIZED:
+                    raise NotOpencodeError(
+                        f"The server at {self.url} has a password. Put it into the environment variable "
+                        "OPENCODE_SERVER_PASSWORD, or name another one with --password-env."
+                    )
+                if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise AwayError(f"{self.url} answers HTTP {response.status}.")
+                yield response
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
+            raise NotOpencodeError(
+                f"{self.url} is not the address of a server: use http://host:port."
+            ) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise AwayError(f"No opencode answers at {self.url}: {error}.") from error
+
+    async def _events(self, stream: aiohttp.StreamReader) -> AsyncIterator[Json]:
+        """Events are one line of JSON each, of any length."""
+        rest = b""
+        async for chunk in stream.iter_any():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                if line.startswith(b"data:"):
+                    yield self._event(line.removeprefix(b"data:"))
+
+    def _event(self, raw: bytes) -> Json:
+        try:
+            return _OBJECT.validate_json(raw)
+        except ValidationError as error:
+            raise NotOpencodeError(
+                f"{self.url} sends events that are not those of an opencode server."
+            ) from error
+
+    def _not_ours(self, response: aiohttp.ClientResponse) -> str:
+        return f"What answers at {self.url} is not an opencode server (HTTP {response.status})."

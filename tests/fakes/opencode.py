@@ -1,0 +1,129 @@
+"""A fake opencode server over a real socket. Its events and answers are those of opencode-ai 1.18.33."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import Any
+
+from aiohttp import encode_basic_auth, web
+
+from tests.service_parts import WAIT
+
+Json = dict[str, Any]
+
+
+class Opencode:
+    """The server's side: what waits for an answer, who listens, and what it was told."""
+
+    def __init__(self, password: str | None = None) -> None:
+        self.url = ""
+        self.pending: dict[str, dict[str, Json]] = {"question": {}, "permission": {}}
+        self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        """The path with its query, and the body, of every answer that it took or refused."""
+        self.refused: list[str] = []
+        self.failing = 0
+        """So many calls that it still fails."""
+        self.connections = 0
+        self._connected = asyncio.Condition()
+        self._password = password
+        self._streams: set[web.StreamResponse] = set()
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        """Listens: the first time on a free port, then on the same one."""
+        app = web.Application()
+        app.router.add_get("/event", self._event)
+        app.router.add_get("/{kind:question|permission}", self._list)
+        app.router.add_post("/{kind}/{id}/{verb}", self._reply)
+        app.router.add_post("/session/{id}/abort", self._abort)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        port = int(self.url.rpartition(":")[2] or 0)
+        await web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True).start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def stop(self) -> None:
+        """Ends, and all connections with it. What waits for an answer stays, if it is not taken out."""
+        self.hang_up()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def hang_up(self) -> None:
+        """Cuts the streams of events off."""
+        for stream in self._streams:
+            transport = stream._req.transport if stream._req is not None else None
+            if transport is not None:
+                transport.close()
+
+    async def connected(self, count: int = 1) -> None:
+        """Returns once so many streams of events were opened."""
+        async with asyncio.timeout(WAIT), self._connected:
+            await self._connected.wait_for(lambda: self.connections >= count)
+
+    async def ask(self, event: Json) -> None:
+        """A model asks something, or wants to be allowed something."""
+        kind = event["type"].partition(".")[0]
+        self.pending[kind][event["properties"]["id"]] = event["properties"]
+        await self.send(event)
+
+    async def send(self, event: Json) -> None:
+        """An event, in pieces as a socket may bring it."""
+        raw = f"data: {json.dumps(event)}\n\n".encode()
+        for stream in self._streams:
+            with contextlib.suppress(ConnectionError):
+                for piece in (raw[:10], raw[10:]):
+                    await stream.write(piece)
+
+    async def answer(self, event: Json) -> None:
+        """A person answers in opencode's own window."""
+        kind = event["type"].partition(".")[0]
+        del self.pending[kind][event["properties"]["requestID"]]
+        await self.send(event)
+
+    def _check(self, request: web.Request) -> None:
+        if self.failing:
+            self.failing -= 1
+            raise web.HTTPServiceUnavailable
+        expected = self._password and encode_basic_auth("opencode", self._password)
+        if expected and request.headers.get("Authorization") != expected:
+            raise web.HTTPUnauthorized
+
+    async def _event(self, request: web.Request) -> web.StreamResponse:
+        self._check(request)
+        stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await stream.prepare(request)
+        self._streams.add(stream)
+        await stream.write(b'data: {"id":"evt_1","type":"server.connected","properties":{}}\n\n')
+        async with self._connected:
+            self.connections += 1
+            self._connected.notify_all()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._streams.discard(stream)
+        return stream
+
+    async def _list(self, request: web.Request) -> web.Response:
+        self._check(request)
+        return web.json_response([*self.pending[request.match_info["kind"]].values()])
+
+    async def _reply(self, request: web.Request) -> web.Response:
+        self._check(request)
+        kind, request_id = request.match_info["kind"], request.match_info["id"]
+        body = await request.json() if request.can_read_body else None
+        found = self.pending[kind].pop(request_id, None)
+        if found is None:
+            self.refused.append(request_id)
+            told = {"_tag": f"{kind.title()}NotFoundError", "requestID": request_id}
+            return web.json_response(told, status=404)
+        verb = "rejected" if request.match_info["verb"] == "reject" else "replied"
+        properties = {"sessionID": found["sessionID"], "requestID": request_id, **(body or {})}
+        await self.send({"id": "evt_2", "type": f"{kind}.{verb}", "properties": properties})
+        self.told.put_nowait((request.path_qs, body))
+        return web.json_response(True)
+
+    async def _abort(self, request: web.Request) -> web.Response:
+        self.told.put_nowait((request.path_qs, None))
+        return web.json_response(True)

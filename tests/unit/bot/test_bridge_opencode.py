@@ -1,0 +1,371 @@
+"""`answerback bridge opencode`: what a running opencode asks is answered by people, once, whatever is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from answerback.agents.bridges.opencode import Bridge
+from answerback.agents.bridges.opencode_server import Server as OpencodeServer
+from answerback.agents.bridges.people import People
+from answerback.core.ask import Ask, Reason, Status
+from answerback.runtime.config import Server
+from answerback_client import AsyncClient
+from tests.acceptance.process import command
+from tests.fakes.opencode import Opencode
+from tests.meta.project import ROOT
+from tests.recipes.receiving import listening
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+
+Json = dict[str, Any]
+
+RECORDED: Json = json.loads((ROOT / "tests" / "data" / "bridges" / "opencode.json").read_text())
+"""Events as opencode 1.18.33 sent them."""
+QUESTION, PERMISSION = RECORDED["question.asked"], RECORDED["permission.asked"]
+QUESTION_ID, PERMISSION_ID = QUESTION["properties"]["id"], PERMISSION["properties"]["id"]
+SESSION = QUESTION["properties"]["sessionID"]
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def faked(opencode: Opencode) -> AsyncIterator[Opencode]:
+    """A fake server that is up."""
+    await opencode.start()
+    try:
+        yield opencode
+    finally:
+        await opencode.stop()
+
+
+@pytest.fixture
+async def opencode() -> AsyncIterator[Opencode]:
+    async with faked(Opencode()) as made:
+        yield made
+
+
+@asynccontextmanager
+async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[str]]:
+    """A bridge in this process, connected; what it tells."""
+    lines: list[str] = []
+    before = opencode.connections
+    async with (
+        AsyncClient(service.url, patience=math.inf) as client,
+        aiohttp.ClientSession() as http,
+    ):
+        server = OpencodeServer(http, opencode.url)
+        people = People(client, {"bridge": "opencode", "server": opencode.url}, None)
+        running = asyncio.create_task(Bridge(server, people, lines.append).run())
+        try:
+            await opencode.connected(before + 1)
+            yield lines
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+
+
+async def told(opencode: Opencode) -> tuple[str, Any]:
+    """The next answer that opencode takes."""
+    async with asyncio.timeout(WAIT):
+        return await opencode.told.get()
+
+
+async def ended(service: Served, ask: Ask, status: Status) -> None:
+    """Returns once an ask has ended so."""
+    async with asyncio.timeout(WAIT):
+        with service.running.service.signals.follow(ask.id) as follower:
+            while True:
+                found = await service.running.service.store.get(ask.id)
+                assert found is not None
+                if found.status is not Status.OPEN:
+                    break
+                await follower.changed()
+    assert found.status is status
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize(
+    ("event", "action", "expected"),
+    [
+        (
+            QUESTION,
+            {"action": "answer", "value": "Yes"},
+            [(f"/question/{QUESTION_ID}/reply", {"answers": [["Yes"]]})],
+        ),
+        (
+            QUESTION,
+            {"action": "reply", "text": "Ask Ada."},
+            [(f"/question/{QUESTION_ID}/reply", {"answers": [["Ask Ada."]]})],
+        ),
+        (QUESTION, {"action": "end_turn"}, [(f"/question/{QUESTION_ID}/reject", None)]),
+        (
+            PERMISSION,
+            {"action": "answer", "value": "once"},
+            [(f"/permission/{PERMISSION_ID}/reply", {"reply": "once"})],
+        ),
+        (
+            PERMISSION,
+            {"action": "reply", "text": "Not here."},
+            [
+                (
+                    f"/permission/{PERMISSION_ID}/reply",
+                    {"reply": "reject", "message": "Not here."},
+                )
+            ],
+        ),
+        (
+            PERMISSION,
+            {"action": "end_turn"},
+            [
+                (f"/permission/{PERMISSION_ID}/reply", {"reply": "reject"}),
+                (f"/session/{SESSION}/abort", None),
+            ],
+        ),
+    ],
+)
+async def test_what_opencode_asks_is_answered_by_people(
+    service: Served, opencode: Opencode, event: Json, action: Json, expected: list[Any]
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(event)
+        ask = await service.newest()
+        assert ask.request.conversation == SESSION
+        assert ask.request.tool_call_id == event["properties"]["tool"]["callID"]
+        await service.act(ask, **action)
+        for each in expected:
+            assert await told(opencode) == each
+    assert opencode.refused == []
+
+
+async def test_an_ask_that_fails_denies_and_one_that_is_withdrawn_assumes_nothing(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        await service.running.service.withdraw((await service.newest()).id)
+        assert await told(opencode) == (f"/question/{QUESTION_ID}/reply", {"answers": [[]]})
+        await opencode.ask(PERMISSION)
+        await service.running.service.fail(
+            (await service.newest(2)).id, Reason.NO_PROMPT_BACKEND, "Nobody is there."
+        )
+        path, body = await told(opencode)
+    assert path == f"/permission/{PERMISSION_ID}/reply"
+    assert body["reply"] == "reject"
+    assert "Nobody is there." in body["message"]
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize(
+    ("event", "answered"),
+    [
+        (QUESTION, RECORDED["question.replied"]),
+        (QUESTION, RECORDED["question.rejected"]),
+        (PERMISSION, RECORDED["permission.replied"]),
+    ],
+)
+async def test_what_opencodes_own_window_answers_is_withdrawn(
+    service: Served, opencode: Opencode, event: Json, answered: Json
+) -> None:
+    answered = {
+        **answered,
+        "properties": {**answered["properties"], "requestID": event["properties"]["id"]},
+    }
+    async with bridging(service, opencode):
+        await opencode.ask(event)
+        ask = await service.newest()
+        await opencode.answer(answered)
+        await ended(service, ask, Status.WITHDRAWN)
+    assert opencode.told.empty()
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_a_bridge_that_is_killed_asks_nothing_twice_and_answers_once(
+    service: Served, opencode: Opencode, tmp_path: Path
+) -> None:
+    words = ("bridge", "opencode", opencode.url, "--url", service.url, "--to", "web")
+    async with command(*words, folder=tmp_path) as first:
+        await opencode.connected()
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await opencode.ask(PERMISSION)
+        prompt = await service.newest(2)
+        await service.waited_for(ask)
+        first.child.kill()
+        await first.child.wait()
+    await service.act(ask, action="answer", value="No")
+    await opencode.answer(
+        {
+            **RECORDED["permission.replied"],
+            "properties": {"sessionID": SESSION, "requestID": PERMISSION_ID, "reply": "once"},
+        }
+    )
+    async with command(*words, folder=tmp_path) as second:
+        answer = (f"/question/{QUESTION_ID}/reply", {"answers": [["No"]]})
+        assert await told(opencode) == answer
+        await ended(service, prompt, Status.WITHDRAWN)
+        second.signal(signal.SIGINT)
+        await second.ended()
+    assert opencode.told.empty()
+    assert opencode.refused == []
+    assert len((await service.running.service.store.page(limit=10)).rows) == 2
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_a_bridge_that_is_started_again_goes_on_waiting_for_what_is_open(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.waited_for(ask)
+    async with AsyncClient(service.url) as client:
+        other = await client.submit(
+            "ask_user", {"question": "Another's?"}, metadata={"bridge": "x"}
+        )
+        async with bridging(service, opencode):
+            await opencode.send(QUESTION)
+            await opencode.ask(PERMISSION)
+            await service.newest(3)
+            await service.act(ask, action="answer", value="Yes")
+            await told(opencode)
+        assert (await client.get(other.id)).open
+    assert len((await service.running.service.store.page(limit=10)).rows) == 3
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_a_lost_connection_loses_nothing(service: Served, opencode: Opencode) -> None:
+    async with bridging(service, opencode) as lines:
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await opencode.stop()
+        opencode.pending["permission"][PERMISSION_ID] = PERMISSION["properties"]
+        await service.act(ask, action="answer", value="Yes")
+        opencode.failing = 2
+        await opencode.start()
+        assert await told(opencode) == (
+            f"/question/{QUESTION_ID}/reply",
+            {"answers": [["Yes"]]},
+        )
+        prompt = await service.newest(2)
+        opencode.pending["permission"].clear()
+        opencode.hang_up()
+        await ended(service, prompt, Status.WITHDRAWN)
+    assert [line for line in lines if "Trying again" in line] != []
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: Opencode) -> None:
+    async with served(tmp_path) as service:
+        port = int(service.url.rpartition(":")[2])
+        bridge = bridging(service, opencode)
+        await bridge.__aenter__()
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.waited_for(ask)
+    async with served(tmp_path, server=Server(port=port)) as service:
+        await service.act(ask, action="answer", value="Yes")
+        path, _ = await told(opencode)
+        await bridge.__aexit__(None, None, None)
+    assert path == f"/question/{QUESTION_ID}/reply"
+
+
+async def test_what_cannot_be_asked_stays_in_opencodes_own_window(
+    service: Served, opencode: Opencode
+) -> None:
+    wrong = {"question": "Which?", "header": "Which", "options": [], "custom": False}
+    asked = {**QUESTION, "properties": {**QUESTION["properties"], "questions": [wrong]}}
+    async with bridging(service, opencode) as lines:
+        await opencode.ask(asked)
+        await opencode.send({"id": "evt_3", "type": "session.idle", "properties": {}})
+        await opencode.send(
+            RECORDED["permission.replied"]
+        )  # of a request that nobody was asked about
+        other = {**QUESTION["properties"], "id": "que_2", "sessionID": None, "tool": None}
+        await opencode.ask({**QUESTION, "properties": other})
+        ask = await service.newest()
+        del opencode.pending["question"]["que_2"]
+        await service.act(ask, action="answer", value="Yes")
+        async with asyncio.timeout(WAIT):
+            while len(lines) < 3:  # noqa: ASYNC110 - lines are no events
+                await asyncio.sleep(0.005)
+    assert any(f"question {QUESTION_ID} stays in opencode's own window" in line for line in lines)
+    assert lines[-1] == "opencode does not wait for /question/que_2/reply any more."
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_the_command_takes_a_token_a_password_and_a_folder(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path, {"helper": "agent", "front": "surface"}) as service,
+        faked(Opencode(password="hunter2")) as opencode,
+    ):
+        words = ["bridge", "opencode", opencode.url, "--url", service.url, "--token-env", "MINE"]
+        words += ["--to", "web", "--directory", "/work here"]
+        environment = {"MINE": service.tokens["helper"], "OPENCODE_SERVER_PASSWORD": "hunter2"}
+        async with command(*words, folder=tmp_path, environment=environment):
+            await opencode.connected()
+            await opencode.ask(PERMISSION)
+            ask = await service.newest()
+            assert ask.request.agent == "helper"
+            await service.act(ask, action="answer", value="reject", actor={"user_id": "U7"})
+            path, body = await told(opencode)
+        assert path == f"/permission/{PERMISSION_ID}/reply?directory=/work+here"
+        assert body == {"reply": "reject"}
+        environment["OPENCODE_SERVER_PASSWORD"] = ""
+        async with command(*words, folder=tmp_path, environment=environment) as process:
+            code, _, err = await process.ended()
+        assert code == 1
+        assert "--password-env" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("<html>", "text/html", "is not an opencode server (HTTP 200)"),
+        ("data: [1]\n\n", "text/event-stream", "are not those of an opencode server"),
+        (None, "text/event-stream", "is not an opencode server (HTTP 200)"),
+    ],
+)
+async def test_something_else_than_opencode_is_told(
+    service: Served, text: str | None, kind: str, expected: str
+) -> None:
+    async def events(_request: web.Request) -> web.Response:
+        return web.Response(text=text or "", content_type=kind)
+
+    async def rows(_request: web.Request) -> web.Response:
+        return web.Response(text="{}" if text is None else "[]")
+
+    app = web.Application()
+    app.router.add_get("/event", events)
+    app.router.add_get("/{kind}", rows)
+    async with listening(app) as url, AsyncClient(service.url) as client:
+        assert expected in await refusal(client, url)
+
+
+async def test_an_address_that_is_none_is_told(service: Served) -> None:
+    async with AsyncClient(service.url) as client:
+        assert "use http://host:port" in await refusal(client, "ftp://127.0.0.1")
+
+
+async def refusal(client: AsyncClient, url: str) -> str:
+    """What a bridge ends with that nothing can be done about."""
+    async with aiohttp.ClientSession() as http:
+        people = People(client, {"bridge": "opencode", "server": url}, None)
+        with pytest.raises(ExceptionGroup) as raised:
+            await Bridge(OpencodeServer(http, url), people, print).run()
+    (error,) = raised.value.exceptions
+    return str(error)
