@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Final
 
 import aiohttp
 
+from answerback.agents.bridges.codex import Bridge as CodexBridge
 from answerback.agents.bridges.opencode import Bridge
 from answerback.agents.bridges.opencode_server import NotOpencodeError, Server
 from answerback.agents.bridges.people import People
@@ -19,6 +22,9 @@ from answerback_client import AsyncClient, ClientError
 
 _TO_START: Final = 20.0
 """Seconds for which a service that is away is called again at the start; later, for as long as it takes."""
+
+_LONGEST_LINE: Final = 64 * 2**20
+"""Bytes of one message of Codex or its client."""
 
 
 def opencode(
@@ -36,6 +42,43 @@ def opencode(
             await Bridge(followed, People(client, source, to), say).run()
 
     _run(follow())
+
+
+def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
+    """Stands between a client, on standard input and output, and an app server that it starts."""
+
+    async def stand_between() -> None:
+        async with _people(url, token_env) as client:
+            try:
+                child = await asyncio.create_subprocess_exec(
+                    *command, stdin=PIPE, stdout=PIPE, limit=_LONGEST_LINE
+                )
+            except OSError as error:
+                fail(f"{command[0]} cannot be started: {error.strerror}. Is Codex installed?")
+            assert child.stdin is not None
+            assert child.stdout is not None
+            bridge = CodexBridge(
+                People(client, {"bridge": "codex"}, to), child.stdin.write, _print, say
+            )
+            await bridge.run(_typed(child.stdin), child.stdout)
+        sys.exit(await child.wait())
+
+    _run(stand_between())
+
+
+async def _typed(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
+    """The lines of standard input; where they end, the server's input ends too."""
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    async for line in reader:
+        yield line
+    server.close()
+
+
+def _print(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
 
 
 @asynccontextmanager

@@ -51,3 +51,24 @@ def opencode(
     from answerback.cli import bridge
 
     bridge.opencode(server, url, token_env, to, directory, password_env)
+
+
+@app.command("codex", context_settings={"ignore_unknown_options": True})
+def codex(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="What starts the app server; without it `codex app-server`."),
+    ] = None,
+    url: _Url = _URL,
+    token_env: _TokenEnv = _TOKEN_ENV,
+    to: _To = None,
+) -> None:
+    """Stand between a client and `codex app-server`: the client starts this command instead.
+
+    Example, in place of `codex app-server`: `answerback bridge codex --to slack:C0123 -- codex app-server`
+
+    Questions, approvals and elicitations go to people; everything else passes through.
+    """
+    from answerback.cli import bridge
+
+    bridge.codex(command or ["codex", "app-server"], url, token_env, to)

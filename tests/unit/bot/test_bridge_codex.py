@@ -1,0 +1,233 @@
+"""`answerback bridge codex`: between a client and Codex's app server, people answer what Codex asks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Reason, Status
+from tests.acceptance.process import PATIENCE
+from tests.meta.project import PYTHONPATH, ROOT
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+
+Json = dict[str, Any]
+
+RECORDED: Json = json.loads((ROOT / "tests" / "data" / "bridges" / "codex.json").read_text())
+"""Requests as Codex 0.169.0 sent them."""
+QUESTION, COMMAND = (
+    RECORDED[f"item/{kind}"]
+    for kind in ("tool/requestUserInput", "commandExecution/requestApproval")
+)
+TURN: Json = {key: QUESTION["params"][key] for key in ("threadId", "turnId")}
+THREAD = TURN["threadId"]
+PERMISSIONS: Json = {
+    "id": "p1",
+    "method": "item/permissions/requestApproval",
+    "params": {**TURN, "itemId": "call_3", "permissions": {"network": {"enabled": True}}},
+}
+ELICITATION: Json = {
+    "id": 2,
+    "method": "mcpServer/elicitation/request",
+    "params": {
+        "threadId": THREAD,
+        "turnId": None,
+        "serverName": "travel",
+        "mode": "form",
+        "message": "Seat?",
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"seat": {"type": "string", "enum": ["aisle", "window"]}},
+            "required": ["seat"],
+        },
+    },
+}
+
+
+def answer(value: Any) -> Json:
+    return {"action": "answer", "value": value}
+
+
+REPLY, END = {"action": "reply", "text": "Ask Ada."}, {"action": "end_turn"}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+class Talk:
+    """A client's side of the command."""
+
+    def __init__(self, child: asyncio.subprocess.Process) -> None:
+        self.child = child
+
+    def say(self, message: Json) -> None:
+        """A message to the app server."""
+        assert self.child.stdin is not None
+        self.child.stdin.write(json.dumps(message).encode() + b"\n")
+
+    async def hear(self) -> Json:
+        """The next message from it."""
+        assert self.child.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            found: Json = json.loads(await self.child.stdout.readline())
+        return found
+
+    async def read(self) -> Json:
+        """What the app server read next."""
+        heard = await self.hear()
+        assert heard["method"] == "fake/read", heard
+        found: Json = heard["params"]
+        return found
+
+    async def ended(self) -> int:
+        """Its exit status, once it has ended."""
+        async with asyncio.timeout(PATIENCE):
+            await self.child.communicate()
+        assert self.child.returncode is not None
+        return self.child.returncode
+
+
+@asynccontextmanager
+async def talking(service: Served, opening: list[Json], *later: Json) -> AsyncIterator[Talk]:
+    """The command between this test and the fake, introduced to each other."""
+    fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
+    words = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "answerback.cli.main", *words),
+        *(sys.executable, fake, json.dumps(opening), json.dumps(later)),
+        env={"PYTHONPATH": PYTHONPATH},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    talk = Talk(child)
+    try:
+        capabilities: Json = {"optOutNotificationMethods": []}
+        client = {"clientInfo": {"name": "test", "version": "1"}, "capabilities": capabilities}
+        talk.say({"id": 7, "method": "initialize", "params": client})
+        introduced = await talk.read()
+        capabilities = {**capabilities, "experimentalApi": True}
+        assert introduced["params"] == {**client, "capabilities": capabilities}
+        assert await talk.hear() == {"id": 7, "result": {"userAgent": "codex/0.169.0"}}
+        yield talk
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.communicate()
+
+
+@pytest.mark.rule("CONNECT-5")
+@pytest.mark.parametrize(
+    ("request_", "action", "expected"),
+    [
+        (QUESTION, answer("No"), {"answers": {"deploy": {"answers": ["No"]}}}),
+        (COMMAND, answer("accept"), {"decision": "accept"}),
+        (COMMAND, REPLY, {"decision": "decline"}),
+        (PERMISSIONS, answer("decline"), {"permissions": {}, "scope": "turn"}),
+        (
+            ELICITATION,
+            answer({"seat": "aisle"}),
+            {"action": "accept", "content": {"seat": "aisle"}},
+        ),
+        (ELICITATION, END, {"action": "cancel"}),
+    ],
+)
+async def test_what_codex_asks_is_answered_by_people(
+    service: Served, request_: Json, action: Json, expected: Json
+) -> None:
+    async with talking(service, [request_]) as talk:
+        ask = await service.newest()
+        assert ask.request.conversation == THREAD
+        await service.act(ask, **action)
+        assert await talk.read() == {"id": request_["id"], "result": expected}
+
+
+@pytest.mark.rule("CONNECT-5")
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (QUESTION, {"answers": {}}),
+        (COMMAND, {"decision": "cancel"}),
+        (PERMISSIONS, {"permissions": {}, "scope": "turn"}),
+    ],
+)
+async def test_end_turn_interrupts_the_turn(
+    service: Served, request_: Json, expected: Json
+) -> None:
+    async with talking(service, [request_]) as talk:
+        await service.act(await service.newest(), **END)
+        interrupt = await talk.read()
+        assert (interrupt["method"], interrupt["params"]) == ("turn/interrupt", TURN)
+        assert await talk.read() == {"id": request_["id"], "result": expected}
+
+
+async def test_an_ask_that_fails_is_an_error_or_declined(service: Served) -> None:
+    async with talking(service, [QUESTION], COMMAND) as talk:
+        fail = service.running.service.fail
+        await fail((await service.newest()).id, Reason.NO_PROMPT_BACKEND, "Nobody is there.")
+        told = await talk.read()
+        assert "Nobody is there." in told["error"]["message"]
+        await fail((await service.newest(2)).id, Reason.NO_PROMPT_BACKEND, "Nobody is there.")
+        assert await talk.read() == {"id": 1, "result": {"decision": "decline"}}
+
+
+@pytest.mark.rule("CONNECT-5")
+async def test_what_codex_gives_up_is_withdrawn_and_everything_else_passes_through(
+    service: Served,
+) -> None:
+    resolved = {"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": 1}}
+    other = {"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": 9}}
+    async with talking(service, [COMMAND], resolved, other) as talk:
+        ask = await service.newest()
+        await service.waited_for(ask)
+        for number in (1, 2):
+            talk.say({"id": number, "method": "thread/list", "params": {}})
+            assert (await talk.read())["method"] == "thread/list"
+        assert await talk.hear() == other
+        await withdrawn(service, ask.id)
+
+
+@pytest.mark.rule("CONNECT-5")
+async def test_when_codex_ends_its_approvals_are_withdrawn_and_its_status_is_kept(
+    service: Served,
+) -> None:
+    async with talking(service, [COMMAND]) as talk:
+        ask = await service.newest()
+        await service.waited_for(ask)
+        talk.say({"method": "fake/end"})
+        assert await talk.ended() == 3
+    await withdrawn(service, ask.id)
+
+
+async def test_what_cannot_be_asked_goes_to_codexs_own_client(service: Served) -> None:
+    secret = {**QUESTION["params"]["questions"][0], "isSecret": True}
+    asked = {**QUESTION, "params": {**QUESTION["params"], "questions": [secret]}}
+    async with talking(service, [asked]) as talk:
+        assert await talk.hear() == asked
+        reply = {"id": 0, "result": {"answers": {"deploy": {"answers": ["hunter2"]}}}}
+        talk.say(reply)
+        assert await talk.read() == reply
+        assert talk.child.stdin is not None
+        talk.child.stdin.close()
+        assert await talk.ended() == 0
+
+
+async def withdrawn(service: Served, ask_id: str) -> None:
+    """Returns once an ask was withdrawn."""
+    async with asyncio.timeout(WAIT):
+        while True:
+            found = await service.running.service.store.get(ask_id)
+            assert found is not None
+            if found.status is Status.WITHDRAWN:
+                return
+            await asyncio.sleep(0.005)
