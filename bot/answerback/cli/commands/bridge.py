@@ -43,7 +43,7 @@ def opencode(
 ) -> None:
     """Put the questions and permission prompts of a running opencode server to people.
 
-    Example: `answerback bridge opencode http://127.0.0.1:4096 --to slack:C0123`
+    Example: `answerback bridge opencode http://127.0.0.1:4096 --to deploys`
 
     What is answered in opencode's own window first is withdrawn. It runs until you stop it; started again, it asks
     nothing twice.
@@ -65,7 +65,7 @@ def codex(
 ) -> None:
     """Stand between a client and `codex app-server`: the client starts this command instead.
 
-    Example, in place of `codex app-server`: `answerback bridge codex --to slack:C0123 -- codex app-server`
+    Example, in place of `codex app-server`: `answerback bridge codex --to deploys -- codex app-server`
 
     Questions, approvals and elicitations go to people; everything else passes through.
     """
