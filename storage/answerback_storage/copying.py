@@ -55,7 +55,7 @@ class Side(Protocol):
         """Adds rows to a table."""
 
     def finish(self) -> None:
-        """Has new rows numbered behind those that were added."""
+        """Has new rows numbered behind those that were added, and makes what is not copied."""
 
 
 class Place(Protocol):

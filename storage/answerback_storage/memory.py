@@ -34,6 +34,7 @@ from answerback_storage import rows
 from answerback_storage.memory_claims import MemoryClaims, next_at
 from answerback_storage.memory_claims import Tables as Tables
 from answerback_storage.memory_erasing import MemoryErasing
+from answerback_storage.memory_searching import MemorySearching, newest, page_of
 from answerback_storage.memory_telling import MemoryTelling
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ T = TypeVar("T")
 _LAST: Final = 2**63 - 1
 
 
-class MemoryStore(MemoryClaims, MemoryTelling, MemoryErasing):
+class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
     """Asks in memory; see `answerback.ports.store.Store`."""
 
     async def latest(self) -> float | None:
@@ -139,7 +140,7 @@ class MemoryStore(MemoryClaims, MemoryTelling, MemoryErasing):
                 place in places if places is not None else place[:2] == (surface, channel)
             )
 
-        return list(islice((ask for _, ask in self._newest(tables, before) if there(ask)), limit))
+        return list(islice((ask for _, ask in newest(tables, before) if there(ask)), limit))
 
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
         """See `Found.shown_at`."""
@@ -167,8 +168,8 @@ class MemoryStore(MemoryClaims, MemoryTelling, MemoryErasing):
             request = ask.request
             return ask.status, ask.destination.surface, request.conversation, request.agent
 
-        found = ((n, ask) for n, ask in self._newest(tables, before) if _matches(of(ask), wanted))
-        return _page("asks", found, limit)
+        found = ((n, ask) for n, ask in newest(tables, before) if _matches(of(ask), wanted))
+        return page_of("asks", found, limit)
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """See `Store.record`."""
@@ -270,7 +271,7 @@ class MemoryStore(MemoryClaims, MemoryTelling, MemoryErasing):
             for n, told in numbered
             if n < before and _matches((told.state, told.delivery.agent), (state, agent))
         )
-        return _page("deliveries", found, limit)
+        return page_of("deliveries", found, limit)
 
     async def secret(self, name: str) -> bytes:
         """See `Store.secret`."""
@@ -309,12 +310,6 @@ class MemoryStore(MemoryClaims, MemoryTelling, MemoryErasing):
         return found
 
     @staticmethod
-    def _newest(tables: Tables, before: int) -> Iterator[tuple[int, Ask]]:
-        for ask_id, number in reversed(tables.numbers.items()):
-            if number < before:
-                yield number, tables.asks[ask_id]
-
-    @staticmethod
     def _add(tables: Tables, entries: Iterable[tuple[str | None, Entry]]) -> None:
         for ask_id, entry in entries:
             tables.record.append((ask_id, StoredEntry(tables.next_line(), entry)))
@@ -345,9 +340,3 @@ def _check(tables: Tables, write: Write) -> None:
 
 def _matches(values: Iterable[object], wanted: Iterable[object]) -> bool:
     return all(want in {None, value} for value, want in zip(values, wanted, strict=True))
-
-
-def _page(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]:
-    part = list(islice(found, limit + 1))
-    after = rows.cursor(kind, part[limit - 1][0]) if len(part) > limit else None
-    return Page(tuple(one for _, one in part[:limit]), after)

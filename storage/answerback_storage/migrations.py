@@ -10,6 +10,8 @@ from typing import Final
 
 from sqlite_utils import Database, Migrations
 
+from answerback_storage.sqlite import words
+
 APPLICATION_ID: Final = 0x416E7362
 """``PRAGMA application_id`` of our files: "Ansb"."""
 
@@ -267,3 +269,17 @@ def erasing(db: Database) -> None:
             WHEN OLD.ask_id IS NOT NULL
             BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END"""
     )
+
+
+@migrations()
+def searched(db: Database) -> None:
+    """Asks are found by their words; those that this version cannot read are not."""
+    db.execute(
+        "CREATE VIRTUAL TABLE asks_words"
+        " USING fts5(words, detail=none, columnsize=0, tokenize='unicode61 remove_diacritics 0')"
+    )
+    db.execute(
+        """CREATE TRIGGER words_are_erased AFTER UPDATE ON requests
+            BEGIN DELETE FROM asks_words WHERE rowid IN (OLD.seq * 2, OLD.seq * 2 + 1); END"""
+    )
+    words.fill(db.conn)

@@ -300,6 +300,11 @@ def cursor(kind: str, seq: int) -> str:
     return base64.urlsafe_b64encode(f"{kind}:{seq}".encode()).decode().rstrip("=")
 
 
+def before_cursor(kind: str, text: str | None) -> int:
+    """The row a cursor of a list that begins with the oldest stands for; without one, before every row."""
+    return 0 if text is None else behind_cursor(kind, text)
+
+
 def behind_cursor(kind: str, text: str | None) -> int:
     """The row a cursor stands for; without one, behind every row.
 

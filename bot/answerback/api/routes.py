@@ -6,7 +6,17 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.api import acting, asks, deliveries, events, export, operations, telling, wire
+from answerback.api import (
+    acting,
+    asks,
+    deliveries,
+    events,
+    export,
+    finding,
+    operations,
+    telling,
+    wire,
+)
 from answerback.api.calls import AGENT, BOTH, SURFACE, Header, NoQuery, Operation, Reply
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.service.submission import Submission
@@ -202,6 +212,28 @@ OPERATIONS: Final = (
             404: _NOT_FOUND,
         },
         query=asks.RecordQuery,
+    ),
+    Operation(
+        "inbox",
+        "GET",
+        "/v1/inbox",
+        "What waits for one person, oldest first",
+        finding.inbox,
+        {200: Reply("A page of open asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        roles=SURFACE,
+        query=finding.InboxQuery,
+        description="The open asks of all agents that this person may answer: for custom front ends, and for who "
+        "bears the person's key. Never for agents.",
+    ),
+    Operation(
+        "search",
+        "GET",
+        "/v1/search",
+        "Search what was asked and answered, newest first",
+        finding.search,
+        {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        query=finding.SearchQuery,
+        description="An agent finds its own asks alone.",
     ),
     Operation(
         "deliveries",

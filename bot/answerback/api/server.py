@@ -102,8 +102,8 @@ async def _caller(api: Api, request: web.Request, operation: Operation) -> Calle
 def _wrong_role(role: str) -> ProblemError:
     if role == "agent":
         words = (
-            "Acting is a person's right and takes the person's key; a custom front end needs a "
-            "token with the role surface."
+            "This is for people and takes the person's key; a custom front end needs a token with "
+            "the role surface."
         )
     else:
         words = "This token acts for people (role surface); agents' calls need a token with the role agent."

@@ -21,6 +21,7 @@ from answerback.ports.records import (
     StoredDelivery,
     StoredEntry,
 )
+from answerback.ports.searching import Searching
 from answerback.ports.surface import Shown
 from answerback.ports.telling import Telling
 
@@ -47,7 +48,7 @@ class Decision(NamedTuple, Generic[T]):
     result: T
 
 
-class Store(Found, Telling, Claims, Protocol):
+class Store(Found, Searching, Telling, Claims, Protocol):
     """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
 
     async def open(self) -> None:

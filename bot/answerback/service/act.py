@@ -14,7 +14,7 @@ from functools import partial
 
 from answerback.core import ask as asks
 from answerback.core.ask import ANYONE, UNOPENED, Ask, Change, Opened, Status
-from answerback.core.errors import PlatformError, Problem, RateLimitedError, UnavailableError
+from answerback.core.errors import Problem
 from answerback.core.intents import Intent, Unclear, Unresolved, Words, resolve
 from answerback.core.labels import Labels
 from answerback.core.view import can_remember
@@ -23,8 +23,9 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.records import Delivery, Memory
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.surface import Acted, Actor, Groups, Rejected, Surface, Why
+from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
 from answerback.service import routing, serialize
+from answerback.service.inbox import groups_among
 from answerback.service.notify import Hooks, Signals
 
 logger = logging.getLogger(__name__)
@@ -268,22 +269,11 @@ class Acting:
         return frozenset() if actor.all_groups else groups - actor.groups_known
 
     async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
-        """The actor with what the surface knows of these groups; None where it will tell later.
-
-        A surface that is not there, or that may not tell, says no.
-        """
+        """The actor with what the surface knows of these groups; None where it will tell later."""
         surface = self._commits.surfaces.get(ask.destination.surface)
-        found: frozenset[str] = frozenset()
-        if surface is not None and isinstance(surface, Groups):
-            try:
-                found = await surface.groups_of(actor.person, groups)
-            except PlatformError as error:
-                extra = {"action": "groups_unknown", "ask_id": ask.id, "code": error.code}
-                logger.warning(
-                    "Whether somebody is in a group could not be found out: %s", error, extra=extra
-                )
-                if isinstance(error, (RateLimitedError, UnavailableError)):
-                    return None
+        found = await groups_among(surface, actor.person, groups, ask.id)
+        if found is None:
+            return None
         return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
 
 

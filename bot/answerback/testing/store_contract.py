@@ -15,12 +15,19 @@ from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_claims import ClaimsContract
 from answerback.testing.store_erasing import ErasingContract
 from answerback.testing.store_lists import ListsContract
+from answerback.testing.store_search import SearchContract
 from answerback.testing.store_telling import TellingContract
 from answerback.testing.store_upkeep import UpkeepContract
 
 
 class StoreContract(
-    AsksContract, ListsContract, TellingContract, UpkeepContract, ErasingContract, ClaimsContract
+    AsksContract,
+    ListsContract,
+    SearchContract,
+    TellingContract,
+    UpkeepContract,
+    ErasingContract,
+    ClaimsContract,
 ):
     """The behaviour of every store."""
 

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from answerback.core.errors import StoreError
 from answerback_storage import rows
-from answerback_storage.postgres import words
+from answerback_storage.postgres import searching, words
 from answerback_storage.postgres.asks import hashed, message_id
 from answerback_storage.postgres.connections import Adapted, Database
 from answerback_storage.postgres.migrations import migrate
@@ -86,7 +86,11 @@ class PostgresSide:
             )
 
     def finish(self) -> None:
-        """Has new rows numbered behind those that were added."""
+        """Has new rows numbered behind those that were added, and the asks found by their words."""
+        for (seq,) in self._connection.execute(b"SELECT seq FROM asks").fetchall():
+            found = self._connection.execute(searching.row_statement(seq)).fetchall()
+            for statement in searching.fill_statements(seq, found):
+                self._connection.execute(statement)
         for table in _NUMBERED:
             self._connection.execute(
                 f"""SELECT setval(pg_get_serial_sequence('{table}', 'seq'), greatest(max(seq), 1),

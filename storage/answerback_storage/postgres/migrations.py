@@ -7,9 +7,11 @@ seconds since the epoch, UTC; JSON is text, since ``jsonb`` refuses U+0000.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
+from answerback_storage.postgres import searching
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.statements import indexed
 
@@ -24,6 +26,8 @@ class Migration(NamedTuple):
 
     name: str
     statements: tuple[str, ...]
+    then: Callable[[Connection], Awaitable[None]] | None = None
+    """What is done next, in the same transaction."""
 
 
 def _indexed(*columns: str) -> str:
@@ -225,9 +229,21 @@ _ERASING: Final = (
 )
 """What was said in an ended ask can be erased, and lines of no ask forgotten; else the record is append-only."""
 
+_SEARCHED: Final = (
+    "CREATE TABLE asks_words (seq bigint PRIMARY KEY, words tsvector NOT NULL)",
+    "CREATE INDEX asks_by_words ON asks_words USING gin (words)",
+    """CREATE FUNCTION erase_words() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        DELETE FROM asks_words WHERE seq = OLD.seq;
+        RETURN NULL;
+    END $$""",
+    """CREATE TRIGGER words_are_erased AFTER UPDATE ON requests
+        FOR EACH ROW EXECUTE FUNCTION erase_words()""",
+)
+
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
+    Migration("searched", _SEARCHED, searching.fill),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 
@@ -253,6 +269,8 @@ async def migrate(database: Database) -> None:
             if step.name not in applied:
                 for statement in step.statements:
                     await connection.execute(statement.encode())
+                if step.then is not None:
+                    await step.then(connection)
                 await connection.execute(
                     "INSERT INTO answerback_migrations VALUES ($1, now())", (step.name,)
                 )

@@ -23,11 +23,12 @@ from answerback.ports.records import (
     StoredDelivery,
     StoredEntry,
 )
+from answerback.ports.searching import Search
 from answerback.ports.shown import noted
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.postgres import asks, erasing, upkeep, writing
+from answerback_storage.postgres import asks, erasing, searching, upkeep, writing
 from answerback_storage.postgres.changes import ChangeJob
 from answerback_storage.postgres.claims import PostgresClaims
 from answerback_storage.postgres.telling import PostgresTelling
@@ -135,6 +136,20 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         }
         behind = rows.behind_cursor("asks", after)
         return await self._do(lambda: self._reader.page(filters, behind, limit))
+
+    async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+        """See `answerback.ports.searching.Searching.search`."""
+        behind = rows.behind_cursor("search", after)
+        return await self._do(
+            lambda: searching.search(self._database, self._reader, wanted, behind, limit)
+        )
+
+    async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
+        """See `answerback.ports.searching.Searching.waiting`."""
+        place, behind = (surface, user_id), rows.before_cursor("waiting", after)
+        return await self._do(
+            lambda: searching.waiting(self._database, self._reader, place, behind, limit)
+        )
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""

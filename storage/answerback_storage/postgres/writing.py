@@ -11,7 +11,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.records import Delivery, Idempotency
 from answerback.ports.store import Write
 from answerback_storage import rows
-from answerback_storage.postgres import asks, outbox, owed
+from answerback_storage.postgres import asks, outbox, owed, searching
 from answerback_storage.postgres.statements import Parameters, as_one, free, later, numbered
 
 _SEEN: Final = ("text", "text", "float8")
@@ -42,6 +42,7 @@ class Stored:
     memories: dict[bytes, rows.Row] = field(default_factory=dict)
     seen: list[rows.Row] = field(default_factory=list)
     owed: Ask | None = None
+    ended: Ask | None = None
 
     def add(self, write: Write, delivery: str | None = None) -> None:
         """Takes a write down; of something that is no text, StoreError and nothing."""
@@ -65,6 +66,8 @@ class Stored:
         self.claimed = (ended, claim or write.claim) if behind else (True, None)
         if write.owed:
             self.owed = ask
+        if any(entry.kind == "ended" for entry in write.entries):
+            self.ended = ask
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at))
 
@@ -96,6 +99,8 @@ def moves(units: Mapping[tuple[str, int], Stored], fence: Fence | None) -> tuple
     parts["moved"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
         due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE} THEN due_holder END
         FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM same) RETURNING asks.id"""
+    if ended := [unit.ended for unit in units.values() if unit.ended is not None]:
+        parts["worded"] = searching.add_answers(given, ended)
     parts |= _beside(given, units.values())
     return as_one(parts, "SELECT id FROM moved"), given
 
@@ -125,6 +130,7 @@ def creation(write: Write, idempotency: Idempotency | None) -> tuple[str, Parame
         (seq, id, created_at, conversation, agent, {asks.STORED}, show_holder, show_until)
         SELECT seq, {given.row(named, _NEW)}, {later(given.add(seconds, "float8"))}
         FROM requested RETURNING id"""
+    parts["worded"] = searching.insert(given, ask)
     parts |= _beside(given, [stored])
     return as_one(parts, "SELECT id FROM moved"), given
 

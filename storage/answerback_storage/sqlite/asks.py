@@ -15,6 +15,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.records import Existing, Idempotency, Page, StoredEntry
 from answerback_storage import rows
 from answerback_storage.sqlite import claim_statements as claims
+from answerback_storage.sqlite import words
 
 logger = logging.getLogger(__name__)
 
@@ -125,13 +126,14 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
 def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
     """Stores a new ask, its message claimed if it is to be shown."""
     request = new.request
-    seq = db.execute(
-        "INSERT INTO requests (request) VALUES (?)", (rows.dump_request(request),)
-    ).lastrowid
+    (seq,) = db.execute(
+        "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
+    ).fetchone()
     named = (seq, new.id, new.created_at, request.conversation, request.agent)
     behind = new.shown_revision < new.revision
     holder, _, until = rows.claimed(claim if behind else None)
     db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new), holder, until))
+    words.insert(db, seq, new)
 
 
 def existing(
@@ -160,6 +162,8 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
     values = (*rows.searched_columns(new), *_stepped(new), *at, *rows.claimed(claim))
     if db.execute(_MOVE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
+    if old.open and not new.open:
+        words.add_answers(db, new)
 
 
 def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:

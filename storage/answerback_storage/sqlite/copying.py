@@ -10,6 +10,7 @@ from pathlib import Path
 
 from answerback.core.errors import StoreError
 from answerback_storage import rows
+from answerback_storage.sqlite import words
 from answerback_storage.sqlite.connections import in_words
 from answerback_storage.sqlite.sole_use import sole_use
 from answerback_storage.sqlite.store import SqliteStore
@@ -56,7 +57,8 @@ class SqliteSide:
         )
 
     def finish(self) -> None:
-        """Nothing: SQLite numbers rows behind the last one."""
+        """Has the asks found by their words; SQLite numbers rows behind the last one by itself."""
+        words.fill(self._db)
 
 
 async def _up_to_date(path: Path) -> None:

@@ -28,6 +28,7 @@ from answerback_storage.sqlite import asks, outbox
 from answerback_storage.sqlite.changes import ChangeJob, insert_beside
 from answerback_storage.sqlite.claims import SqliteClaims
 from answerback_storage.sqlite.erasing import SqliteErasing
+from answerback_storage.sqlite.searching import SqliteSearching
 from answerback_storage.sqlite.telling import SqliteTelling
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 
 
-class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing):
+class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
     """The protocol `answerback.ports.store.Store` on an SQLite file."""
 
     async def latest(self) -> float | None:

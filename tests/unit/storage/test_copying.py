@@ -15,6 +15,7 @@ import pytest
 from answerback.core.ask import Entry, Thread
 from answerback.core.errors import StoreError
 from answerback.ports.records import DeliveryState, Existing, Idempotency, Memory
+from answerback.ports.searching import Search, words_of
 from answerback.ports.store import Store, Write
 from answerback.ports.surface import Shown
 from answerback.ports.telling import Owing
@@ -101,6 +102,15 @@ async def holds_everything(store: Store) -> None:
     page = await store.page(limit=2)
     assert [ask.id for ask in page.rows] == ["ask_8", "ask_9"]
     assert [one.number for one in await store.owed(Owing("", after=0), 2.0)] == [1]
+    searched = await store.search(Search(words_of("migration")), None, 9)
+    assert [ask.id for ask in searched.rows] == [
+        "ask_8",
+        "ask_9",
+        "ask_4",
+        "ask_3",
+        "ask_2",
+        "ask_1",
+    ]
 
 
 @pytest.mark.rule("DATA-21")

@@ -1,0 +1,63 @@
+"""What waits for one person, over all agents; and in which of the groups they are that asks are for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from answerback.core.ask import ANYONE, Ask
+from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback.core.walker import Person
+from answerback.ports.records import Page
+from answerback.ports.store import Store
+from answerback.ports.surface import Groups, Surface
+
+logger = logging.getLogger(__name__)
+
+
+async def waiting_for(
+    store: Store, surfaces: Mapping[str, Surface], person: Person, after: str | None, limit: int
+) -> Page[Ask]:
+    """The open asks that a person may answer, oldest first; a page may have fewer than ``limit`` of them.
+
+    Those whose responders name them or a group that the surface says they are in. What anyone may answer who sees it
+    waits for them where it is in no channel: the service cannot tell who sees a channel.
+    """
+    while True:
+        page = await store.waiting(person.surface, person.user_id, after, limit)
+        groups = frozenset(
+            one[1:] for ask in page.rows for one in ask.responders if one.startswith("@")
+        )
+        found = await groups_among(surfaces.get(person.surface), person, groups) or frozenset()
+        asks = tuple(ask for ask in page.rows if _is_for(ask, person.user_id, found))
+        if asks or page.after is None:
+            return Page(asks, page.after)
+        after = page.after
+
+
+async def groups_among(
+    surface: Surface | None, person: Person, groups: frozenset[str], ask_id: str | None = None
+) -> frozenset[str] | None:
+    """Those of these groups that a person is in; None where the surface will tell later.
+
+    A surface that is not there, or that may not tell, says no.
+    """
+    if groups and surface is not None and isinstance(surface, Groups):
+        try:
+            return await surface.groups_of(person, groups)
+        except PlatformError as error:
+            extra = {"action": "groups_unknown", "ask_id": ask_id, "code": error.code}
+            logger.warning(
+                "Whether somebody is in a group could not be found out: %s", error, extra=extra
+            )
+            if isinstance(error, (RateLimitedError, UnavailableError)):
+                return None
+    return frozenset()
+
+
+def _is_for(ask: Ask, user_id: str, groups: frozenset[str]) -> bool:
+    named = {user_id, *(f"@{group}" for group in groups)}
+    if not named.isdisjoint(ask.responders):
+        return True
+    to = ask.destination
+    return ANYONE in ask.responders and to.channel is None and to.user in {None, user_id}

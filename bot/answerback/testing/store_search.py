@@ -1,0 +1,186 @@
+"""What every store finds for people: what waits for them, and what was asked and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core import ask as asks
+from answerback.core.ask import ANYONE, Ask, Destination, Status
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.walker import Other, Person, Reply
+from answerback.ports.searching import Search, word_of, words_of
+from answerback.ports.store import Decision, Store, Write
+from answerback.testing.store_examples import ANN, ending, new_ask
+
+
+def searched(text: str = "", **more: object) -> Search:
+    """A search for these words."""
+    return Search(words_of(text), **more)  # type: ignore[arg-type]  # fields of a search
+
+
+def one_question(text: str, context: str | None = None) -> Form:
+    """A form of one question."""
+    options = (Option(value="a", label="Ünïted States", description="the größte one"),)
+    question = Question(
+        id="q",
+        text=text,
+        context=context,
+        answer_type=AnswerType.SELECT,
+        options=options,
+        other=True,
+    )
+    return Form(questions=(question,))
+
+
+def finishing(action: object, by: Person = ANN) -> Callable[[Ask | None], Decision[None]]:
+    """Ends the ask by an action of a person's."""
+
+    def decide(ask: Ask | None) -> Decision[None]:
+        assert ask is not None
+        change = asks.acted(ask, action, at=2_000.0, by=by)  # type: ignore[arg-type]  # an action
+        assert isinstance(change, asks.Change)
+        assert not change.ask.open
+        return Decision(Write(change.ask, change.entries), None)
+
+    return decide
+
+
+async def found(store: Store, wanted: Search) -> list[str]:
+    """The ids of all asks that a search finds, read in pages of two."""
+    ids: list[str] = []
+    after: str | None = None
+    while True:
+        page = await store.search(wanted, after, 2)
+        ids += [ask.id for ask in page.rows]
+        after = page.after
+        if after is None:
+            return ids
+
+
+class SearchContract:
+    """Search and the inbox of one person."""
+
+    async def test_asks_are_found_by_the_words_of_what_is_asked(self, store: Store) -> None:
+        texts = {1: "Apply the migration?", 2: "Which environment?", 3: "Apply it to 生产?"}
+        for number, text in texts.items():
+            form = one_question(
+                text, "Straße und 2² Cafés: `users.e_mail`" if number == 2 else None
+            )
+            await store.create(Write(new_ask(number, form=form)), None)
+        for text, numbers in {
+            "": [3, 2, 1],
+            "apply": [3, 1],
+            "APPLY the Migration": [1],
+            "appl": [3, 1],
+            "pply": [],
+            "migration environment": [],
+            "strasse cafe mail": [2],
+            "22": [2],
+            "生": [3],
+            "产 生": [3],
+            "united states": [3, 2, 1],
+            "größte": [3, 2, 1],
+            "by": [],
+        }.items():
+            assert await found(store, searched(text)) == [f"ask_{n}" for n in numbers], text
+
+    async def test_what_a_query_language_would_take_for_its_own_is_text(self, store: Store) -> None:
+        form = one_question("not near and or \x00 '\"(a:b)* -x")
+        await store.create(Write(new_ask(form=form)), None)
+        for text in ("NOT", "near", "AND or", "'\"(a:b)*", "-x", "a\x00b"):
+            assert await found(store, searched(text)) == ["ask_1"], text
+        assert await found(store, searched("NOT apply")) == []
+
+    async def test_an_ended_ask_is_found_by_its_answers_and_who_gave_them(
+        self, store: Store
+    ) -> None:
+        ben = Person(surface="slack", user_id="U2", name="Ben")
+        for number in range(1, 4):
+            await store.create(Write(new_ask(number, form=one_question("Which one?"))), None)
+        await store.change("ask_1", finishing(Other(text="Atlantis")))
+        await store.change("ask_2", finishing(Reply(text="None of them, never"), ben))
+        assert await found(store, searched("which atlantis")) == ["ask_1"]
+        assert await found(store, searched("never none")) == ["ask_2"]
+        assert await found(store, searched("ben")) == ["ask_2"]
+        assert await found(store, Search((word_of(ANN),))) == ["ask_1"]
+        assert await found(store, Search((word_of(ben),))) == ["ask_2"]
+        assert await found(store, Search((word_of(replace(ben, user_id="U")),))) == []
+
+    async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
+        decision = ending(Status.FAILED)(new_ask())
+        assert decision.write is not None
+        await store.create(decision.write, None)
+        assert await found(store, searched("migration", status=Status.FAILED)) == ["ask_1"]
+
+    async def test_an_ask_that_is_erased_is_not_found_by_what_was_said(self, store: Store) -> None:
+        for number in (1, 2):
+            await store.create(Write(new_ask(number)), None)
+            await store.change(f"ask_{number}", finishing(Reply(text="Never")))
+        await store.erase("ask_1", 9_000.0, ())
+        assert await found(store, searched("migration")) == ["ask_2"]
+        assert await found(store, searched("never")) == ["ask_2"]
+        assert await found(store, Search((word_of(ANN),))) == ["ask_2"]
+
+    async def test_a_search_is_narrowed_by_status_agent_and_time(self, store: Store) -> None:
+        for number in range(1, 6):
+            request = {"agent": "coder" if number % 2 else "other"}
+            await store.create(Write(new_ask(number, at=float(number), request=request)), None)
+        await store.change("ask_3", ending())
+        assert await found(store, searched(agent="coder")) == ["ask_5", "ask_3", "ask_1"]
+        assert await found(store, searched(status=Status.WITHDRAWN)) == ["ask_3"]
+        assert await found(store, searched("why", since=2.0, until=4.0)) == ["ask_3", "ask_2"]
+        wanted = searched("why", status=Status.OPEN, agent="coder", since=2.0)
+        assert await found(store, wanted) == ["ask_5"]
+
+    async def test_what_is_searched_outlives_the_store(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        await store.close()
+        again = make_store()
+        await again.open()
+        assert await found(again, searched("migration")) == ["ask_1"]
+        await again.close()
+
+    async def test_what_waits_for_a_person_comes_oldest_first(self, store: Store) -> None:
+        responders = [("U1",), ("U2",), ("@S1",), (ANYONE,), ("U2", "U1"), ('U"1',), ("U1",)]
+        for number, named in enumerate(responders, 1):
+            await store.create(Write(new_ask(number, responders=named)), None)
+        elsewhere = Destination(surface="discord", channel="C1")
+        await store.create(Write(new_ask(8, responders=("U1",), to=elsewhere)), None)
+        await store.change("ask_7", ending())
+
+        async def waiting(user_id: str, limit: int) -> list[str]:
+            ids: list[str] = []
+            after: str | None = None
+            while True:
+                page = await store.waiting("slack", user_id, after, limit)
+                assert len(page.rows) <= limit
+                ids += [ask.id for ask in page.rows]
+                after = page.after
+                if after is None:
+                    return ids
+
+        for limit in (1, 2, 4, 10):
+            assert await waiting("U1", limit) == ["ask_1", "ask_3", "ask_4", "ask_5"]
+            assert await waiting('U"1', limit) == ["ask_3", "ask_4", "ask_6"]
+
+    async def test_what_is_only_named_in_what_was_said_waits_for_nobody(self, store: Store) -> None:
+        message: dict[str, JsonValue] = {"by": "U9", "to": "@S1", "who": "anyone"}
+        for number in (1, 2):
+            left = asks.Left(destination=Destination(surface="slack"), message=message)
+            await store.create(Write(new_ask(number, responders=("U1",), left=left)), None)
+        assert (await store.waiting("slack", "U9", None, 1)).rows == ()
+
+    @pytest.mark.parametrize("cursor", ["", "x", "YXNrczox"])
+    async def test_a_made_up_cursor_of_a_search_or_inbox_is_refused(
+        self, store: Store, cursor: str
+    ) -> None:
+        with pytest.raises(ValueError, match="There is no page behind"):
+            await store.search(Search(), cursor, 10)
+        with pytest.raises(ValueError, match="There is no page behind"):
+            await store.waiting("slack", "U1", cursor, 10)

@@ -1,0 +1,142 @@
+"""The inbox of one person over all agents, and the search for what was asked and answered."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from answerback.api.finding import check_may_read
+from answerback.core.errors import ProblemError
+from answerback.core.walker import Person
+from answerback.ports.person_key import operator
+from tests.unit.bot.api.conftest import Json, Serve, Served
+
+ROLES = {"one": "agent", "two": "agent", "console": "surface"}
+
+
+def ids(page: Json) -> list[str]:
+    return [ask["id"] for ask in page["asks"]]
+
+
+async def found(api: Served, query: str, **headers: str) -> list[str]:
+    status, page = await api.get(f"/v1/search?{query}", **headers)
+    assert status == 200, page
+    return ids(page)
+
+
+@pytest.mark.rule("API-16")
+async def test_the_inbox_has_the_asks_of_all_agents_oldest_first(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        asks = [
+            await api.asked({"question": f"{name}?"}, headers=api.bearer(name))
+            for name in ("one", "two", "one")
+        ]
+        everything = [ask["id"] for ask in asks]
+        for header in (api.person, api.bearer("console")):
+            status, page = await api.get("/v1/inbox?responder=web:operator", **header)
+            assert (status, ids(page), page["next"]) == (200, everything, None)
+        _, first = await api.get("/v1/inbox?responder=web:operator&limit=2", **api.person)
+        path = f"/v1/inbox?responder=web:operator&after={first['next']}"
+        _, second = await api.get(path, **api.person)
+        assert (ids(first), ids(second)) == (everything[:2], everything[2:])
+        await api.act(asks[0], action="end_turn")
+        _, page = await api.get("/v1/inbox?responder=web:operator", **api.person)
+        assert ids(page) == everything[1:]
+
+
+@pytest.mark.rule("API-16")
+async def test_the_inbox_is_for_people_and_front_ends(serve: Serve) -> None:
+    async with serve() as api:
+        status, problem = await api.get("/v1/inbox?responder=web:operator")
+    assert (status, problem["title"]) == (401, "Key missing")
+    async with serve(ROLES) as guarded:
+        path = "/v1/inbox?responder=web:operator"
+        status, problem = await guarded.get(path, **guarded.bearer("one"))
+    assert (status, problem["title"]) == (403, "Not for agent tokens")
+
+
+@pytest.mark.rule("API-16")
+def test_a_persons_own_key_opens_their_inbox_alone() -> None:
+    ann, ben = (Person(surface="web", user_id=name, name=name) for name in ("ann", "ben"))
+    for reader in (None, operator("web"), ann):
+        check_may_read(reader, ann)
+    with pytest.raises(ProblemError, match="responder=web:ben"):
+        check_may_read(ben, ann)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("", "responder=U012", "responder=:U012", "responder=slack:", "responder=web:a&after=x"),
+        *("responder=web:a&limit=0", "responder=web:a&limit=201"),
+    ],
+)
+async def test_an_inbox_of_nobody_is_refused(api: Served, query: str) -> None:
+    status, _ = await api.get(f"/v1/inbox?{query}", **api.person)
+    assert status == 400
+
+
+@pytest.mark.rule("API-17")
+async def test_search_finds_what_was_asked_and_answered(api: Served) -> None:
+    first = await api.asked({"question": "Which port?"})
+    second = await api.asked({"question": "Which port for the café?"})
+    await api.act(first, action="answer", value="The ninth", actor={"user_id": "ann"})
+    await api.act(second, action="reply", text="None of these")
+    assert await found(api, "") == [second["id"], first["id"]]
+    assert await found(api, "q=which+PORT") == [second["id"], first["id"]]
+    assert await found(api, "q=cafe") == [second["id"]]
+    assert await found(api, "q=ninth+port") == [first["id"]]
+    assert await found(api, "q=port&status=cancelled") == [second["id"]]
+    assert await found(api, "answered_by=web:ann") == [first["id"]]
+    assert await found(api, "answered_by=web:operator&q=port") == [second["id"]]
+    assert await found(api, "q=port&agent=nobody") == []
+    middle = quote(second["created_at"])
+    assert second["id"] in await found(api, f"from={middle}")
+    assert second["id"] not in await found(api, f"to={middle}")
+    naive = quote(second["created_at"].removesuffix("Z"))
+    assert await found(api, f"to={naive}") == await found(api, f"to={middle}")
+
+
+@pytest.mark.rule("API-17")
+async def test_search_has_pages(api: Served) -> None:
+    asks = [(await api.asked({"question": "Which port?"}))["id"] for _ in range(3)]
+    _, first = await api.get("/v1/search?q=port&limit=2")
+    _, second = await api.get(f"/v1/search?q=port&limit=2&after={first['next']}")
+    assert [*ids(first), *ids(second)] == asks[::-1]
+    assert second["next"] is None
+
+
+@pytest.mark.rule("API-17")
+async def test_an_agent_finds_its_own_asks_alone(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        asks = {
+            name: (await api.asked({"question": "Which port?"}, headers=api.bearer(name)))["id"]
+            for name in ("one", "two")
+        }
+        assert await found(api, "q=port", **api.bearer("one")) == [asks["one"]]
+        assert await found(api, "agent=one", **api.bearer("one")) == [asks["one"]]
+        assert await found(api, "agent=two", **api.bearer("one")) == []
+        for header in (api.person, api.bearer("console")):
+            assert await found(api, "q=port", **header) == [asks["two"], asks["one"]]
+            assert await found(api, "agent=two", **header) == [asks["two"]]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            "q=%3F",
+            "q=" + "x" * 501,
+            "from=yesterday",
+            "to=0.5",
+            "after=x",
+            "status=gone",
+            "what=1",
+        ),
+        *("answered_by=ann", "limit=0"),
+    ],
+)
+async def test_a_search_that_cannot_be_read_is_refused(api: Served, query: str) -> None:
+    status, _ = await api.get(f"/v1/search?{query}")
+    assert status == 400

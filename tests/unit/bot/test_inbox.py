@@ -1,0 +1,65 @@
+"""What waits for one person: named, in a group, or in a place of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.errors import ForbiddenError, PlatformError, UnavailableError
+from answerback.core.walker import EndTurn, Person
+from answerback.service.inbox import waiting_for
+from tests.service_parts import actor, ask_user
+from tests.unit.bot.conftest import Parts
+
+pytestmark = pytest.mark.rule("API-16")
+
+ANN = Person(surface="chat", user_id="U1")
+
+
+async def waiting(parts: Parts, person: Person = ANN, limit: int = 50) -> list[str]:
+    """The texts of what waits for a person, over all pages."""
+    surfaces = {"chat": parts.chat, "web": parts.web}
+    texts: list[str] = []
+    after: str | None = None
+    while True:
+        page = await waiting_for(parts.store, surfaces, person, after, limit)
+        texts += [ask.id for ask in page.rows]
+        after = page.after
+        if after is None:
+            return texts
+
+
+@pytest.mark.parametrize("limit", [1, 2, 50])
+async def test_the_oldest_ask_that_names_a_person_or_their_group_comes_first(
+    parts: Parts, limit: int
+) -> None:
+    service = parts.service()
+    parts.chat.groups["U1"] = frozenset({"S1"})
+    named = (["U1"], ["U2"], ["@S2"], ["@S2", "@S1"], ["anyone"], ["U2", "U1"])
+    ids = [(await service.submit(ask_user(responders=list(who)))).ask.id for who in named]
+    mine = [ids[0], ids[3], ids[5]]
+    assert await waiting(parts, limit=limit) == mine
+    await service.act(mine[0], EndTurn(), actor())
+    assert await waiting(parts, limit=limit) == mine[1:]
+
+
+async def test_what_anyone_may_answer_waits_for_whose_place_it_is_in(parts: Parts) -> None:
+    service = parts.service()
+    for to in ("chat:@U1", "chat:@U2", "chat:C1", "web"):
+        await service.submit(ask_user(to=to, responders="anyone"))
+    asks = {ask.destination.user or ask.destination.surface: ask.id
+            for ask in (await parts.store.page()).rows}  # fmt: skip
+    assert await waiting(parts) == [asks["U1"]]
+    assert await waiting(parts, Person(surface="web", user_id="operator")) == [asks["web"]]
+    assert await waiting(parts, Person(surface="pager", user_id="U1")) == []
+
+
+@pytest.mark.parametrize("error", [UnavailableError("away"), ForbiddenError("no")])
+async def test_groups_that_cannot_be_looked_up_hide_no_other_ask(
+    parts: Parts, error: PlatformError
+) -> None:
+    service = parts.service()
+    await service.submit(ask_user(responders=["@S1"]))
+    named = await service.submit(ask_user(responders=["U1"]))
+    parts.chat.groups["U1"] = frozenset({"S1"})
+    parts.chat.failures.append(error)
+    assert await waiting(parts) == [named.ask.id]

@@ -1,0 +1,120 @@
+"""Full-text search of databases from before there was one, and of requests that are erased."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlite_utils import Database
+
+from answerback.core.ask import Ask
+from answerback.core.form import Form
+from answerback.ports.searching import Search, words_of
+from answerback.ports.store import Store, Write
+from answerback.testing.store_examples import FORM, ending, new_ask
+from answerback_storage import rows
+from answerback_storage.migrations import migrations
+from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.sqlite.store import SqliteStore
+
+pytestmark = pytest.mark.rule("API-17")
+
+UNREADABLE = '{"format": "of tomorrow"}'
+
+
+def ended_ask(number: int) -> Ask:
+    decision = ending()(new_ask(number))
+    assert decision.write is not None
+    return decision.write.ask
+
+
+async def found(store: Store, text: str) -> list[str]:
+    return [ask.id for ask in (await store.search(Search(words_of(text)), None, 10)).rows]
+
+
+def write_before(path: Path) -> None:
+    """Writes the file as it was before there was a search, with a request that cannot be read."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        migrations.apply(Database(db, execute_plugins=False), stop_before="searched")
+        for seq, ask in enumerate((new_ask(1), ended_ask(2), new_ask(3)), 1):
+            request = UNREADABLE if seq == 3 else rows.dump_request(ask.request)
+            db.execute("INSERT INTO requests VALUES (?, ?)", (seq, request))
+            db.execute(
+                """INSERT INTO asks (seq, id, created_at, status, surface, channel, thread_id, due, message,
+                    thread, revision, updated_at, shown_revision, state)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1000.0, 0, ?)""",
+                (seq, ask.id, ask.created_at, *rows.searched_columns(ask), rows.state(ask)),
+            )
+
+
+async def test_asks_of_an_older_file_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "answerback.db"
+    await asyncio.to_thread(write_before, path)
+    store = SqliteStore(path)
+    await store.open()
+    assert await found(store, "migration") == ["ask_2", "ask_1"]
+    await store.close()
+
+
+async def test_asks_of_an_older_postgresql_database_are_found(database: str) -> None:
+    store = PostgresStore(database)
+    await store.open()
+    await store.create(Write(new_ask(1)), None)
+    await store.create(Write(ended_ask(2)), None)
+    await store.create(Write(new_ask(3)), None)
+    await store.close()
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("DELETE FROM answerback_migrations WHERE name = 'searched'")
+        db.execute("DROP TABLE asks_words")
+        db.execute("DROP TRIGGER words_are_erased ON requests")
+        db.execute("DROP FUNCTION erase_words")
+        db.execute("UPDATE requests SET request = %s WHERE seq = 3", (UNREADABLE,))
+    store = PostgresStore(database)
+    await store.open()
+    assert await found(store, "migration") == ["ask_2", "ask_1"]
+    await store.close()
+
+
+async def test_a_request_that_is_erased_is_not_found_any_more(
+    tmp_path: Path, database: str
+) -> None:
+    path = tmp_path / "answerback.db"
+    stores: list[Store] = [SqliteStore(path), PostgresStore(database)]
+    for store in stores:
+        await store.open()
+        await store.create(Write(ended_ask(1)), None)
+        await store.create(Write(new_ask(2)), None)
+    erase = (
+        "UPDATE requests SET request = (SELECT request FROM requests WHERE seq = 2) WHERE seq = 1"
+    )
+    with psycopg.connect(database, autocommit=True) as server:
+        server.execute(erase)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(erase)
+    for store in stores:
+        assert await found(store, "migration") == ["ask_2"]
+        assert await found(store, "") == ["ask_2", "ask_1"]
+        await store.close()
+
+
+@pytest.mark.rule("API-17", "DATA-22")
+async def test_words_that_were_erased_are_in_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "answerback.db"
+    store = SqliteStore(path)
+    await store.open()
+    for number in range(1, 40):
+        text = "Xylophone?" if number == 20 else f"Number {number}?"
+        question = FORM.questions[0].model_copy(update={"text": text})
+        ask = new_ask(number, form=Form(questions=(question,)))
+        await store.create(Write(ask), None)
+        await store.change(ask.id, ending())
+    await store.erase("ask_20", 9_000.0, ())
+    assert await found(store, "xylophone") == []
+    await store.tidy()
+    assert b"xylophone" not in path.read_bytes()
+    assert await found(store, "39") == ["ask_39"]
+    await store.close()
