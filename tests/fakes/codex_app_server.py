@@ -12,10 +12,12 @@ for raw in sys.stdin:
     sending = []
     if said.get("method") == "initialize":
         sending = [{"id": said["id"], "result": {"userAgent": "codex/0.169.0"}}, *opening]
+    elif said.get("method") == "turn/interrupt":
+        sending = [{"id": said["id"], "result": {}}]
     elif later:
         sending = [later.pop(0)]
     for message in [{"method": "fake/read", "params": said}, *sending]:
-        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.write((message if isinstance(message, str) else json.dumps(message)) + "\n")
         sys.stdout.flush()
     if said.get("method") == "fake/end":
         sys.exit(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Reason, Status
-from tests.acceptance.process import PATIENCE
+from tests.acceptance.process import PATIENCE, command
 from tests.meta.project import PYTHONPATH, ROOT
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
@@ -98,14 +99,14 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(service: Served, opening: list[Json], *later: Json) -> AsyncIterator[Talk]:
+async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIterator[Talk]:
     """The command between this test and the fake, introduced to each other."""
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
     words = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "answerback.cli.main", *words),
         *(sys.executable, fake, json.dumps(opening), json.dumps(later)),
-        env={"PYTHONPATH": PYTHONPATH},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -121,8 +122,9 @@ async def talking(service: Served, opening: list[Json], *later: Json) -> AsyncIt
         assert await talk.hear() == {"id": 7, "result": {"userAgent": "codex/0.169.0"}}
         yield talk
     finally:
-        if child.returncode is None:
-            child.kill()
+        assert child.stdin is not None
+        child.stdin.close()  # and so the app server and the bridge end, as when a client does
+        async with asyncio.timeout(PATIENCE):
             await child.communicate()
 
 
@@ -220,6 +222,21 @@ async def test_what_cannot_be_asked_goes_to_codexs_own_client(service: Served) -
         assert talk.child.stdin is not None
         talk.child.stdin.close()
         assert await talk.ended() == 0
+
+
+async def test_a_line_that_is_no_message_passes_through(service: Served) -> None:
+    async with talking(service, ["a line of something else"]) as talk:
+        assert talk.child.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            assert await talk.child.stdout.readline() == b"a line of something else\n"
+
+
+async def test_a_command_that_is_not_there_is_told(service: Served, tmp_path: Path) -> None:
+    words = ("bridge", "codex", "--url", service.url, "--", str(tmp_path / "codex"))
+    async with command(*words, folder=tmp_path) as process:
+        code, _, err = await process.ended()
+    assert code == 1
+    assert "cannot be started: No such file or directory. Is Codex installed?" in err
 
 
 async def withdrawn(service: Served, ask_id: str) -> None:

@@ -190,6 +190,9 @@ async def test_what_opencodes_own_window_answers_is_withdrawn(
         ask = await service.newest()
         await opencode.answer(answered)
         await ended(service, ask, Status.WITHDRAWN)
+        another = {**event["properties"], "id": "another"}
+        await opencode.ask({**event, "properties": another})
+        await service.newest(2)
     assert opencode.told.empty()
 
 
