@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Self
 
 from pydantic import SecretStr, model_validator
@@ -28,13 +29,13 @@ class ChatSettings(SurfaceSettings):
             raise ValueError(wrong)
         return self
 
+    @abstractmethod
     def without_bot(self) -> bool:
         """Whether something is set that is good for nothing without a bot."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unreachable(self) -> str | None:
         """Why clicks cannot come in, and what to add; None where they can."""
-        raise NotImplementedError
 
     def configured(self) -> bool:
         """See `SurfaceSettings.configured`."""

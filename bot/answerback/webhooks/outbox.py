@@ -267,9 +267,8 @@ class Deliverer:
         try:
             async with kept(renew, self._claim, _LONGEST_TRY):
                 return await self._sender.send(stored.delivery, now)
-        except (
-            TimeoutError
-        ):  # another process has it now, or the try hung in what has no time limit
+        except TimeoutError:
+            # Another process has it now, or the try hung in what has no time limit.
             return Sent(None, TIMED_OUT)
         except Exception:
             extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
