@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -63,6 +65,7 @@ class DiscordSurface(ChatSurface):
         confirm_after: seconds after which a message that the answer to a signed POST has brought up
             to date is edited all the same. Nobody tells whether Discord took that answer; it takes
             one for 3 s, and one that comes late would undo an edit made before.
+        now: seconds since the epoch, as all processes with the same store count them.
         shared: what is shared with other processes: one of them holds the gateway, and the others stand by.
     """
 
@@ -83,8 +86,10 @@ class DiscordSurface(ChatSurface):
         content: bool = True,
         shards: Shards = 1,
         confirm_after: float = 3.5,
+        now: Callable[[], float] = time.time,
         shared: Shared | None = None,
     ) -> None:
+        self._now = now
         self.calls = Calls(http, bot_token, api_url, self._token_refused)
         self._labels = labels
         self._responders = responders
@@ -99,8 +104,11 @@ class DiscordSurface(ChatSurface):
             self._look,
             self._answers,
             self._groups.demand_somebody,
+            now,
         )
-        self._front = Front(public_key, self._not_started, self._replied) if public_key else None
+        self._front = (
+            Front(public_key, self._not_started, self._replied, now) if public_key else None
+        )
         self._gateway: Gateway | None = None
         if gateway:
             self._gateway = Gateway(
@@ -133,7 +141,7 @@ class DiscordSurface(ChatSurface):
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         self._asks = asks
-        self._platform = Inbound(asks, self._labels)
+        self._platform = Inbound(asks, self._labels, self._now)
         heard = asks if self._leading is None else fenced(asks, self._leading.fence)
         self._interactions = Interactions(asks if self._front else heard, self._platform, SURFACE)
         if self._front is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
@@ -36,10 +36,10 @@ _NO_CHOICES: Final = Reply({"type": int(Callback.AUTOCOMPLETE_RESULT), "data": {
 class Inbound:
     """See `answerback_chat.interactions.Platform`."""
 
-    def __init__(self, asks: Asks, labels: Labels) -> None:
+    def __init__(self, asks: Asks, labels: Labels, now: Callable[[], float]) -> None:
         self._asks = asks
         self._labels = labels
-        self._replies = Replies(asks, labels)
+        self._replies = Replies(asks, labels, now)
         self.parse = parse.interaction
 
     async def look(self, ask: Ask) -> Look | None:

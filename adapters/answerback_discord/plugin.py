@@ -78,6 +78,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         surface = DiscordSurface(
             bot_token=settings.token,
             http=host.http,
+            now=host.now,
             labels=host.labels,
             public_key=settings.public_key,
             responders=settings.responders,

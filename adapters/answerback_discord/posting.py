@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -59,6 +58,7 @@ class Posting(LiveMessages[Json, Json]):
         look: how the menu of an ask's multi-select looks now.
         answers: what else changes a live message.
         demand_somebody: refuses responders of whom it is certain that they are nobody in a server.
+        now: seconds since the epoch.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Posting(LiveMessages[Json, Json]):
         look: LookOf,
         answers: Answers,
         demand_somebody: Callable[[Sequence[str], str], Awaitable[None]],
+        now: Callable[[], float],
     ) -> None:
         super().__init__("Discord")
         self._calls = calls
@@ -77,6 +78,7 @@ class Posting(LiveMessages[Json, Json]):
         self._look = look
         self._answers = answers
         self._demand_somebody = demand_somebody
+        self._now = now
         self.bot_id: str | None = None
 
     # --- what is kept ----------------------------------------------------------------------------
@@ -106,7 +108,7 @@ class Posting(LiveMessages[Json, Json]):
         place = await self._channels.destination(ask.destination)
         if place.guild is not None:
             await self._demand_somebody(ask.responders, place.guild)
-        return _noted(place)
+        return _noted(place, self._now())
 
     async def find(self, ask: Ask, ref: Json) -> Json:
         """See `LiveMessages.find`."""
@@ -316,9 +318,9 @@ def thread_of(ask: Ask) -> Json:
     return {"name": name, "auto_archive_duration": limits.THREAD_MINUTES}
 
 
-def _noted(place: Place) -> Json:
+def _noted(place: Place, now: float) -> Json:
     """The reference before the post: where, and since when to look for it."""
-    since = (int(time.time() * 1000) - _CLOCKS_APART_MS - limits.EPOCH_MS) << 22
+    since = (int(now * 1000) - _CLOCKS_APART_MS - limits.EPOCH_MS) << 22
     noted: Json = {
         "kind": str(place.kind),
         "channel": place.id,

@@ -8,7 +8,7 @@ https://docs.discord.com/developers/interactions/receiving-and-responding
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -68,7 +68,8 @@ def update(message: Json, shown: Ask | None = None, note: Json | None = None) ->
 class Replies:
     """Makes answers."""
 
-    def __init__(self, asks: Asks, labels: Labels) -> None:
+    def __init__(self, asks: Asks, labels: Labels, now: Callable[[], float]) -> None:
+        self._now = now
         self._asks = asks
         self._labels = labels
         self.selections = Selections(asks)
@@ -95,7 +96,7 @@ class Replies:
     ) -> Reply:
         """Why nothing was changed; a copy that is out of date is brought up to date besides."""
         reader, seen = used.actor.person.user_id, used.control
-        copy = Copy(seen.revision, time.time())
+        copy = Copy(seen.revision, self._now())
         note = notes.rejected(result, self._labels, reader, entered, copy)
         ask = result.ask
         if ask is None or (seen.revision == ask.revision and ask.open):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import aiohttp
@@ -54,6 +56,7 @@ class SlackSurface(ChatSurface):
         responders: who may act where neither the ask nor its route says so.
         api_url: another base than Slack's for the Web API, for tests and proxies.
         http: the session that every call shares.
+        now: seconds since the epoch, as all processes with the same store count them.
     """
 
     name = "slack"
@@ -70,14 +73,16 @@ class SlackSurface(ChatSurface):
         api_url: str | None,
         labels: Labels,
         http: aiohttp.ClientSession,
+        now: Callable[[], float] = time.time,
     ) -> None:
+        self._now = now
         self._responders = responders
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._labels = labels
         self._calls = Calls(client_of(bot_token, api_url, http), self._refused)
         self._groups = Groups(self._calls)
-        self._posting = Posting(self._calls, labels, self._groups)
+        self._posting = Posting(self._calls, labels, self._groups, now)
         self._notes = Notes(self._calls, http)
         self._later = Background(_MOST_TASKS)
         self._identity = Identity()
@@ -91,7 +96,7 @@ class SlackSurface(ChatSurface):
         self._trouble: str | None = "Slack is not connected yet."
         self._listeners = Listeners(bot_token, self._identity, self._clicked, self._happened)
         self._front = (
-            None if signing_secret is None else Front(signing_secret, self._listeners.heard)
+            None if signing_secret is None else Front(signing_secret, self._listeners.heard, now)
         )
 
     async def start(self, asks: Asks) -> None:
@@ -99,11 +104,11 @@ class SlackSurface(ChatSurface):
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
         self._listener = Listener(*parts, self)
         self._missed = missed(asks, self._calls, self._listener)
-        platform = Inbound(*parts, self._listener)
+        platform = Inbound(*parts, self._listener, self._now)
         self._interactions = Interactions(asks, platform, self.name)
         if self._front is not None:
             self._front.clicked = self._interactions.receive
-        self._events = Events(asks, self._groups, self._identity, self._recheck)
+        self._events = Events(asks, self._groups, self._identity, self._recheck, self._now)
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
             web_client = self._calls.client

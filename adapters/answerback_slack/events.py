@@ -6,7 +6,6 @@ acknowledged, so that Slack sends again what could not be stored. Shapes: https:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -39,11 +38,18 @@ class Events:
 
     Args:
         recheck: told why the token may not work any more.
+        now: seconds since the epoch.
     """
 
     def __init__(
-        self, asks: Asks, groups: Groups, identity: Identity, recheck: Callable[[str], object]
+        self,
+        asks: Asks,
+        groups: Groups,
+        identity: Identity,
+        recheck: Callable[[str], object],
+        now: Callable[[], float],
     ) -> None:
+        self._now = now
         self._asks = asks
         self._groups = groups
         self._identity = identity
@@ -88,7 +94,7 @@ class Events:
             case {"type": "member_left_channel", "user": user} if user != self._identity.bot_user:
                 pass
             case {"type": kind, "channel": str(channel)} if kind in _CLOSED:
-                await self._closed(channel, _CLOSED[kind], _moment(event))
+                await self._closed(channel, _CLOSED[kind], self._moment(event))
             case {
                 "type": "channel_id_changed",
                 "old_channel_id": str(old),
@@ -110,6 +116,13 @@ class Events:
                 return False
         return True
 
+    def _moment(self, event: Mapping[str, object]) -> float:
+        """When it happened, by Slack's clock."""
+        try:
+            return float(str(event.get("event_ts")))
+        except ValueError:
+            return self._now()
+
     async def _closed(self, channel: str, what: str, at: float) -> None:
         """Fails what was asked in a channel before it was closed: Slack may tell of it late."""
         async for ask in self._asks.each_open("slack", channel):
@@ -127,11 +140,3 @@ class Events:
                 await self._groups.demand_somebody(ask.responders)
             except GoneError as error:
                 await self._asks.unreachable(ask, str(error))
-
-
-def _moment(event: Mapping[str, object]) -> float:
-    """When it happened, by Slack's clock."""
-    try:
-        return float(str(event.get("event_ts")))
-    except ValueError:
-        return time.time()

@@ -59,7 +59,9 @@ class Inbound:
         labels: Labels,
         identity: Identity,
         listener: Listener,
+        now: Callable[[], float],
     ) -> None:
+        self._now = now
         self._asks = asks
         self._calls = calls
         self._notes = told
@@ -103,7 +105,7 @@ class Inbound:
         if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
             # They saw it as it no longer is.
             self._later.do("refresh", retry(lambda: self._asks.show_again(ask.id)))
-        copy = messages.Copy(used.control.revision, time.time())
+        copy = messages.Copy(used.control.revision, self._now())
         said = notes.mrkdwn_of(rejected, used.person, self._labels, copy)
         if isinstance(used, Submission):
             view = modals.notice(said, modals.everything_typed(used), self._labels)

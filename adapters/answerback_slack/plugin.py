@@ -90,6 +90,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
             api_url=settings.api_url,
             labels=host.labels,
             http=host.http,
+            now=host.now,
         )
         return Built(surface, hooks=surface.public_routes())
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -95,11 +94,14 @@ class Ref:
 class Posting(LiveMessages[Ref, Message]):
     """Says to Slack what is stored."""
 
-    def __init__(self, calls: Calls, labels: Labels, groups: Groups) -> None:
+    def __init__(
+        self, calls: Calls, labels: Labels, groups: Groups, now: Callable[[], float]
+    ) -> None:
         super().__init__("Slack")
         self._calls = calls
         self._labels = labels
         self._groups = groups
+        self._now = now
         self._history = History(calls)
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
@@ -116,7 +118,7 @@ class Posting(LiveMessages[Ref, Message]):
 
     def marked(self, ref: Ref) -> Ref:
         """See `LiveMessages.marked`."""
-        return replace(ref, at=time.time())
+        return replace(ref, at=self._now())
 
     def unmarked(self, ref: Ref) -> Mapping[str, JsonValue]:
         """See `LiveMessages.unmarked`."""

@@ -115,6 +115,10 @@ class MemoryClaims:
         if name in leases and leases[name][0] == holder:
             leases[name] = (*leases[name][:2], 0.0)
 
+    async def time(self) -> float | None:
+        """None: it has no clock of its own."""
+        return None
+
     async def hold_off(self, bucket: str, seconds: float) -> None:
         """See `Claims.hold_off`."""
         await self._tables().pauses.hold_off(bucket, seconds)

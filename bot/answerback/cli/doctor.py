@@ -135,8 +135,8 @@ async def _postgres(storage: Storage) -> Finding:
     if (sentence := missing(*POSTGRES, "`storage.url`")) is not None:
         return Finding("database", sentence)
     try:
-        async with opened(storage) as (store, _):
-            await store.check()
+        async with opened(storage) as found:
+            await found.store.check()
     except StoreError as error:
         return Finding("database", str(error), "Run this again when that is done.")
     return Finding(f"database {storage.name}")

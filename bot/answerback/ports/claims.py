@@ -91,6 +91,9 @@ class Claims(Protocol):
     async def release_lease(self, name: str, holder: str) -> None:
         """Ends a lease, if this holder has it: another need not wait until it is over."""
 
+    async def time(self) -> float | None:
+        """The time by the store's own clock, in seconds since the epoch; None where it has none but this process's."""
+
     async def hold_off(self, bucket: str, seconds: float) -> None:
         """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
 

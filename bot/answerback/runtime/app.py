@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -20,18 +19,17 @@ from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp import mount
-from answerback.ports.claims import SOLE, Claim, Shared
+from answerback.ports.claims import SOLE, Shared
 from answerback.ports.person_key import Holder, Holders, operator
 from answerback.ports.plugin import Built, Entrances, Host
-from answerback.ports.store import Store
-from answerback.runtime.clock import SystemClock
+from answerback.runtime.clock import SharedClock
 from answerback.runtime.config import Settings, is_loopback, table_of
 from answerback.runtime.configured import callbacks_of, check_extras, routes_of, tokens_of
 from answerback.runtime.plugins import installed
 from answerback.runtime.reloading import Reloading
 from answerback.runtime.replica import Replica, release
 from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
-from answerback.runtime.stores import opened
+from answerback.runtime.stores import Opened, opened
 from answerback.runtime.supervision import supervised
 from answerback.service.callers import Callers
 from answerback.service.routing import Rules
@@ -78,12 +76,12 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
         timed = metrics.commit_seconds.observe
-        store, claim = await stack.enter_async_context(opened(settings.storage, timed))
+        held = await stack.enter_async_context(opened(settings.storage, timed))
         holders = await _holders(settings)
         http = await stack.enter_async_context(chat_session())
-        built = await _built(settings, (store, claim), sockets, holders, http)
-        service = _service(settings, (store, claim), built, routes, callbacks, metrics)
-        if claim is not SOLE:
+        built = await _built(settings, held, sockets, holders, http)
+        service = _service(settings, held, built, routes, callbacks, metrics)
+        if held.claim is not SOLE:
             stack.push_async_callback(release, service)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
@@ -93,7 +91,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         tokens = tokens_of(settings)
         api = Api(
             service=service,
-            store=store,
+            store=held.store,
             surfaces=service.surfaces,
             tokens=tokens,
             holders=holders,
@@ -161,13 +159,13 @@ async def _holders(settings: Settings) -> Holders:
 
 async def _built(
     settings: Settings,
-    held: tuple[Store, Claim],
+    held: Opened,
     sockets: _Sockets,
     holders: Holders,
     http: aiohttp.ClientSession,
 ) -> list[Built]:
     """The surfaces that are configured, not started yet."""
-    (store, claim), made = held, []
+    (store, claim, clock), made = held, []
     for plugin in installed():
         table = table_of(settings, plugin)
         if table.configured():
@@ -179,7 +177,7 @@ async def _built(
                 public_url=lambda: sockets.public_url,
                 holders=holders,
                 tokens=bool(settings.agents),
-                now=time.time,
+                now=clock.now,
                 shared=None if claim is SOLE else Shared(store, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
@@ -189,16 +187,16 @@ async def _built(
 
 def _service(
     settings: Settings,
-    held: tuple[Store, Claim],
+    held: Opened,
     built: Iterable[Built],
     routes: Routes,
     callbacks: Callbacks,
     metrics: Metrics,
 ) -> Service:
-    store, claim = held
+    store, claim, clock = held
     service = Service(
         store,
-        SystemClock(),
+        clock,
         {one.surface.name: one.surface for one in built},
         known_surfaces=installed().names,
         routes=routes,
@@ -274,6 +272,8 @@ async def _background(
     if service.claim is not SOLE:
         replica = Replica(service, shower, upkeep, deliverer)
         loops += [("hearing", replica.hearing.pass_on), ("safety", replica.hearing.look)]
+    if isinstance(service.clock, SharedClock):
+        loops.append(("clock", service.clock.run))
     tasks = [asyncio.create_task(supervised(name, run), name=f"loop {name}") for name, run in loops]
 
     async def stop() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from answerback.ports.claims import SOLE, Claim
 from answerback.ports.store import Store
+from answerback.runtime.clock import SharedClock, SystemClock
 from answerback.runtime.config import Storage
 from answerback_storage.sqlite.sole_use import sole_use
 from answerback_storage.sqlite.store import SqliteStore
@@ -17,11 +18,19 @@ _LEASE: Final = 8.0
 """Seconds for which a process of several claims work: what was in hand when it died, others have done in twice that."""
 
 
+class Opened(NamedTuple):
+    """An open store, what this process claims its work in it with, and the time that goes with it."""
+
+    store: Store
+    claim: Claim
+    clock: SystemClock
+
+
 @asynccontextmanager
 async def opened(
     storage: Storage, timed: Callable[[float], None] = lambda _seconds: None
-) -> AsyncIterator[tuple[Store, Claim]]:
-    """The store, open for as long as the context lasts, and what this process claims its work in it with.
+) -> AsyncIterator[Opened]:
+    """The store, open for as long as the context lasts.
 
     Args:
         timed: is told how many seconds a write took which somebody waited for.
@@ -34,13 +43,15 @@ async def opened(
             sole_use(storage.sqlite_path),
             _open(SqliteStore(storage.sqlite_path, timed=timed)) as store,
         ):
-            yield store, SOLE
+            yield Opened(store, SOLE, SystemClock())
         return
     from answerback_storage.postgres.store import PostgresStore
 
     shared = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
     async with _open(shared) as store:
-        yield store, Claim(secrets.token_hex(8), _LEASE)
+        clock = SharedClock(shared.time)
+        await clock.start()
+        yield Opened(store, Claim(secrets.token_hex(8), _LEASE), clock)
 
 
 @asynccontextmanager

@@ -274,7 +274,14 @@ class ClaimsContract:
         assert isinstance(lost, FencedError)
         assert held == (3, False)
 
-    # --- rate limits and news ---
+    # --- the time, rate limits and news ---
+
+    @pytest.mark.rule("CLAIM-13")
+    async def test_a_store_with_a_clock_of_its_own_tells_the_time(self, store: Store) -> None:
+        first = await store.time()
+        if first is not None:
+            assert abs(first - time.time()) < PATIENCE
+            assert first <= (await store.time() or 0.0)
 
     @pytest.mark.rule("CLAIM-7")
     async def test_a_bucket_is_left_alone_for_the_longest_time_asked_for(

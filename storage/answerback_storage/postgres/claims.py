@@ -104,6 +104,12 @@ class PostgresClaims(PostgresDatabase):
             *(name, holder),
         )
 
+    async def time(self) -> float:
+        """The time by the database's clock."""
+        found = await self._read("SELECT extract(epoch FROM clock_timestamp())::float8")
+        now: float = found[0][0]
+        return now
+
     async def hold_off(self, bucket: str, seconds: float) -> None:
         """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
         await self._write(_HOLD_OFF, bucket, seconds)

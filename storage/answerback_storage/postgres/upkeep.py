@@ -17,6 +17,10 @@ BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
 """The asks whose message is behind, oldest change first, all places in turn."""
 _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
+_SAME_SETTING: Final = 600.0
+"""Seconds within which every process has noticed that the database's clock was set back: it is told once."""
+_NOTICED: Final = """INSERT INTO seen AS noticed VALUES ('clock', $1) ON CONFLICT (id)
+    DO UPDATE SET at = excluded.at WHERE abs(noticed.at - excluded.at) > $2 RETURNING 1"""
 _PRUNED: Final = (
     ("seen", "id", ""),
     # The key of an open ask is kept: a late repeat must not ask people a second time.
@@ -62,10 +66,7 @@ async def _forget(database: Database, what: tuple[str, str, str], before: float)
 async def set_back(database: Database, cache: rows.RequestCache, seconds: float, at: float) -> None:
     """Has what was planned by a clock that was then set back to ``at`` come as soon as it would have come."""
     async with database.transaction() as connection:
-        new = await connection.execute(
-            "INSERT INTO seen VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1",
-            (f"clock:{at!r}", at),
-        )
+        new = await connection.execute(_NOTICED.encode(), (at, _SAME_SETTING))
         if await new.fetchone() is None:
             return
         await connection.execute(

@@ -65,6 +65,10 @@ class SqliteClaims(SqliteFile, Pauses):
         """Ends a lease, if this holder has it."""
         await self._write(lambda db: claim_statements.release_lease(db, name, holder))
 
+    async def time(self) -> float | None:
+        """None: it has no clock of its own."""
+        return None
+
     def listen(self, heard: Callable[[str | None], None]) -> None:
         """Tells nothing: the file is one process's (`sole_use`), and `change` tells whoever waits there."""
 

@@ -1,10 +1,14 @@
-"""The system's clock: it comes back when its time has come, and not before."""
+"""The clock of the system, and the one that processes with the same store share."""
 
 from __future__ import annotations
 
 import asyncio
 
-from answerback.runtime.clock import SystemClock
+import pytest
+
+from answerback.core.errors import StoreError
+from answerback.runtime import clock as clocks
+from answerback.runtime.clock import SURE, SharedClock, SystemClock
 
 
 async def test_who_sleeps_until_a_time_wakes_when_it_has_come() -> None:
@@ -14,3 +18,79 @@ async def test_who_sleeps_until_a_time_wakes_when_it_has_come() -> None:
         await clock.sleep_until(when)
         assert clock.now() >= when
         await clock.sleep_until(when - 60)
+
+
+class Told:
+    """A store's clock: how far it is ahead of the monotonic one, and how its answers come."""
+
+    def __init__(self, ahead: float) -> None:
+        self.ahead = ahead
+        self.answers: list[float | StoreError] = []
+        """What becomes of the next answers: they take so many seconds of a clock that a test moves, or fail."""
+        self.passed = 0.0
+        self.asked = 0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    async def time(self) -> float:
+        self.asked += 1
+        answer = self.answers.pop(0) if self.answers else 0.0
+        if isinstance(answer, StoreError):
+            raise answer
+        self.passed += answer
+        return self.passed + self.ahead
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    made = Told(3_600.0)
+    monkeypatch.setattr(SystemClock, "monotonic", lambda _clock: made.monotonic())
+    return made
+
+
+@pytest.mark.rule("CLAIM-13")
+async def test_the_clock_of_those_that_share_a_store_is_the_stores(told: Told) -> None:
+    clock = SharedClock(told.time)
+    await clock.start()
+    assert clock.now() == 3_600.0
+    told.passed += 10.0
+    assert clock.now() == 3_610.0
+    assert told.asked == 1, "it goes on by the monotonic clock"
+
+
+@pytest.mark.rule("CLAIM-13")
+async def test_a_time_that_took_long_to_come_is_asked_for_again_and_not_for_ever(
+    told: Told,
+) -> None:
+    clock = SharedClock(told.time)
+    told.answers = [SURE + 0.125, SURE]
+    await clock.start()
+    assert told.asked == 2
+    assert abs(clock.now() - told.passed - told.ahead) <= SURE / 2
+    told.answers = [60.0] * 5
+    await clock.start()
+    assert told.asked == 7
+    assert abs(clock.now() - told.passed - told.ahead) <= 30.0
+
+
+@pytest.mark.rule("CLAIM-13")
+async def test_a_clock_follows_its_store_and_not_the_moment_that_an_answer_takes(
+    told: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(clocks, "_ASKED", 0.0)
+    clock = SharedClock(told.time)
+    await clock.start()
+    told.answers = [0.25, StoreError("no database now"), 64.0]
+    told.ahead -= 0.0625
+    running = asyncio.create_task(clock.run())
+    async with asyncio.timeout(5):
+        while len(told.answers) > 0:  # noqa: ASYNC110 it tells nobody
+            await asyncio.sleep(0)
+    assert "asked for later: no database now" in caplog.text
+    assert clock.now() - told.passed == 3_600.0, "within what nobody can tell"
+    told.ahead -= 60.0
+    async with asyncio.timeout(5):
+        while clock.now() - told.passed != told.ahead:  # noqa: ASYNC110 it tells nobody
+            await asyncio.sleep(0)
+    running.cancel()

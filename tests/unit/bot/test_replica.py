@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import aiohttp
+import psycopg
 import pytest
 
 from answerback.core.ask import Status
 from answerback.core.errors import StoreError
+from answerback.core.intents import Intent
+from answerback.core.walker import Answer
 from answerback.ports.claims import Claim, Work
+from answerback.ports.surface import Acted
 from answerback.runtime.app import running
 from answerback.runtime.config import Server, Storage, settings_type
 from answerback.runtime.replica import release
 from answerback.service.service import Service
-from tests.service_parts import WAIT, ask_user
+from tests.service_parts import WAIT, actor, ask_user
 from tests.unit.bot.conftest import Parts
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
@@ -60,6 +65,34 @@ async def test_two_services_on_one_database_tell_how_they_stand_and_hear_of_each
     assert replica["name"] == other.service.claim.holder != one.service.claim.holder
     assert replica["claims"] == {"message": 0, "timer": 0, "delivery": 0}
     assert (replica["leads"], replica["missed_notifications"]) == ({}, 0)
+
+
+@pytest.mark.rule("CLAIM-13", "DATA-15")
+@pytest.mark.parametrize("off", [3_600.0, -3_600.0])
+async def test_a_machine_whose_clock_is_an_hour_off_changes_nothing_for_the_others(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: float
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
+    real = time.time
+    async with running(settings) as one:
+        timed = ask_user(to="web", responders=None, expires_in=1_800, remind_after=[5_000])
+        first = (await one.service.submit(timed)).ask
+        monkeypatch.setattr(time, "time", lambda: real() + off)
+        async with running(settings) as other:
+            second = (await other.service.submit(timed)).ask
+            assert abs(second.created_at - first.created_at) < WAIT
+            for service, ask in ((other.service, first), (one.service, second)):
+                acted = await service.apply(
+                    Intent(ask.id, Answer(value=True), 1), actor(surface="web")
+                )
+                assert isinstance(acted, Acted), "it has not expired"
+                assert acted.ask.status is Status.ANSWERED
+                assert acted.ask.set_back == 0
+        # A start that took what others write for later than now would plan everything anew.
+    with psycopg.connect(database) as connection:
+        noted = connection.execute("SELECT entry FROM record WHERE ask_id IS NULL")
+        assert noted.fetchall() == []
 
 
 async def test_what_cannot_be_given_back_is_free_after_the_lease_and_is_told(

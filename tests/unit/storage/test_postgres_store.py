@@ -23,7 +23,7 @@ from answerback.testing.store_examples import (
     new_ask,
     new_delivery,
 )
-from answerback_storage.postgres import changes
+from answerback_storage.postgres import changes, upkeep
 from answerback_storage.postgres.store import PostgresStore
 
 ANN = Claim("ann", 60.0)
@@ -293,3 +293,19 @@ def stepping(ask: Ask | None) -> Decision[Ask]:
 def surrogate(ask: Ask | None) -> Decision[Ask | None]:
     assert ask is not None
     return Decision(Write(replace(ask, message={"a": "\ud800"})), ask)
+
+
+@pytest.mark.rule("DATA-15")
+async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
+    stores: tuple[PostgresStore, PostgresStore], database: str
+) -> None:
+    reminded = {"remind_after": (60.0,)}
+    await stores[0].create(Write(new_ask(1, at=100_000.0, request=reminded)), None)
+    await asyncio.gather(
+        stores[0].set_back(3_600.0, 96_400.0), stores[1].set_back(3_600.1, 96_407.0)
+    )
+    await stores[1].set_back(3_599.9, 96_400.0 + upkeep._SAME_SETTING)
+    assert await stores[0].next_due(0.0) in {96_460.0, 100_060.0 - 3_600.1}
+    again = 96_407.0 + 2 * upkeep._SAME_SETTING
+    await stores[1].set_back(1_000.0, again)
+    assert await stores[0].next_due(0.0) in {95_460.0, 99_060.0 - 3_600.1}
