@@ -26,23 +26,29 @@ class OptionLimits(NamedTuple):
     """An option's label in a menu."""
     description: int
     """An option's description in a menu."""
-    described_buttons: bool
-    """Whether options with a description can be buttons: then they stand in the message as text, too."""
+    sections: int = 0
+    """Options up to which each described one is a text with its button beside it; 0: a platform without."""
 
     def as_buttons(self, question: Question) -> bool:
         """Whether there are so few and short options that each is a button."""
         if question.answer_type is not AnswerType.SELECT or len(question.options) > FEW:
             return False
-        return all(
-            fits(each.label, self.button)
-            and (self.described_buttons or not (each.description or "").strip())
-            for each in question.options
-        )
+        return not _described(question) and self._on_buttons(question)
+
+    def as_sections(self, question: Question) -> bool:
+        """Whether each option is a text with its button beside it: there are few, and some are described."""
+        few = question.answer_type is AnswerType.SELECT and len(question.options) <= self.sections
+        return few and _described(question)
+
+    def _on_buttons(self, question: Question) -> bool:
+        return all(fits(each.label, self.button) for each in question.options)
 
     def spelled_out(self, question: Question) -> bool:
-        """Whether the options have to stand in the message as text, numbered, because no control shows all of them."""
+        """Whether the options stand in the message as text, numbered, because no control shows all of them."""
         if self.as_buttons(question):
-            return any(each.description for each in question.options)
+            return False
+        if self.as_sections(question):
+            return not self._on_buttons(question) or _alike(question.options)
         return not all(map(self.holds, question.options)) or _alike(question.options)
 
     def holds(self, option: Option) -> bool:
@@ -61,6 +67,10 @@ def chosen_indexes(prompt: Prompt) -> list[int]:
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else [prompt.chosen]
     values = {value for value in chosen if isinstance(value, str)}
     return [i for i, option in enumerate(prompt.question.options) if option.value in values]
+
+
+def _described(question: Question) -> bool:
+    return any((each.description or "").strip() for each in question.options)
 
 
 def _alike(options: Iterable[Option]) -> bool:

@@ -216,7 +216,7 @@ class DiscordSurface(ChatSurface):
         """What an interaction that came by HTTP is answered: nobody will tell whether Discord takes it."""
         if reply.shown is not None:
             self._answers.answered(reply.shown)
-        if reply.note is not None or reply.again is not None:
+        if reply[2:] != (None, None, None):
             self._background.do("note", self._follow_up(body, reply))
         return reply.callback
 
@@ -245,6 +245,8 @@ class DiscordSurface(ChatSurface):
         """What an interaction leads to behind its answer."""
         if reply.again is not None:
             await self._show_again(reply.again)
+        if reply.selected is not None:
+            await self._show_again(reply.selected, lost=True)
         if reply.note is not None:
             await self.calls.follow_up(body, reply.note)
 

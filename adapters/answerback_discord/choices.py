@@ -1,4 +1,4 @@
-"""The options of a question as buttons and menus: paged, searched, numbered; nothing dropped. Pure.
+"""The options of a question as buttons, sections and menus: paged, searched, numbered; nothing dropped. Pure.
 
 What a person did to a list without answering yet (a page, a search, a selection in a menu) is a `Look`.
 """
@@ -10,21 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback_chat import controls
 from answerback_chat.controls import Verb
 from answerback_chat.options import OptionLimits, chosen_indexes
+from answerback_chat.sanitize import one_line
 from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
+from answerback_discord.fitting import Block
+from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.text import fit, fit_button
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a person has turned the live message without moving the ask."""
+    """How a list stands in front of people who have not moved the ask: pages and searches are one person's own."""
 
     page: int = 0
     chosen: tuple[int, ...] | None = None
@@ -38,13 +41,17 @@ class Look:
 _MAX_WORDS: Final = 20
 """Words of a search that count: nobody looks for more, and each is looked for in every option."""
 _UNTURNED: Final = Look()
+SELECTION_ROOM: Final = 400
+"""Units in which a message names what is selected on all pages of a menu."""
 OPTIONS: Final = OptionLimits(
     # Up to which no client cuts it: the design guide of
     # https://docs.discord.com/developers/components/reference#button
     button=38,
     label=limits.OPTION_LABEL,
     description=limits.OPTION_DESCRIPTION,
-    described_buttons=True,
+    # Three components each, of the forty that a message may have with all that stands beside them:
+    # https://docs.discord.com/developers/components/reference
+    sections=7,
 )
 
 
@@ -122,14 +129,73 @@ def pages(question: Question) -> int:
     return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
 
 
+def selection(prompt: Prompt, look: Look) -> str:
+    """The selected options, where a menu shows only some of them."""
+    question = prompt.question
+    if question.answer_type is not AnswerType.MULTI_SELECT or pages(question) == 1:
+        return ""
+    return " · ".join(OPTIONS.names(question, selected(prompt, look)))
+
+
+def spelled(question: Question, look: Look) -> list[Block]:
+    """The options that stand as text: all where each has its button beside it, or those that no control shows whole."""
+    numbered = OPTIONS.spelled_out(question)
+    if OPTIONS.as_sections(question):
+        return [
+            block
+            for i, each in enumerate(question.options)
+            for block in (
+                Block(each.label, MESSAGE_TEXT, f"**{i + 1}. {{}}**" if numbered else "**{}**"),
+                Block(each.description or "", MESSAGE_TEXT, "\n{}"),
+            )
+        ]
+    if not question.options or not numbered:
+        return []
+    return [
+        Block(_option_text(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
+        for i in listed(question, look)
+    ]
+
+
+def _option_text(option: Option) -> str:
+    label = one_line(option.label)
+    return f"{label} — {option.description}" if option.description else label
+
+
+def sections(view: View, prompt: Prompt, labels: Labels, told: Sequence[str]) -> list[Json]:
+    """Each option with its button beside it.
+
+    Args:
+        told: the texts of `spelled`, as they fit the message.
+    """
+    names = OPTIONS.names(prompt.question, range(len(prompt.question.options)))
+    chosen = chosen_indexes(prompt)
+    made = [
+        c.section(
+            "".join(told[2 * i : 2 * i + 2]), _pick(view, fit(name, OPTIONS.button), i, chosen)
+        )
+        for i, name in enumerate(names)
+    ]
+    return [*made, *c.rows(_other(view, prompt, labels))]
+
+
+def _pick(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
+    """The button that answers with an option."""
+    style = Style.PRIMARY if index in chosen else Style.SECONDARY
+    return button(view, name, Verb.ANSWER, index, style)
+
+
 def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
-    """The rows by which an option is chosen, without Back, Reply and End Turn."""
+    """The rows by which an option is chosen, without Back, Reply and End Turn.
+
+    Paging and searching opens a list for one person alone, in which they go on: see `lists`.
+    """
     question = prompt.question
     other = _other(view, prompt, labels)
     if OPTIONS.as_buttons(question):
-        primary = chosen_indexes(prompt)
+        chosen = chosen_indexes(prompt)
         buttons = [
-            button(view, name, Verb.ANSWER, i, Style.PRIMARY if i in primary else Style.SECONDARY)
+            _pick(view, name, i, chosen)
             for i, name in enumerate(OPTIONS.names(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
@@ -173,11 +239,8 @@ def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # Picking what a menu already shows as picked sends nothing
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
     first = chosen_indexes(prompt)[:1]
-    labels = OPTIONS.names(prompt.question, first)
-    return [
-        button(view, name, Verb.ANSWER, i, Style.PRIMARY)
-        for i, name in zip(first, labels, strict=True)
-    ]
+    names = OPTIONS.names(prompt.question, first)
+    return [_pick(view, name, i, first) for i, name in zip(first, names, strict=True)]
 
 
 def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:

@@ -17,12 +17,12 @@ from answerback.core.view import View, view_of
 from answerback.core.walker import Action, Answer, Other
 from answerback.ports.surface import Asks, Rejected, Why
 from answerback_chat.controls import Control, Verb, digits
-from answerback_discord import choices, forms, modals, notes, reading, render
+from answerback_discord import choices, forms, lists, modals, notes, reading, render
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look
 from answerback_discord.forms import Sheet
 from answerback_discord.parse import Interaction
-from answerback_discord.replies import Callback, Replies, Reply, private, told, update
+from answerback_discord.replies import Callback, Replies, Reply, told, update
 from answerback_discord.text import escape
 
 OPENS = frozenset({Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.SEARCH})
@@ -96,7 +96,9 @@ class Entering:
             case Verb.TAKE if self._is_several():
                 return await self._take()
             case Verb.PAGE:
-                return await self._look(Look(page=page))
+                return await self._list(Look(page=page))
+            case Verb.END_TURN if self._control.argument == notes.KEPT:
+                return self._private(notes.kept_going(self._ask, self._labels))
             case Verb.END_TURN:
                 return self._private(notes.confirm_end_turn(self._view, self._labels))
             case _:
@@ -171,7 +173,13 @@ class Entering:
         chosen = tuple(i for i in every if i in kept | {*self._used.places})
         await self._selections.keep(self._ask, chosen)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
-        return await self._turned(Look(self._control.number or 0, chosen, found))
+        look = Look(self._control.number or 0, chosen, found)
+        if self._used.private:
+            return (await self._turned(look))._replace(selected=self._ask)
+        latest = await self._latest()
+        if isinstance(latest, Rejected):
+            return await self._replies.rejected(latest, self._used)
+        return update(render.message(view_of(latest), self._labels, look), latest)
 
     async def _take(self) -> Action | Reply:
         prompt = self._view.prompt
@@ -182,14 +190,14 @@ class Entering:
         if self._control.argument != choices.digest(selected):
             # The selection that is kept is not the one that this person saw: the answer that was to show
             # them is lost or on its way, or somebody else has changed them.
-            note = notes.note(
-                escape(self._labels.selection_changed.format(submit=self._labels.submit))
-            )
-            return await self._replies.redrawn(self._ask, self._used, note)
+            changed = self._labels.selection_changed.format(submit=self._labels.submit)
+            if self._used.private:
+                return await self._turned(Look(choices.page_of(prompt), chosen), changed)
+            return await self._replies.redrawn(self._ask, self._used, notes.note(escape(changed)))
         return Answer(value=self._values(selected))
 
-    async def _look(self, look: Look) -> Reply:
-        return await self._turned(replace(look, chosen=await self._selected()))
+    async def _list(self, look: Look, note: str = "") -> Reply:
+        return await self._turned(replace(look, chosen=await self._selected()), note)
 
     async def _beside(self) -> tuple[int, ...]:
         """What is selected beside the words of "Something else…" now."""
@@ -217,17 +225,22 @@ class Entering:
         prompt = self._view.prompt
         found = choices.matching(prompt.question, words) if prompt else ()
         if not found:
-            sentence = self._labels.nothing_found.format(words=words[:100])
-            return private(notes.note(escape(sentence)))
-        return await self._look(Look(found=found, words=words))
+            return await self._list(Look(), self._labels.nothing_found.format(words=words[:100]))
+        return await self._list(Look(found=found, words=words))
 
-    async def _turned(self, look: Look) -> Reply:
-        # The last that is awaited: what is committed later is shown after this answer.
+    async def _turned(self, look: Look, note: str = "") -> Reply:
+        """The list, for this person alone."""
+        latest = await self._latest()
+        if isinstance(latest, Rejected):
+            return await self._replies.rejected(latest, self._used)
+        return self._private(lists.opened(view_of(latest), self._labels, look, note))
+
+    async def _latest(self) -> Ask | Rejected:
+        """The ask, still as this person saw it; nothing is awaited after it, since later commits are shown later."""
         latest = await self._asks.get(self._ask.id) or self._ask
-        if latest.revision != self._ask.revision:
-            why = Why.STALE if latest.open else Why.ENDED
-            return await self._replies.rejected(Rejected(why, latest), self._used)
-        return update(render.message(view_of(latest), self._labels, look), latest)
+        if latest.revision == self._ask.revision:
+            return latest
+        return Rejected(Why.STALE if latest.open else Why.ENDED, latest)
 
 
 def mistakes(

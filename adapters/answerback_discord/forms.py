@@ -67,7 +67,7 @@ class Slot:
     options: tuple[tuple[str, str], ...] = ()
     """Label and description of each."""
     least: int = 0
-    several: bool = False
+    most: int = 1
     placeholder: str = ""
     lengths: tuple[int | None, int | None] = (None, None)
     """The least and the most characters of a text that is not empty; None: unbounded."""
@@ -232,7 +232,7 @@ def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot
             )
             look = Look.LINES if field.kind is Kind.CHOICES else Look.LINE
             return _text_slots(place, field.title, description, needed, lines, look)
-        return (_choice_slot(place, field, chosen_indexes, needed),)
+        return (_choice_slot(place, field, chosen_indexes, needed, labels),)
     long = field.kind is Kind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
     text = start if isinstance(start, str) else ""
     look = Look.LINES if long or "\n" in text else Look.LINE
@@ -242,9 +242,12 @@ def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot
     return (replace(slots[0], lengths=(field.min_length, field.max_length)),)
 
 
-def _choice_slot(place: int, field: Field, chosen: Sequence[int], needed: bool) -> Slot:
+def _choice_slot(
+    place: int, field: Field, chosen: Sequence[int], needed: bool, labels: Labels
+) -> Slot:
     count, several = len(field.choices), field.kind is Kind.CHOICES
     look = Look.MENU
+    most = min(field.max_items or count, count) if several else 1
     if several and count <= limits.CHECKBOX_OPTIONS:
         look = Look.BOXES
     elif not several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
@@ -264,8 +267,9 @@ def _choice_slot(place: int, field: Field, chosen: Sequence[int], needed: bool) 
         needed,
         [str(i) for i in chosen],
         options,
-        min(field.min_items, count) if needed and several else 0,
-        several,
+        min(field.min_items, most) if needed and several else 0,
+        most,
+        labels.choose if look is Look.MENU else "",
     )
 
 

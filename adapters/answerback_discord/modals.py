@@ -96,9 +96,16 @@ def _input(slot: Slot, value: JsonValue) -> Json:
             "options": [*options],
         }
     least = max(slot.least, 1 if slot.required else 0)
-    most = len(options) if slot.several else 1
+    most = max(slot.most, len(chosen))  # Discord refuses more defaults than may be chosen
     if slot.look is Look.MENU:
-        return c.select(slot.name, options, least=least, most=most, required=slot.required)
+        return c.select(
+            slot.name,
+            options,
+            least=least,
+            most=most,
+            placeholder=fit(slot.placeholder, limits.PLACEHOLDER),
+            required=slot.required,
+        )
     return {
         "type": c.CHECKBOX_GROUP,
         "custom_id": slot.name,

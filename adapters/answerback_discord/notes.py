@@ -27,6 +27,8 @@ _SENTENCE_ROOM: Final = 900
 _WORDS_ROOM: Final = 2_800
 _MOST_NAMED: Final = 10
 _MOST_PROBLEMS: Final = 10
+KEPT: Final = "no"
+"""The argument of the End Turn control that ends nothing."""
 _HOLE: Final = "\0"
 """Where markdown of ours goes in a sentence whose other parts are escaped."""
 
@@ -89,9 +91,7 @@ def rejected(
 
 def refusal(why: Rejected, labels: Labels, reader: str) -> str:
     """Why words were not taken, as markdown, and where the question stands."""
-    message = why.ask.message if why.ask else None
-    where = f" {link(message)}" if message and "id" in message else ""
-    return _sentence(why, labels, reader) + where
+    return _sentence(why, labels, reader) + (_way_to(why.ask) if why.ask else "")
 
 
 def _sentence(
@@ -149,13 +149,23 @@ def confirm_end_turn(view: View, labels: Labels) -> Json:
     end = button(view, labels.end_turn, Verb.END_TURN, CONFIRMED, Style.DANGER)
     title, _ = shorten(labels.end_turn_title, 200)
     body, _ = shorten(text, 1_000)
-    return note(f"**{title}**\n{body}", [end])
+    keep = button(view, labels.keep_going, Verb.END_TURN, KEPT)
+    return note(f"**{title}**\n{body}", [keep, end])
+
+
+def kept_going(ask: Ask, labels: Labels) -> Json:
+    """What that step becomes for who goes on: the way back to the question."""
+    return note(f"{escape(labels.kept_going)}{_way_to(ask)}")
 
 
 def taken(ask: Ask, labels: Labels) -> Json:
-    """What a private message becomes once what it led to has counted."""
-    view = view_of(ask)
-    return note(f"☑ {escape(messages.ending(view, labels) or labels.answered)}")
+    """What a private message becomes once what it led to has counted, and where the questions go on."""
+    done = escape(messages.ending(view_of(ask), labels) or labels.taken)
+    return note(f"☑ {done}{_way_to(ask) if ask.open else ''}")
+
+
+def _way_to(ask: Ask) -> str:
+    return f" {link(ask.message)}" if ask.message and "id" in ask.message else ""
 
 
 def retry(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:

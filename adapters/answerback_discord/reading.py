@@ -15,8 +15,8 @@ from answerback_chat.texts import units
 from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look, turning
-from answerback_discord.render import answer_text, selection
+from answerback_discord.choices import Look, selection, turning
+from answerback_discord.fitting import answer_text
 from answerback_discord.text import escape, pieces
 
 ROOM = limits.MESSAGE_TEXT - 200

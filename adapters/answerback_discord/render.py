@@ -8,10 +8,10 @@ the short texts stand in full and the long ones share what is left; whatever was
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 from answerback.core.ask import Status
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
 from answerback_chat import messages, outline
@@ -19,13 +19,12 @@ from answerback_chat.controls import Verb
 from answerback_chat.sanitize import one_line
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
-from answerback_discord import choices, context, forms, limits
+from answerback_discord import choices, context, forms, limits, lists
 from answerback_discord.blocks import Json, Style
-from answerback_discord.choices import Look, Plan, button, control, laid_out, planned
-from answerback_discord.text import escape, fit, in_a_line, share, shorten, whole
+from answerback_discord.choices import Look, Plan, button, laid_out, planned
+from answerback_discord.fitting import TEXT_BUDGET, Block, fitted, fitted_lines
+from answerback_discord.text import escape, in_a_line, shorten
 
-TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
-"""What all texts of a message may take, with some room for marks around them."""
 LABEL_ROOM: Final = 200
 HEADER_ROOM: Final = 60
 QUESTION_IN_LINE: Final = 120
@@ -33,8 +32,6 @@ ANSWER_IN_LINE: Final = 200
 SECTIONS: Final = 8
 """Answers that get an Edit button of their own beside them; more of them are edited through a menu."""
 NOTE_ROOM: Final = 1_900
-_EASY: Final = 150
-"""Characters, of two units at the most, that texts of one message may always have together."""
 
 BLURPLE: Final = 0x5865F2
 GREEN: Final = 0x3BA55D
@@ -48,14 +45,6 @@ _COLORS: Final = {
     Status.WITHDRAWN: GREY,
     Status.FAILED: RED,
 }
-
-
-class _Block(NamedTuple):
-    """A text that may be shortened, and how it is set."""
-
-    raw: str
-    most: int
-    frame: str = "{}"
 
 
 def message(view: View, labels: Labels, look: Look | None = None) -> Json:
@@ -82,23 +71,15 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         in_a_line(question.header, HEADER_ROOM) if question.header else ("", False)
     )
     so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
-    blocks = [_Block(question.text, limits.MESSAGE_TEXT, "**{}**")]
-    spelled: tuple[int, ...] = ()
-    if question.options and choices.OPTIONS.spelled_out(question):
-        spelled = choices.listed(question, look)
-        blocks += [
-            _Block(_option_text(question, i), limits.MESSAGE_TEXT, f"**{i + 1}.** {{}}")
-            for i in spelled
-        ]
-    if selected := selection(prompt, look):
-        blocks.append(_Block(selected, 400, "-# ☑ {}"))
-    if found := _found(look, labels):
-        blocks.append(_Block(found, 300, "-# {}"))
+    options = choices.spelled(question, look)
+    blocks = [Block(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
+    if selected := choices.selection(prompt, look):
+        blocks.append(Block(selected, choices.SELECTION_ROOM, "-# ☑ {}"))
     if filled := outline.prefilled(prompt, labels):
-        blocks.append(_Block(filled, 300, "-# {}"))
+        blocks.append(Block(filled, 300, "-# {}"))
     room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
     about = context.within(prompt, room)
-    (asked, *others), left_out = _fitted(blocks, room - min(units(about.text), room // 2))
+    (asked, *others), left_out = fitted(blocks, room - min(units(about.text), room // 2))
     about = context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
     parts = [c.text(f"-# {heading}")]
     if so_far:
@@ -106,10 +87,15 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if about.text:
         parts.append(c.text(about.text))
     parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
-    if spelled:
-        parts.append(c.text("\n".join(others[: len(spelled)])))
-    parts += [c.text(text) for text in others[len(spelled) :]]
-    parts += _answering(view, prompt, labels, look)
+    told, others = others[: len(options)], others[len(options) :]
+    in_sections = choices.OPTIONS.as_sections(question)
+    if told and not in_sections:
+        parts.append(c.text("\n".join(told)))
+    parts += [c.text(text) for text in others]
+    if in_sections:
+        parts += choices.sections(view, prompt, labels, told)
+    else:
+        parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
     more = labels.details if full else about.more(labels)
     parts += c.rows(_controls(view, labels, more))
@@ -174,7 +160,7 @@ def _beside(controls: tuple[Control, ...], back: str, reply: str, end_turn: str)
     offered = {
         Control.BACK: planned(back, Verb.BACK),
         Control.REPLY: planned(reply, Verb.REPLY),
-        Control.END_TURN: planned(end_turn, Verb.END_TURN, style=Style.DANGER),
+        Control.END_TURN: planned(end_turn, Verb.END_TURN),  # its second step is the loud one
     }
     return tuple(button for each in controls for button in offered[each])
 
@@ -184,42 +170,17 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
     asks, short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
     top = [c.text(f"-# {asks}\n**{heading}**\n{escape(labels.review_text)}")]
     room = TEXT_BUDGET - units(asks) - units(heading) - units(escape(labels.review_text))
-    lines, left_out = _fitted_lines(view.lines, labels, room)
+    lines, left_out = fitted_lines(view.lines, labels, room, numbered=True)
     parts: list[Json] = []
-    edits = [(i, line) for i, line in enumerate(view.lines) if line.editable]
     if len(view.lines) <= SECTIONS:
         for i, (text, line) in enumerate(zip(lines, view.lines, strict=True)):
-            edit = button(view, labels.edit, Verb.EDIT, i)
+            edit = button(view, f"{labels.edit} {i + 1}", Verb.EDIT, i)
             parts.append(c.section(text, edit) if line.editable else c.text(text))
     else:
-        parts = [c.text("\n".join(lines)), *_edit_menu(view, edits, labels, look)]
+        parts = [c.text("\n".join(lines)), *lists.edits(view, labels, look)]
     submit = button(view, labels.submit, Verb.SUBMIT, style=Style.PRIMARY)
     ends = c.rows([submit, *_controls(view, labels, labels.details if short or left_out else None)])
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
-
-
-def _edit_menu(view: View, edits: list[tuple[int, Line]], labels: Labels, look: Look) -> list[Json]:
-    size = limits.SELECT_OPTIONS
-    total = max(1, -(-len(edits) // size))
-    page = look.page if look.page < total else 0
-    shown = edits[page * size : (page + 1) * size]
-    if not shown:
-        return []
-    place = (
-        labels.edit
-        if total == 1
-        else f"{labels.edit} · {labels.page_of.format(page=page + 1, pages=total)}"
-    )
-    menu = c.select(
-        control(view, Verb.EDIT, f"p{page}"),
-        [
-            c.option(fit(f"{i + 1}. {line.question.text}", limits.OPTION_LABEL), str(i))
-            for i, line in shown
-        ],
-        placeholder=fit(place, limits.PLACEHOLDER),
-    )
-    row: Json = {"type": c.ACTION_ROW, "components": [menu]}
-    return [row, *c.rows(choices.turning(view, Verb.PAGE, page, total, labels))]
 
 
 def _record(view: View, labels: Labels) -> Json:
@@ -230,7 +191,7 @@ def _record(view: View, labels: Labels) -> Json:
     room = TEXT_BUDGET - units(heading) - units(asks)
     reply_room = room // 3 if view.reply and view.lines else room
     reply, reply_short = shorten(view.reply or "", reply_room)
-    lines, left_out = _fitted_lines(view.lines, labels, room - units(reply))
+    lines, left_out = fitted_lines(view.lines, labels, room - units(reply))
     parts = [c.text(f"-# {asks}\n**{heading}**")]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
@@ -239,50 +200,7 @@ def _record(view: View, labels: Labels) -> Json:
     return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
 
 
-# --- texts within their room ------------------------------------------------------------------------
-
-
-def _fitted(blocks: list[_Block], total: int) -> tuple[list[str], bool]:
-    """Texts in their frames within ``total`` units together, and whether something was left out."""
-    full = [whole(raw) if raw else "" for raw, _, _ in blocks]
-    if sum(map(len, full)) <= _EASY:  # as nearly always
-        framed = zip(full, blocks, strict=True)
-        return [block.frame.format(text) if text else "" for text, block in framed], False
-    texts, wanted = [], []
-    room, left_out = total - len(blocks), False
-    for text, (_, most, frame) in zip(full, blocks, strict=True):
-        size = units(text)
-        room -= units(frame) if text else 0
-        left_out = left_out or size > most
-        wanted.append(min(size, most))
-        texts.append(frame.format(text) if text else "")
-    if not left_out and sum(wanted) <= room:
-        return texts, False
-    for i, (block, given) in enumerate(zip(blocks, share(wanted, room), strict=True)):
-        text, short = shorten(block.raw, given) if texts[i] else ("", False)
-        texts[i] = block.frame.format(text) if text else ""
-        left_out = left_out or short
-    return texts, left_out
-
-
-def _fitted_lines(lines: tuple[Line, ...], labels: Labels, total: int) -> tuple[list[str], bool]:
-    """Questions with their answers, all of them, in ``total`` units."""
-    blocks = [
-        block
-        for line in lines
-        for block in (
-            _Block(line.question.text, limits.MESSAGE_TEXT, "**{}**"),
-            _Block(answer_text(line, labels), limits.MESSAGE_TEXT),
-        )
-    ]
-    texts, left_out = _fitted(blocks, total)
-    pairs = zip(texts[::2], texts[1::2], strict=True)
-    return [f"{question}\n➜ {answer}" for question, answer in pairs], left_out
-
-
-def answer_text(line: Line, labels: Labels) -> str:
-    """An answer as people read it, with a mark where no person gave it."""
-    return "\n".join(outline.answer_texts(line, labels))
+# --- what a message says beside its question ----------------------------------------------------------
 
 
 def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
@@ -302,25 +220,3 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
     if earlier:
         heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
     return "\n".join([*heading, *lines]), short or earlier > 0
-
-
-def _option_text(question: Question, index: int) -> str:
-    option = question.options[index]
-    label = one_line(option.label)
-    return f"{label} — {option.description}" if option.description else label
-
-
-def _found(look: Look, labels: Labels) -> str:
-    """How much a search found, where the menu shows only some of it."""
-    if look.found is None or len(look.found) <= limits.SELECT_OPTIONS:
-        return ""
-    words = one_line(look.words[:100])
-    return labels.found.format(count=len(look.found), words=words, shown=limits.SELECT_OPTIONS)
-
-
-def selection(prompt: Prompt, look: Look) -> str:
-    """The selected options, where the menu shows only some of them."""
-    question = prompt.question
-    if question.answer_type is not AnswerType.MULTI_SELECT or choices.pages(question) == 1:
-        return ""
-    return " · ".join(choices.OPTIONS.names(question, choices.selected(prompt, look)))

@@ -46,6 +46,8 @@ class Reply(NamedTuple):
     """What the person is told privately once Discord has taken the answer."""
     again: Ask | None = None
     """The ask of which the person saw an older state: its live message is to be looked at."""
+    selected: Ask | None = None
+    """The ask whose selection was changed on a message of one person's own: its live message shows another one."""
 
 
 def private(message: Json) -> Reply:

@@ -27,7 +27,6 @@ OPTIONS: Final = OptionLimits(
     button=28,  # clients may cut one near 30 characters
     label=limits.OPTION_TEXT,
     description=limits.OPTION_DESCRIPTION,
-    described_buttons=False,
 )
 
 

@@ -39,6 +39,7 @@ class Labels(BaseModel):
     continue_: str = "Continue"
     cancel: str = "Cancel"
     close: str = "Close"
+    keep_going: str = "Keep going"
     none_chosen: str = "(none)"
     details: str = "Show in full"
     show_all_lines: str = "Show all {n} lines"
@@ -72,6 +73,8 @@ class Labels(BaseModel):
         "{count} match “{words}”; the first {shown} are shown. Add words to narrow the list."
     )
     page_of: str = "Page {page} of {pages}"
+    kept_going: str = "Nothing was ended: the question is still open."
+    taken: str = "Taken. The questions go on here:"
 
     # how it ended
     answered: str = "Answered"

@@ -225,26 +225,33 @@ class DiscordDesk:
         if named:
             await self._uses(named[0])
         else:
-            await self._turns_to(question, place)
-            await self._uses(self._sight().selects[0], [str(place)])
+            shown = await self._with_option(question, place)
+            await self._uses(sight_of(shown).selects[0], [str(place)], on=shown)
 
     async def _ticks(self, question: Question, value: JsonValue) -> None:
         assert isinstance(value, list)
         wanted = [str(i) for i, o in enumerate(question.options) if o.value in value]
+        shown = self._copy
         for place in wanted or ["0"]:
-            await self._turns_to(question, int(place))
-            menu = self._sight().selects[0]
+            shown = await self._with_option(question, int(place))
+            menu = sight_of(shown).selects[0]
             here = [o.value for o in menu.options if o.value in wanted]
             if sorted(o.value for o in menu.options if o.default) != sorted(here):
-                await self._uses(menu, here)
+                await self._uses(menu, here, on=shown)
+                shown = self._person.copy(shown)
                 self._look_again()
-        await self._click(LABELS.submit)
+        submit = sight_of(shown).button(LABELS.submit)
+        assert submit is not None
+        await self._uses(submit, on=shown)
 
-    async def _turns_to(self, question: Question, place: int) -> None:
-        """Looks for an option that is on another page of the menu."""
-        if str(place) not in [o.value for o in self._sight().selects[0].options]:
-            await self._writes(LABELS.search, LABELS.search, question.options[place].label)
-            self._look_again()
+    async def _with_option(self, question: Question, place: int) -> Message:
+        """The message whose menu has an option: the live one, or the person's own list of what they searched for."""
+        if str(place) in [o.value for o in self._sight().selects[0].options]:
+            return self._copy
+        await self._writes(LABELS.search, LABELS.search, question.options[place].label)
+        found = self._newest_note().message
+        self._asked_for.add(found.id)
+        return self._person.copy(found)
 
     async def _writes(self, button: str, field: str, text: str) -> None:
         await self._click(button)
@@ -273,7 +280,7 @@ class DiscordDesk:
 
     async def edits(self, ask: Ask, question: Question) -> None:
         place = [given.question_id for given in ask.walk.answers].index(question.id)
-        edits = [c for c in self._sight().controls if c.label == LABELS.edit]
+        edits = [c for c in self._sight().controls if c.label.startswith(LABELS.edit)]
         await self._uses(edits[place])
 
     async def submits(self) -> None:
@@ -311,7 +318,9 @@ class DiscordDesk:
         assert control is not None, (label, self._sight().labels)
         await self._uses(control)
 
-    async def _uses(self, control: Control, values: list[str] | None = None) -> Interaction:
-        done = await self._person._use(self._copy, control, values or [], wait=True)
+    async def _uses(
+        self, control: Control, values: list[str] | None = None, on: Message | None = None
+    ) -> Interaction:
+        done = await self._person._use(on or self._copy, control, values or [], wait=True)
         assert done.answered, done.problem
         return done

@@ -98,7 +98,7 @@ async def test_a_search_that_finds_more_than_a_menu_holds_says_so(up: Rig) -> No
         await up.ann.click("Search…")
         up.ann.fill("Search…", words)
         assert (await up.ann.submit()).answered
-        seen = up.ann.latest(up.channel)
+        seen = up.ann.notes()[0]
         assert (Labels().found.format(count=count, words=words, shown=25) in seen.text) is (
             count > 25
         )

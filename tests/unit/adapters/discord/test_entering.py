@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.discord.rules import CHECKBOXES, RADIO, STRING_SELECT
+from tests.fakes.discord.sight import NotPossibleError
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig, surface_in_front_of
 
 PERSON = {
@@ -90,6 +92,7 @@ async def test_a_mistake_is_told_and_the_page_opens_again_as_it_was_entered(up: 
     assert (await up.shown(ask)).status == "answered"
 
 
+@pytest.mark.rule("DISCORD-13")
 async def test_inputs_have_the_lengths_of_the_schema_and_examples(up: Rig) -> None:
     properties = {
         "tag": {"type": "string", "minLength": 2, "maxLength": 8},
@@ -108,6 +111,38 @@ async def test_inputs_have_the_lengths_of_the_schema_and_examples(up: Rig) -> No
     assert "placeholder" not in tag
     assert born["placeholder"] == "2026-05-31"
     assert age["placeholder"] == "a whole number, at least 1"
+
+
+@pytest.mark.rule("DISCORD-13")
+async def test_groups_and_menus_take_as_many_choices_as_the_schema(up: Rig) -> None:
+    teams = {"type": "array", "items": {"enum": ["api", "web", "data"]}, "minItems": 1}
+    cities = {"type": "array", "items": {"enum": [f"city {n}" for n in range(20)]}}
+    properties = {
+        "teams": {**teams, "maxItems": 2},
+        "cities": {**cities, "maxItems": 3, "default": ["city 1", "city 2", "city 3", "city 4"]},
+        "size": {"enum": ["S", "M"]},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["teams"]}
+    asked = {"id": "s", "text": "Who?", "answer_type": "schema", "schema": schema}
+    ask = await up.shown(await up.submit([asked]))
+    await up.ann.click("Fill in")
+    modal = up.ann.modal
+    assert modal is not None
+    boxes, menu, radio = (modal.field(name).component for name in properties)
+    assert (boxes["type"], boxes["min_values"], boxes["max_values"]) == (CHECKBOXES, 1, 2)
+    assert (menu["type"], menu["min_values"], menu["max_values"]) == (STRING_SELECT, 0, 4)
+    assert menu["placeholder"] == "Choose…"
+    assert radio["type"] == RADIO
+    up.ann.fill("teams", ["api", "web", "data"])
+    with pytest.raises(NotPossibleError, match="takes 1 to 2 choices"):
+        await up.ann.submit()
+    up.ann.fill("teams", ["api", "data"])
+    up.ann.fill("cities", ["city 7"])
+    assert (await up.ann.submit()).answered
+    assert (await up.shown(ask)).walk.answers[0].value == {
+        "teams": ["api", "data"],
+        "cities": ["city 7"],
+    }
 
 
 async def test_a_modal_does_not_repeat_a_question_that_its_title_shows(up: Rig) -> None:

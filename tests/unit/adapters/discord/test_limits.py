@@ -19,10 +19,10 @@ from answerback_discord import (
     blocks,
     choices,
     forms,
+    lists,
     modals,
     notes,
     posting,
-    render,
 )
 from answerback_discord.calls import page_behind
 from answerback_discord.forms import Look, Sheet, Slot
@@ -210,7 +210,7 @@ def test_the_options_of_a_menu() -> None:
         assert len(menu["options"]) == 25
         assert choices.pages(ask.form.questions[0]) == pages
         found = choices.Look(found=tuple(range(count)))
-        message = render.message(view_of(ask), LABELS, found)
+        message = lists.opened(view_of(ask), LABELS, found)
         assert check_message(message) == []
         said = LABELS.found.format(count=count, words="", shown=25)
         assert (said in "".join(texts_of(message))) == (pages > 1)
@@ -267,6 +267,13 @@ def test_the_largest_message_has_fewer_components_than_discord_takes() -> None:
         ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * count)
         shown(ask)
         shown(after(ask, Edit(question_id="q0")))
+    sections = one(
+        SELECT, options=options(7, description="d" * 20_000, preview="# p"), other=True, header="h",
+        context="c" * 9_000,
+    )  # fmt: skip
+    beside = of_type(9, shown(sections))
+    assert len(beside) == 7
+    assert of_type(9, shown(one(SELECT, options=options(8, description="d")))) == []
     every = one(
         MULTI, options=options(60, preview="# p"), context="c" * 9_000, other=True, header="h"
     )

@@ -16,7 +16,7 @@ from answerback.core.walker import Answer
 from answerback.testing import strategies
 from answerback.testing.strategies import UNSEEN
 from answerback_chat.controls import Verb, decode
-from answerback_discord import forms, modals, reading, render
+from answerback_discord import forms, lists, modals, reading, render
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
@@ -35,8 +35,6 @@ def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: i
     view = view_of(ask)
     for message in (
         render.message(view, LABELS),
-        render.message(view, LABELS, Look(page=page)),
-        render.message(view, LABELS, Look(found=tuple(range(page)))),
         render.plain(view, LABELS),
     ):
         assert check_message(message) == []
@@ -44,6 +42,11 @@ def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: i
             check_message(message, schema="MessageEditRequestPartial", old={"flags": 32768}) == []
         )
         assert message["allowed_mentions"] == {"parse": []}
+    if view.is_review or (view.prompt and view.prompt.question.options):
+        for look in (Look(page=page), Look(found=tuple(range(page)), words="w")):
+            for note in ("", LABELS.selection_changed):
+                listed = lists.opened(view, LABELS, look, note)
+                assert check_callback({"type": 4, "data": listed}) == []
 
 
 @pytest.mark.rule("TEXT-2")
@@ -61,7 +64,7 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
         seen += full_text(view, Verb.PREVIEW)
     if view.prompt is not None and Verb.PAGE in verbs:
         for page in range(50):
-            seen += sight.texts_of(render.message(view, LABELS, Look(page=page)))
+            seen += sight.texts_of(lists.opened(view, LABELS, Look(page=page)))
     shown = sight.squeezed("".join(seen))
     for words in said(view):
         assert sight.squeezed(words) in shown, words

@@ -14,6 +14,7 @@ from answerback.core.labels import Labels
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.world import Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+from tests.unit.adapters.discord.sight import unescaped
 
 CALLBACK = "POST /interactions/*/*/callback"
 FEW = ["orders", "users", "events"]
@@ -53,6 +54,11 @@ async def loses(up: Rig, made: Interaction) -> None:
 def lose_the_next_answer(up: Rig) -> None:
     up.discord.interactions.lose_answers = 1
     up.discord.faults.drop(CALLBACK, after=False, times=2)
+
+
+def listed(up: Rig) -> Message:
+    """The list that Ann opened last."""
+    return up.ann.notes()[0].message
 
 
 def live(up: Rig) -> Message:
@@ -139,14 +145,15 @@ async def test_ticks_on_another_page_whose_answer_was_lost_are_shown_before_they
 ) -> None:
     ask = await posted(up, many())
     await up.ann.click("Next")
-    seen = up.ann.copy(live(up))
+    seen = up.ann.copy(listed(up))
     lose_the_next_answer(up)
     await loses(up, await up.ann.choose(None, ["number 30"], on=seen, wait=False))
     made = await up.ann.click_on(seen, "Submit")
     assert made.answered
-    await up.ann.finds(CHANGED)
-    assert "☑ number 30" in up.ann.latest(up.channel).text
-    await up.ann.click("Submit")
+    assert CHANGED in unescaped(up.ann.sees(seen).text)
+    assert "☑ number 30" in up.ann.sees(seen).text
+    await up.ann.until(lambda: "☑ number 30" in up.ann.latest(up.channel).text)
+    await up.ann.click("Submit", on=live(up))
     assert await answers(up, ask) == [["number 30"]]
 
 
@@ -157,12 +164,12 @@ async def test_ticks_among_found_options_whose_answer_was_lost_are_shown_before_
     await up.ann.click("Search…")
     up.ann.fill("Search…", "number 59")
     await up.ann.submit()
-    seen = up.ann.copy(live(up))
+    seen = up.ann.copy(listed(up))
     lose_the_next_answer(up)
     await loses(up, await up.ann.choose(None, ["number 59"], on=seen, wait=False))
     assert (await up.ann.click_on(seen, "Submit")).answered
-    await up.ann.finds(CHANGED)
-    assert "☑ number 59" in up.ann.latest(up.channel).text
+    assert CHANGED in unescaped(up.ann.sees(seen).text)
+    assert "☑ number 59" in up.ann.sees(seen).text
     assert await answers(up, ask) == []
 
 
@@ -185,16 +192,77 @@ async def test_ticks_are_kept_over_pages_and_search(up: Rig) -> None:
     ask = await posted(up, many())
     await up.ann.choose(None, ["number 3"])
     await up.ann.click("Next")
-    await up.ann.choose(None, ["number 30", "number 31"])
-    await up.ann.click("Search…")
+    mine = listed(up)
+    await up.ann.choose(None, ["number 30", "number 31"], on=mine)
+    await up.ann.click("Search…", on=mine)
     up.ann.fill("Search…", "number 59")
     assert (await up.ann.submit()).answered
-    await up.ann.choose(None, ["number 59"])
-    assert "number 30" in up.ann.latest(up.channel).text
-    await up.ann.click("Close")
-    assert up.ann.latest(up.channel).selects[0].chosen == ["number 3"]
-    await up.ann.click("Submit")
+    await up.ann.choose(None, ["number 59"], on=mine)
+    assert "number 30" in up.ann.sees(mine).text
+    await up.ann.click("Close", on=mine)
+    assert up.ann.sees(mine).selects[0].chosen == ["number 3"]
+    assert len(up.ann.notes()) == 1, "a list goes on where it was opened"
+    await up.ann.click("Submit", on=mine)
     assert await answers(up, ask) == [["number 3", "number 30", "number 31", "number 59"]]
+
+
+@pytest.mark.rule("DISCORD-2", "CARE-5")
+async def test_pages_are_turned_for_one_person_and_the_message_shows_what_they_tick(
+    up: Rig,
+) -> None:
+    bob = up.discord.person("bob", up.guild)
+    ask = await posted(up, many(), responders="anyone")
+    before = up.ann.sees(live(up)).controls
+    await up.ann.click("Next")
+    mine = listed(up)
+    assert up.ann.sees(mine).selects[0].options[0].label == "number 25"
+    assert [c.component for c in bob.sees(live(up)).controls] == [c.component for c in before]
+    assert bob.notes() == []
+    await up.ann.choose(None, ["number 30"], on=mine)
+    await bob.finds("☑ number 30", up.channel)
+    await bob.click("Submit", on=live(up))
+    assert await answers(up, ask) == [["number 30"]]
+    await up.ann.click("Submit", on=mine)
+    assert "bob" in up.ann.sees(mine).text.casefold()
+
+
+@pytest.mark.rule("DISCORD-2")
+async def test_one_option_is_searched_for_and_picked_on_a_list_of_ones_own(up: Rig) -> None:
+    form = [{**many()[0], "answer_type": "select"}]
+    ask = await posted(up, [*form, {"id": "go", "text": "Go on?", "answer_type": "boolean"}])
+    await up.ann.click("Search…")
+    up.ann.fill("Search…", "nothing like it")
+    await up.ann.submit()
+    mine = listed(up)
+    assert "Nothing matches" in up.ann.sees(mine).text
+    await up.ann.click("Next", on=mine)
+    await up.ann.choose(None, ["number 30"], on=mine)
+    assert await answers(up, ask) == ["number 30"]
+    assert up.ann.sees(mine).controls == []
+    assert str(live(up).id) in up.ann.sees(mine).text, "it leads to the next question"
+    assert "Go on?" in up.ann.latest(up.channel).text
+
+
+@pytest.mark.rule("DISCORD-2")
+async def test_the_answers_past_the_first_page_of_a_review_are_edited_from_a_list_of_ones_own(
+    tmp_path: Path,
+) -> None:
+    asked = [
+        {"id": f"q{n}", "prompt": f"Question {n}?", "options": [{"value": "a", "label": "A"}]}
+        for n in range(1, 28)
+    ]
+    async with rig(tmp_path, "http") as up:
+        submitted = await up.submit([], name="question", arguments={"questions": asked})
+        ask = await up.shown(submitted)
+        for _ in asked:
+            await up.ann.click("A")
+        assert up.ann.latest(up.channel).selects[0].options[-1].label == "25. Question 25?"
+        await up.ann.click("Next")
+        mine = listed(up)
+        await up.ann.choose(None, ["26. Question 26?"], on=mine)
+        assert "Question 26?" in (await up.ann.finds("Question 26?", up.channel)).text
+        assert up.ann.sees(mine).controls == []
+        assert (await up.shown(ask)).question is not None
 
 
 async def test_a_note_that_discord_refuses_leaves_the_message_right_and_is_logged(

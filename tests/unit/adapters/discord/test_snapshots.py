@@ -16,9 +16,9 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Reply
 from answerback_chat.controls import Verb
-from answerback_discord import forms, modals, reading, render
+from answerback_discord import forms, lists, modals, reading, render
 from answerback_discord.choices import Look
-from tests.fakes.discord.rules import check_message, check_modal
+from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
 
 FOLDER = Path(__file__).parents[3] / "snapshots" / "discord" / "test_snapshots"
@@ -141,8 +141,8 @@ def test_a_list_that_was_turned_ticked_and_searched(shot: SnapshotAssertion) -> 
         "second-page": Look(page=1, chosen=(2, 30)),
         "found": Look(chosen=(2, 30), found=(30, 31)),
     }.items():
-        message = render.message(view, LABELS, look)
-        assert check_message(message) == []
+        message = lists.opened(view, LABELS, look)
+        assert check_callback({"type": 4, "data": message}) == []
         assert message == shot(name=f"list.{name}")
 
 

@@ -1,0 +1,56 @@
+"""End Turn does not invite a click: it looks like any other control, and its second step has a way back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.labels import Labels
+from answerback_discord.blocks import Style
+from tests.fakes.discord.sight import Sight
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+from tests.unit.adapters.discord.sight import unescaped
+
+LABELS = Labels()
+QUESTIONS = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+def style_of(sight: Sight, label: str) -> object:
+    control = sight.button(label)
+    return control.component["style"] if control else None
+
+
+@pytest.mark.rule("CARE-4", "DISCORD-12")
+async def test_who_keeps_going_ends_nothing_and_is_led_back_to_the_question(up: Rig) -> None:
+    ask = await up.shown(await up.submit(QUESTIONS))
+    live = up.ann.latest(up.channel)
+    assert style_of(live, LABELS.end_turn) == Style.SECONDARY
+    await up.ann.click(LABELS.end_turn)
+    step = up.ann.notes()[0]
+    assert style_of(step, LABELS.end_turn) == Style.DANGER
+    assert (await up.ann.click(LABELS.keep_going)).answered
+    [note] = up.ann.notes()
+    assert note.controls == []
+    assert LABELS.kept_going in unescaped(note.text)
+    assert str(live.message.id) in note.text
+    assert (await up.shown(ask)).open
+    assert (await up.ann.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+@pytest.mark.rule("DISCORD-12")
+async def test_who_keeps_going_with_questions_that_have_ended_is_told_so(up: Rig) -> None:
+    ask = await up.shown(await up.submit(QUESTIONS))
+    await up.ann.click(LABELS.end_turn)
+    await up.service.withdraw(ask.id)
+    assert (await up.ann.click(LABELS.keep_going)).answered
+    assert "have ended" in up.ann.notes()[0].text
