@@ -30,6 +30,8 @@ def layers() -> str:
     return "\n".join(["```text", *rows, "```"])
 
 
+RECIPE_PAGES = (ROOT / "docs" / "agents.md", ROOT / "docs" / "frameworks.md")
+"""The pages that show recipes."""
 _LANGUAGES = {".mjs": "js", ".py": "python"}
 """What a fence calls a file's language, where that is not the file's suffix."""
 
@@ -64,7 +66,7 @@ PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "labels": (ROOT / "docs" / "configuration.md", labels),
     "layers": (ROOT / "docs" / "architecture.md", layers),
     "rules": (ROOT / "docs" / "specification-tests.md", rules.table),
-    **dict(_recipes(ROOT / "docs" / "agents.md")),
+    **{part: made for page in RECIPE_PAGES for part, made in _recipes(page)},
 }
 
 

@@ -1,4 +1,4 @@
-"""The page about agents shows the recipes' files and nothing else, and each recipe has a test.
+"""The pages about agents and frameworks show the recipes' files and nothing else, and each recipe has a test.
 
 That the page and the files are identical is tested with the other generated parts, in tests/meta/test_docs.py.
 """
@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.meta import made_docs
 from tests.meta.project import RECIPES, ROOT
 
-_PAGE = ROOT / "docs" / "agents.md"
 _FENCE = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -22,8 +21,8 @@ def _shown() -> set[tuple[str, ...]]:
     return {tuple(part.split()[1:]) for part in made_docs.PARTS if part.startswith("recipe ")}
 
 
-def test_every_block_of_code_on_the_page_is_part_of_a_recipe() -> None:
-    page = _PAGE.read_text("utf-8")
+def test_every_block_of_code_on_the_pages_is_part_of_a_recipe() -> None:
+    page = "\n".join(page.read_text("utf-8") for page in made_docs.RECIPE_PAGES)
     copied = {made_docs.on_page(part) for part in made_docs.PARTS if part.startswith("recipe ")}
     written = [block for block in _FENCE.findall(page) if block not in copied]
     assert written == [], (
@@ -31,7 +30,7 @@ def test_every_block_of_code_on_the_page_is_part_of_a_recipe() -> None:
     )
 
 
-def test_every_recipe_and_every_region_of_it_is_on_the_page() -> None:
+def test_every_recipe_and_every_region_of_it_is_on_a_page() -> None:
     there: set[tuple[str, ...]] = set()
     for file in RECIPES.iterdir():
         if file.is_file():

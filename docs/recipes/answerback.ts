@@ -1,0 +1,75 @@
+// TypeScript with plain fetch and nothing to install: submit a tool call, wait for people, and act for a person.
+import process from "node:process";
+
+const url = process.env.ANSWERBACK_URL ?? "http://127.0.0.1:8420";
+
+// region agent
+export type ToolResult = { content: string; structured: any; is_error: boolean };
+export type Ask = {
+  id: string;
+  status: "open" | "answered" | "cancelled" | "turn_ended" | "expired" | "withdrawn" | "failed";
+  revision: number;
+  reply: string | null;
+  end_turn: boolean;
+  tool_result: ToolResult | null; // null while it is open, and where the turn was ended
+};
+
+/** The service refused the call; where the tool call is wrong, `problem.tool_result` tells the model how. */
+export class RefusedError extends Error {
+  constructor(readonly problem: { status: number; title: string; tool_result?: ToolResult }) {
+    super(problem.title);
+  }
+}
+
+/** Submits a tool call. The same key again finds the same ask: the id of the model's call is a good one. */
+export function submit(name: string, args: object, key: string, more: object = {}): Promise<Ask> {
+  const body = { name, arguments: args, to: "web", ...more };
+  return call("POST", "/v1/asks", { "Idempotency-Key": key }, body);
+}
+
+/** Waits until the ask has ended; any process can, by its id. */
+export async function wait(id: string): Promise<Ask> {
+  let ask: Ask;
+  do {
+    ask = await call("GET", `/v1/asks/${id}`, { Prefer: "wait=50" });
+  } while (ask.status === "open");
+  return ask;
+}
+
+/** One call of the API, again and again while the service is away. */
+async function call(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: object,
+  token = process.env.ANSWERBACK_TOKEN,
+): Promise<Ask> {
+  const request = new Request(url + path, {
+    method,
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  if (token) request.headers.set("Authorization", `Bearer ${token}`);
+  for (;;) {
+    const response = await fetch(request.clone()).catch(() => null); // null: away, or restarting
+    if (response && response.status < 500) {
+      const found: any = await response.json();
+      if (response.ok) return found;
+      throw new RefusedError(found);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+}
+// endregion agent
+
+// region front
+/**
+ * Does what a person did at a front end of your own, such as approving a tool call. Its token has the role
+ * `surface`. The revision says which prompt they saw, and the key that a repeat is the same click.
+ */
+export function act(ask: Ask, action: object, actor: { user_id: string }, key: string): Promise<Ask> {
+  const body = { ...action, revision: ask.revision, actor };
+  const token = process.env.ANSWERBACK_SURFACE_TOKEN;
+  return call("POST", `/v1/asks/${ask.id}/actions`, { "Idempotency-Key": key }, body, token);
+}
+// endregion front

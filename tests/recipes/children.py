@@ -1,0 +1,64 @@
+"""Programs that recipes' tests start, in environments of their own; nothing of them is left after a test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+
+class Child:
+    """A program of the recipe's user."""
+
+    def __init__(self, process: asyncio.subprocess.Process, errors: Path, seconds: float) -> None:
+        self._process, self._errors, self._seconds = process, errors, seconds
+
+    async def line(self) -> str:
+        """The next line that it prints."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(self._seconds):
+            line = await self._process.stdout.readline()
+        assert line, self._errors.read_text()
+        return line.decode().strip()
+
+    async def told(self) -> Any:
+        """The next line, of JSON."""
+        return json.loads(await self.line())
+
+    async def does(self, *what: object) -> Any:
+        """What comes of a line of JSON that it is given."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{json.dumps(what)}\n".encode())
+        return await self.told()
+
+    async def dies(self) -> None:
+        """Kills it, if it is there."""
+        if self._process.returncode is None:
+            self._process.kill()
+            await self._process.communicate()
+
+
+@asynccontextmanager
+async def child(
+    *command: str | Path, folder: Path, environment: Mapping[str, str], seconds: float
+) -> AsyncIterator[Child]:
+    """A program that works in a folder, and prints each line within some seconds."""
+    errors = folder / "stderr"
+    with errors.open("ab") as stderr:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), **environment},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+        )
+    started = Child(process, errors, seconds)
+    try:
+        yield started
+    finally:
+        await started.dies()

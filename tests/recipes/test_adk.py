@@ -1,0 +1,78 @@
+"""The recipe for Google ADK: the real framework in an environment of its own, a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.meta.project import RECIPES, ROOT
+from tests.recipes.children import Child, child
+from tests.recipes.conftest import Person, Served
+
+_START: Final = 60.0
+"""Seconds within which ADK has to be imported; it is large."""
+
+
+def adk(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
+    """A process of the recipe's user, starting."""
+    return child(
+        ROOT / ".venv" / "adk" / "bin" / "python",
+        Path(__file__).with_name("environments") / "drive_adk.py",
+        RECIPES,
+        folder / "sessions.db",
+        folder=folder,
+        environment={
+            "ANSWERBACK_URL": served.url,
+            "ANSWERBACK_TOKEN": served.token,
+            "OTEL_SDK_DISABLED": "true",
+            "PYTHONPATH": str(ROOT / "bot"),
+        },
+        seconds=_START,
+    )
+
+
+@pytest.mark.timeout(180)
+async def test_people_confirm_reject_and_end_the_turn_also_after_the_process_died(
+    environments: None, served: Served, person: Person, tmp_path: Path
+) -> None:
+    # Both at once, for their start takes long; the first is gone before the second does anything.
+    async with adk(tmp_path, served) as first, adk(tmp_path, served) as second:
+        assert await first.told() == "ready"
+        running = asyncio.create_task(first.does("both", False, ["7", "8"], "Done."))
+        asked = await person.sees()
+        assert asked.prompt is not None
+        assert "release" in str(asked.prompt["text"])
+        assert 'version: "7"' in str(asked.prompt["context"])
+        await person.answers("approve")
+        await person.answers("reject")
+        text, told = await running
+        assert text == "Done."
+        assert [part["function_response"]["response"] for part in told[-1]] == [
+            {"released": "7"},
+            {"error": "This tool call is rejected."},
+        ]
+
+        script = (["9"], "A pity.", "Then I wait.")
+        running = asyncio.create_task(first.does("reply", False, *script))
+        await person.replies("After lunch.")
+        text, told = await running
+        assert text == "Then I wait."
+        assert "This tool call is rejected." in str(told[-2])
+        assert told[-1] == [{"text": "After lunch."}]
+
+        running = asyncio.create_task(first.does("parked", False, ["10"]))
+        asked = await person.sees()
+        running.cancel()
+        await first.dies()
+
+        assert await second.told() == "ready"
+        running = asyncio.create_task(second.does("parked", True))
+        ended = await person.ends_the_turn()
+        assert (await running, ended.id) == ([None, []], asked.id)
+        text, told = await second.does("parked", False, "Never mind.")
+        assert text == "Never mind."
+        assert "released" not in str(told)

@@ -1,0 +1,116 @@
+"""The recipe for approvals in the OpenAI Agents SDK: the real framework, its own scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from agents import set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message, function_call
+
+from answerback_client import AsyncClient
+from tests.recipes.conftest import Person, Served
+
+DONE = [assistant_message("Done.")]
+set_tracing_disabled(True)
+
+
+def calling(*versions: str) -> list[Any]:
+    """What a model says that releases versions."""
+    return [
+        function_call("release", {"version": one}, call_id=secrets.token_hex(8)) for one in versions
+    ]
+
+
+def outputs(model: ScriptedModel) -> list[str]:
+    """The results of tools that the model was given last."""
+    assert model.last_call is not None
+    given = model.last_call.input
+    return [item["output"] for item in given if item.get("type") == "function_call_output"]
+
+
+@pytest.fixture
+def module(recipe: Callable[[str], ModuleType]) -> ModuleType:
+    """The recipe."""
+    return recipe("openai_agents_approval")
+
+
+@pytest.fixture
+async def started(module: ModuleType, served: Served, tmp_path: Path) -> Any:
+    """Starts the user's process on the same file; the model says what the script has."""
+    async with AsyncClient(served.url, served.token) as answerback:
+
+        @contextmanager
+        def process(model: ScriptedModel) -> Iterator[Any]:
+            yield module.Run(module.agent_of(model), answerback, tmp_path / "run.json")
+
+        yield process
+
+
+async def test_what_a_person_approves_runs(started: Any, person: Person) -> None:
+    model = ScriptedModel([calling("7"), DONE])
+    with started(model) as run:
+        running = asyncio.create_task(run.start("Release it."))
+        asked = await person.sees()
+        assert asked.prompt is not None
+        assert "release" in str(asked.prompt["text"])
+        assert 'version: "7"' in str(asked.prompt["context"])
+        await person.answers("approve")
+        assert await running == "Done."
+    assert outputs(model) == ["Version 7 is out."]
+
+
+async def test_what_a_person_always_approves_is_not_asked_again(
+    started: Any, person: Person
+) -> None:
+    model = ScriptedModel([calling("7"), calling("8"), DONE])
+    with started(model) as run:
+        text, _ = await asyncio.gather(run.start("Release both."), person.answers("approve_always"))
+    assert text == "Done."
+    assert outputs(model) == ["Version 7 is out.", "Version 8 is out."]
+
+
+async def test_a_denial_has_the_persons_words(started: Any, person: Person) -> None:
+    model = ScriptedModel([calling("7", "8"), DONE])
+
+    async def decides() -> None:
+        await person.replies("After lunch.")
+        await person.answers("reject")
+
+    with started(model) as run:
+        await asyncio.gather(run.start("Release both."), decides())
+    first, second = outputs(model)
+    assert first == "After lunch."
+    assert "not approved" in second
+
+
+async def test_end_turn_runs_nothing_and_does_not_call_the_model(
+    started: Any, module: ModuleType, person: Person, tmp_path: Path
+) -> None:
+    model = ScriptedModel([calling("7")])
+    with started(model) as run:
+        ending = asyncio.create_task(person.ends_the_turn())
+        with pytest.raises(module.TurnEndedError):
+            await run.start("Release it.")
+        await ending
+    assert len(model.calls) == 1
+    assert not (tmp_path / "run.json").exists()
+
+
+async def test_a_process_that_died_goes_on_with_the_same_ask(started: Any, person: Person) -> None:
+    with started(ScriptedModel([calling("7")])) as run:
+        waiting = asyncio.create_task(run.start("Release it."))
+        first = await person.sees()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    model = ScriptedModel([DONE])
+    with started(model) as run:
+        text, last = await asyncio.gather(run.go_on(), person.answers("approve"))
+    assert (text, last.id) == ("Done.", first.id)
+    assert outputs(model) == ["Version 7 is out."]

@@ -1,0 +1,136 @@
+"""The recipe for approvals in Pydantic AI: the real framework, a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from answerback_client import AsyncClient
+from tests.recipes.conftest import Person, Served
+
+DONE = ModelResponse([TextPart("Done.")])
+
+
+def calling(*versions: str) -> ModelResponse:
+    """What a model says that releases versions."""
+    return ModelResponse(
+        [ToolCallPart("release", {"version": one}, secrets.token_hex(8)) for one in versions]
+    )
+
+
+class Script:
+    """What a model says, in turn, and what it was told."""
+
+    def __init__(self, *says: ModelResponse) -> None:
+        self._says = list(says)
+        self.told: list[ModelMessage] = []
+
+    def __call__(self, messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        self.told = messages
+        return self._says.pop(0)
+
+    def results(self) -> list[tuple[str, str]]:
+        """How the tools that it called last ended, and with what."""
+        last = self.told[-1]
+        assert isinstance(last, ModelRequest)
+        parts = [part for part in last.parts if isinstance(part, ToolReturnPart)]
+        return [(part.outcome, str(part.content)) for part in parts]
+
+
+@pytest.fixture
+def module(recipe: Callable[[str], ModuleType]) -> ModuleType:
+    """The recipe."""
+    return recipe("pydantic_ai_approval")
+
+
+@pytest.fixture
+async def started(
+    module: ModuleType, served: Served, tmp_path: Path
+) -> AsyncIterator[Callable[[Script], Any]]:
+    """Starts the user's process on the same file; the model says what the script has."""
+    async with AsyncClient(served.url, served.token) as answerback:
+
+        def process(script: Script) -> Any:
+            agent = module.agent_of(FunctionModel(script))
+            return module.Run(agent, answerback, tmp_path / "run.json")
+
+        yield process
+
+
+async def test_calls_are_decided_in_one_form_by_another_process(
+    started: Callable[[Script], Any], person: Person
+) -> None:
+    assert await started(Script(calling("7", "8"))).start("Release both.") is None
+    script = Script(DONE)
+    running = asyncio.create_task(started(script).go_on())
+    asked = await person.sees()
+    assert asked.prompt is not None
+    assert asked.prompt["progress"] == "[1/2]"
+    assert "release" in str(asked.prompt["text"])
+    assert 'version: "7"' in str(asked.prompt["context"])
+    await person.answers("approve", "deny")
+    assert await running == "Done."
+    assert script.results() == [
+        ("success", "Version 7 is out."),
+        ("denied", "The tool call was denied."),
+    ]
+
+
+async def test_a_reply_denies_the_open_call_with_the_persons_words_and_what_is_left(
+    started: Callable[[Script], Any], person: Person
+) -> None:
+    script = Script(calling("7", "8", "9"), DONE)
+    run = started(script)
+    await run.start("Release all.")
+
+    async def decides() -> None:
+        await person.answers("approve")
+        await person.replies("After lunch.")
+
+    text, _ = await asyncio.gather(run.go_on(), decides())
+    assert text == "Done."
+    assert script.results() == [
+        ("success", "Version 7 is out."),
+        ("denied", "After lunch."),
+        ("denied", "The tool call was denied."),
+    ]
+
+
+async def test_a_process_that_died_while_it_waited_goes_on_with_the_same_ask(
+    started: Callable[[Script], Any], person: Person
+) -> None:
+    run = started(Script(calling("7")))
+    await run.start("Release it.")
+    waiting = asyncio.create_task(run.go_on())
+    first = await person.sees()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    text, last = await asyncio.gather(started(Script(DONE)).go_on(), person.answers("approve"))
+    assert (text, last.id) == ("Done.", first.id)
+
+
+async def test_end_turn_runs_nothing_and_does_not_call_the_model(
+    started: Callable[[Script], Any], module: ModuleType, person: Person, tmp_path: Path
+) -> None:
+    run = started(Script(calling("7")))
+    await run.start("Release it.")
+    ending = asyncio.create_task(person.ends_the_turn())
+    with pytest.raises(module.TurnEndedError):
+        await run.go_on()
+    await ending
+    assert not (tmp_path / "run.json").exists()

@@ -1,0 +1,92 @@
+"""The recipes in TypeScript, checked and compiled by tsc: plain fetch, and the real AI SDK with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.meta.project import RECIPES, ROOT
+from tests.recipes.children import child
+from tests.recipes.conftest import Person, Served
+
+_NODE: Final = ROOT / ".venv" / "node"
+_PACKAGE: Final = '{"type": "module"}'
+_OPTIONS: Final = (
+    *("--strict", "--skipLibCheck", "--types", "node"),
+    *("--target", "es2022", "--module", "nodenext"),
+)
+
+
+@pytest.fixture(scope="session")
+def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what tsc makes of the recipes, which has nothing to say against them, and with their drivers."""
+    folder = tmp_path_factory.mktemp("typescript")
+    (folder / "package.json").write_text(_PACKAGE)
+    (folder / "node_modules").symlink_to(_NODE / "node_modules")
+    names = ["answerback.ts", "ai_sdk_approval.ts"]
+    for name in names:
+        (folder / name).write_text((RECIPES / name).read_text())
+    command = [str(_NODE / "node_modules" / ".bin" / "tsc"), *_OPTIONS, *names]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    for driver in Path(__file__).with_name("environments").glob("drive_*.mjs"):
+        (folder / driver.name).write_text(driver.read_text())
+    return folder
+
+
+async def driven(folder: Path, served: Served, driver: str, *script: str) -> Any:
+    """What a driver prints."""
+    environment = {
+        "ANSWERBACK_URL": served.url,
+        "ANSWERBACK_TOKEN": served.token,
+        "ANSWERBACK_SURFACE_TOKEN": served.people_token,
+    }
+    command = ("node", driver, *script)
+    async with child(*command, folder=folder, environment=environment, seconds=30) as process:
+        return await process.told()
+
+
+async def test_plain_fetch_submits_waits_and_acts_once(
+    compiled: Path, served: Served, person: Person
+) -> None:
+    got = await driven(compiled, served, "drive_fetch.mjs")
+    assert got["asked"]["id"] == got["again"]["id"] == got["ended"]["id"]
+    decision = {"behavior": "allow"}
+    assert got["ended"]["tool_result"]["structured"]["hookSpecificOutput"]["decision"] == decision
+    assert got["acted"]["status"] == "answered"
+    assert "questions" in got["refused"]
+
+
+async def test_what_a_person_approves_runs_and_a_denial_has_their_words(
+    compiled: Path, served: Served, person: Person
+) -> None:
+    running = asyncio.create_task(driven(compiled, served, "drive_ai_sdk.mjs", "7,8,9", "Done."))
+    asked = await person.sees()
+    assert asked.prompt is not None
+    assert "release" in str(asked.prompt["text"])
+    assert 'version: "7"' in str(asked.prompt["context"])
+    await person.answers("approve")
+    await person.replies("After lunch.")
+    await person.answers("reject")
+    got = await running
+    assert got["text"] == "Done."
+    outputs = [one["output"] for one in got["results"] if one["type"] == "tool-result"]
+    assert outputs == [
+        {"type": "text", "value": "Version 7 is out."},
+        {"type": "execution-denied", "reason": "After lunch."},
+        {"type": "execution-denied"},
+    ]
+
+
+async def test_end_turn_runs_nothing_and_does_not_call_the_model(
+    compiled: Path, served: Served, person: Person
+) -> None:
+    got, _ = await asyncio.gather(
+        driven(compiled, served, "drive_ai_sdk.mjs", "10", "never"), person.ends_the_turn()
+    )
+    assert (got["text"], got["left"]) == (None, 1)
+    assert got["results"] == []
