@@ -6,11 +6,12 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import aiohttp
 from aiohttp import web
+from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
@@ -27,6 +28,7 @@ from answerback_slack.calls import Calls, client_of
 from answerback_slack.events import Events
 from answerback_slack.front import Front
 from answerback_slack.groups import Groups
+from answerback_slack.home_tab import HomeTabs
 from answerback_slack.inbound import Ack, Inbound
 from answerback_slack.listeners import Listeners
 from answerback_slack.missed import Place, missed
@@ -89,6 +91,7 @@ class SlackSurface(ChatSurface):
         self._interactions: Interactions[Click | Submission, Ack] | None = None
         self._listener: Listener | None = None
         self._events: Events | None = None
+        self._homes: HomeTabs | None = None
         self._sockets: Sockets | None = None
         self._missed: Missed[Place] | None = None
         self._hearing = app_token is None
@@ -104,11 +107,14 @@ class SlackSurface(ChatSurface):
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
         self._listener = Listener(*parts, self)
         self._missed = missed(asks, self._calls, self._listener)
-        platform = Inbound(*parts, self._listener, self._now)
+        self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
+        platform = Inbound(*parts, self._listener, self._homes, self._now)
         self._interactions = Interactions(asks, platform, self.name)
         if self._front is not None:
             self._front.clicked = self._interactions.receive
-        self._events = Events(asks, self._groups, self._identity, self._recheck, self._now)
+        self._events = Events(
+            asks, self._groups, self._identity, self._recheck, self._homes.opened, self._now
+        )
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
             web_client = self._calls.client
@@ -126,6 +132,8 @@ class SlackSurface(ChatSurface):
         await self._identifying.stop()
         if self._missed is not None:
             await self._missed.stop()
+        if self._homes is not None:
+            await self._homes.stop()
         await self._later.stop(_FINISH_SECONDS)
         if self._sockets is not None:
             await self._sockets.stop()
@@ -150,7 +158,15 @@ class SlackSurface(ChatSurface):
         """See `answerback.ports.surface.Surface.show`."""
         for group in responders.groups_asked(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
-        return await super().show(ask, save)
+        try:
+            return await super().show(ask, save)
+        finally:
+            self._touched(ask)
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `answerback.ports.surface.Moves.moved`."""
+        await super().moved(ask, left, to)
+        self._touched(ask)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`: a direct message is its person's."""
@@ -177,6 +193,10 @@ class SlackSurface(ChatSurface):
                 "as in slack:C012ABC/1716400000.000100."
             )
         return None
+
+    def _touched(self, ask: Ask) -> None:
+        if self._homes is not None:
+            self._homes.changed(ask)
 
     async def _clicked(self, payload: dict[str, Any]) -> Ack:
         if self._interactions is None:

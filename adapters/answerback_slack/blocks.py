@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from answerback_chat import texts
 from answerback_chat.sanitize import visible
@@ -87,6 +88,26 @@ def button(text: str, action_id: str, value: str, *, primary: bool = False) -> B
         "value": value,
     }
     return block | {"style": "primary"} if primary else block
+
+
+def link_button(text: str, action_id: str, url: str, about: str) -> Block:
+    """A button that leads to an address; ``about`` is what a screen reader says beside its text."""
+    return {
+        "type": "button",
+        "text": plain(text, limits.BUTTON_TEXT),
+        "action_id": action_id,
+        "url": url,
+        "accessibility_label": texts.shorten(visible(f"{text}: {about}"), limits.BUTTON_TEXT),
+    }
+
+
+def moment(seconds: float) -> str:
+    """A time as mrkdwn that each person reads by their own clock.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    spelled = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{spelled}>"
 
 
 def actions(block_id: str, elements: Sequence[Block]) -> Block:

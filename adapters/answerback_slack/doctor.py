@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -11,8 +11,10 @@ import aiohttp
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import PlatformError
+from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
 from answerback_chat.diagnostics import Diagnosis
+from answerback_slack import home_view
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import SCOPES
@@ -60,6 +62,8 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     yield _SLACK.clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _way_in(setup, calls)
     client = calls.client
+    for finding in await _home(calls, str(told.get("user_id"))):
+        yield finding
     for channel in dict.fromkeys(setup.channels):
         method, last = "conversations.history", partial(client.conversations_history, limit=1)
         reading = partial(calls.do, method, partial(last, channel=channel))
@@ -82,6 +86,24 @@ def _scopes(granted_scopes: str) -> Finding:
         "Paste the manifest again (`answerback manifest slack`: it has the scopes, and the events that the app"
         " subscribes to) under App Manifest, and install the app again.",
     )
+
+
+async def _home(calls: Calls, bot_user: str) -> list[Finding]:
+    """Whether the Home tab is on, as far as Slack tells: found out with the bot's own Home, which nobody sees."""
+    view = home_view.home((), (), Labels())
+    publishing = partial(calls.client.views_publish, user_id=bot_user, view=view)
+    try:
+        await calls.do("views.publish", publishing)
+    except PlatformError as error:
+        if error.code != home_view.NOT_ENABLED:
+            return []
+        off = _SLACK.wrong(
+            "Home tab",
+            "it is off, so nobody sees there what waits for them",
+            "Switch it on under App Home, and subscribe to the event app_home_opened (the manifest has both).",
+        )
+        return [replace(off, warning=True)]
+    return [_SLACK.well("Home tab")]
 
 
 async def _way_in(setup: Setup, calls: Calls) -> Finding:

@@ -6,7 +6,7 @@ acknowledged, so that Slack sends again what could not be stored. Shapes: https:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from answerback.core.errors import GoneError
@@ -38,6 +38,7 @@ class Events:
 
     Args:
         recheck: told why the token may not work any more.
+        home_opened: told who has opened their Home.
         now: seconds since the epoch.
     """
 
@@ -47,6 +48,7 @@ class Events:
         groups: Groups,
         identity: Identity,
         recheck: Callable[[str], object],
+        home_opened: Callable[[str], Awaitable[None]],
         now: Callable[[], float],
     ) -> None:
         self._now = now
@@ -54,6 +56,7 @@ class Events:
         self._groups = groups
         self._identity = identity
         self._recheck = recheck
+        self._home_opened = home_opened
 
     async def take(self, payload: object) -> bool:
         """Handles an event; False where it is none of these.
@@ -64,6 +67,10 @@ class Events:
         match payload:
             case {"event": {"type": "message"} as event}:
                 return await self._message(event)
+            case {"event": {"type": "app_home_opened", "user": str(user)} as event}:
+                if event.get("tab") != "messages":
+                    await self._home_opened(user)
+                return True
             case {"event": {"type": str()} as event}:
                 return await self._happened(event)
             case _:

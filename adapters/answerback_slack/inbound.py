@@ -26,6 +26,7 @@ from answerback_chat.retry import retry
 from answerback_slack import modals, notes, parse, reading
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
+from answerback_slack.home_tab import HomeTabs
 from answerback_slack.notes import Notes
 from answerback_slack.parse import Click, Identity, Submission, chosen
 from answerback_slack.typed_words import Listener
@@ -59,6 +60,7 @@ class Inbound:
         labels: Labels,
         identity: Identity,
         listener: Listener,
+        homes: HomeTabs,
         now: Callable[[], float],
     ) -> None:
         self._now = now
@@ -68,6 +70,7 @@ class Inbound:
         self._later = later
         self._labels = labels
         self._listener = listener
+        self._homes = homes
         self.parse = partial(parse.interaction, identity=identity)
 
     def turn(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
@@ -75,7 +78,9 @@ class Inbound:
         return contextlib.nullcontext()
 
     async def unknown(self, payload: Mapping[str, Any]) -> Ack:
-        """A control that no version of us knows any more must not be silent."""
+        """A control of a Home; one that no version of us knows any more must not be silent."""
+        if await self._homes.pressed(payload):
+            return _TAKEN
         url, user = payload.get("response_url"), payload.get("user")
         if (
             payload.get("type") == "block_actions"

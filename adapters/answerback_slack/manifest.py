@@ -25,6 +25,7 @@ SCOPES: Final = (
 )
 """What the bot token may do: https://docs.slack.dev/reference/scopes"""
 EVENTS: Final[Mapping[str, str | None]] = {
+    "app_home_opened": None,
     "app_uninstalled": None,
     "channel_archive": "channels:read",
     "channel_deleted": "channels:read",
@@ -42,7 +43,8 @@ EVENTS: Final[Mapping[str, str | None]] = {
     "subteam_updated": "usergroups:read",
     "tokens_revoked": None,
 }
-"""Typed answers, deleted messages, and what closes a place or changes who may answer; with the scope each needs."""
+"""Homes that are opened, typed answers, deleted messages, and what closes a place or changes who may answer; with the
+scope each needs."""
 MODES: Final = ("socket", "http")
 """How payloads come in: over a socket, which needs no public address, or to one's own address."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
@@ -60,7 +62,7 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },

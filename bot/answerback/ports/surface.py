@@ -128,6 +128,16 @@ class Asks(Places, Protocol):
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
 
+    async def waiting_for(self, person: Person, after: str | None, limit: int) -> Page[Ask]:
+        """The open asks that a person may answer on their surface, over all agents, oldest first.
+
+        Raises:
+            ValueError: ``after`` is no cursor of a page before.
+        """
+
+    async def answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
+        """The asks that have ended with answers of a person's, the newest first."""
+
     def follow(self, what: str) -> AbstractContextManager[Following]:
         """Follows the commits to one ask (its id), or to every ask of a surface (its name)."""
 

@@ -20,14 +20,15 @@ from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.errors import StoreError, UnreadableError
 from answerback.core.intents import Intent, Words
 from answerback.core.labels import Labels
-from answerback.core.walker import Answer, Refused, Source
+from answerback.core.walker import Answer, Person, Refused, Source
 from answerback.ports.claims import SOLE, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.records import DeliveryState, Page, StoredDelivery, StoredEntry
+from answerback.ports.searching import Search, word_of
 from answerback.ports.shown import missed, renumbered
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Acted, Actor, Rejected, Surface
-from answerback.service import routing
+from answerback.service import inbox, routing
 from answerback.service.act import Acting, Commits
 from answerback.service.expiring import expired
 from answerback.service.listening import Listeners, noted
@@ -312,6 +313,14 @@ class Service(Acting):
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first."""
         return await self.store.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
+
+    async def waiting_for(self, person: Person, after: str | None, limit: int) -> Page[Ask]:
+        """What waits for a person (see `answerback.ports.surface.Asks`)."""
+        return await inbox.waiting_for(self.store, self.surfaces, person, after, limit)
+
+    async def answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
+        """What a person has answered (see `answerback.ports.surface.Asks`)."""
+        return (await self.store.search(Search((word_of(person),)), None, limit)).rows
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""

@@ -43,8 +43,10 @@ def check_message(payload: Json, *, update: bool = False, foreign: bool = True) 
 
 
 def check_view(view: Json, *, foreign: bool = True) -> list[Problem]:
-    """Everything Slack would refuse in a modal view."""
-    problems = list(compare(view, rules.VIEW, "/view", "modal"))
+    """Everything Slack would refuse in a modal view, or in that of a Home."""
+    is_home = view.get("type") == "home"
+    spec, surface = (rules.HOME_VIEW, "home") if is_home else (rules.VIEW, "modal")
+    problems = list(compare(view, spec, "/view", surface))
     blocks = view.get("blocks")
     if not isinstance(blocks, list):
         return problems
@@ -52,7 +54,7 @@ def check_view(view: Json, *, foreign: bool = True) -> list[Problem]:
         problems.append(Problem("/view", "view_too_large"))
     problems += _across(blocks, "/view/blocks")
     has_input = any(isinstance(block, dict) and block.get("type") == "input" for block in blocks)
-    if has_input and "submit" not in view:
+    if has_input and "submit" not in view and not is_home:
         problems.append(Problem("/view", "missing required field: submit"))
     focused = [element for element in elements_of(blocks) if element.get("focus_on_load") is True]
     if len(focused) > 1:

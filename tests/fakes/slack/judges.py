@@ -68,7 +68,7 @@ def judge_message(blocks: list[Json], pointer: str = "/blocks") -> list[Problem]
 
 
 def judge_view(view: Json) -> list[Problem]:
-    """What the foreign judges refuse in a modal view."""
+    """What the foreign judges refuse in a modal view, or in that of a Home."""
     problems = [
         p for i, b in enumerate(view["blocks"]) for p in _judge_block(b, f"/view/blocks/{i}")
     ]
@@ -77,18 +77,19 @@ def judge_view(view: Json) -> list[Problem]:
     problems += _attempt("slack_sdk", "/view", lambda: SdkView(**view).to_dict())
     if problems:
         return problems
+    theirs: tuple[Build, Build] = (slackblocks.ModalView, blockkit.Modal)
+    if view["type"] == "home":
+        theirs = (slackblocks.HomeTabView, blockkit.Home)
+    problems += _attempt("slackblocks", "/view", lambda: _view(theirs[0], _slackblocks, view, rest))
     problems += _attempt(
-        "slackblocks", "/view", lambda: _modal(slackblocks.ModalView, _slackblocks, view, rest)
-    )
-    problems += _attempt(
-        "blockkit", "/view", lambda: _finish(_modal(blockkit.Modal, _blockkit, view, rest))
+        "blockkit", "/view", lambda: _finish(_view(theirs[1], _blockkit, view, rest))
     )
     return problems
 
 
-def _modal(modal: Build, build: Build, view: Json, rest: Json) -> Any:
+def _view(made: Build, build: Build, view: Json, rest: Json) -> Any:
     texts = {key: build(v) if isinstance(v, dict) else v for key, v in rest.items()}
-    return modal(blocks=[_stand_in(build, block) for block in view["blocks"]], **texts)
+    return made(blocks=[_stand_in(build, block) for block in view["blocks"]], **texts)
 
 
 def _stand_in(build: Build, block: Json) -> Any:

@@ -13,7 +13,8 @@ from tests.fakes.slack.schema import AnyJson, Bool, Const, Int, ListOf, Obj, One
 
 MESSAGE: Final = frozenset({"message"})
 MODAL: Final = frozenset({"modal"})
-BOTH: Final = MESSAGE | MODAL
+HOME: Final = frozenset({"home"})
+EVERYWHERE: Final = MESSAGE | MODAL | HOME
 
 # https://docs.slack.dev/reference/block-kit/blocks
 BLOCKS_PER_MESSAGE: Final = 50
@@ -44,7 +45,7 @@ SOCKET_CONNECTIONS: Final = 10
 # Calls a minute, by https://docs.slack.dev/apis/web-api/rate-limits
 PER_MINUTE: Final = {
     "chat.update": 50, "chat.delete": 50, "chat.postEphemeral": 100,
-    "views.open": 100, "views.update": 100, "views.push": 100,
+    "views.open": 100, "views.update": 100, "views.push": 100, "views.publish": 100,
     "conversations.open": 50, "conversations.replies": 50, "conversations.history": 50,
     "conversations.info": 50, "conversations.members": 100, "users.info": 100,
     "usergroups.list": 20, "usergroups.users.list": 20, "reactions.add": 50,
@@ -94,7 +95,7 @@ def _element(
     *,
     required: tuple[str, ...] = (),
     exactly_one: tuple[str, ...] = (),
-    surfaces: frozenset[str] = BOTH,
+    surfaces: frozenset[str] = EVERYWHERE,
 ) -> Obj:
     every: dict[str, Spec] = {"type": Const(kind), "action_id": _ACTION_ID}
     return Obj(every | keys, required, exactly_one, surfaces)
@@ -169,6 +170,7 @@ ELEMENTS: Final[dict[str, Obj]] = {
         "datetimepicker",
         {"initial_date_time": Int(1_000_000_000, 9_999_999_999), "confirm": CONFIRM,
          "focus_on_load": Bool()},
+        surfaces=MESSAGE | MODAL,
     ),
     "plain_text_input": _element(
         "plain_text_input",
@@ -217,7 +219,7 @@ def _block(
     keys: dict[str, Spec],
     *,
     required: tuple[str, ...] = (),
-    surfaces: frozenset[str] = BOTH,
+    surfaces: frozenset[str] = EVERYWHERE,
     exactly_one: tuple[str, ...] = (),
 ) -> Obj:
     every: dict[str, Spec] = {"type": Const(kind), "block_id": _BLOCK_ID}
@@ -265,7 +267,7 @@ BLOCKS: Final[dict[str, Obj]] = {
     "table": _block(
         "table",
         {"rows": ListOf(ListOf(AnyJson(), 1, 20), 1, 100), "column_settings": AnyJson()},
-        required=("rows",), surfaces=MESSAGE,
+        required=("rows",), surfaces=MESSAGE | HOME,
     ),
 }  # fmt: skip
 
@@ -276,6 +278,12 @@ VIEW: Final = Obj(
      "submit_disabled": Bool(),
      "blocks": ListOf(OneOf(BLOCKS, tuple(BLOCKS)), 1, BLOCKS_PER_MODAL)},
     required=("type", "title", "blocks"),
+)  # fmt: skip
+HOME_VIEW: Final = Obj(
+    {"type": Const("home"), "private_metadata": Str(3000, 0), "callback_id": Str(255, 0),
+     "external_id": Str(255, 0),
+     "blocks": ListOf(OneOf(BLOCKS, tuple(BLOCKS)), 1, BLOCKS_PER_MODAL)},
+    required=("type", "blocks"),
 )  # fmt: skip
 MESSAGE_BLOCKS: Final = ListOf(OneOf(BLOCKS, tuple(BLOCKS)), 1, BLOCKS_PER_MESSAGE)
 METADATA: Final = Obj(

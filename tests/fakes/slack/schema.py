@@ -97,7 +97,9 @@ class Obj:
     keys: Mapping[str, "Spec"]
     required: tuple[str, ...] = ()
     exactly_one: tuple[str, ...] = ()
-    surfaces: frozenset[str] = field(default_factory=lambda: frozenset({"message", "modal"}))
+    surfaces: frozenset[str] = field(
+        default_factory=lambda: frozenset({"message", "modal", "home"})
+    )
 
 
 Spec = Str | Int | Bool | Const | AnyJson | Text | ListOf | OneOf | Obj

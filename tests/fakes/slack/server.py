@@ -12,7 +12,14 @@ from typing import Self
 
 from aiohttp import web
 
-from tests.fakes.slack import methods_chat, methods_directory, methods_views, page, response_urls
+from tests.fakes.slack import (
+    home,
+    methods_chat,
+    methods_directory,
+    methods_views,
+    page,
+    response_urls,
+)
 from tests.fakes.slack.delivery import Ack, Delivery, Event, EventQueue, HttpDelivery
 from tests.fakes.slack.faults import Buckets, Call, Fault, Faults
 from tests.fakes.slack.interactivity import ApiError, Interactivity
@@ -51,6 +58,7 @@ class FakeSlack:
         self.scopes = set(scopes)
         self.app_scopes = {"connections:write"}
         self.revoked = False
+        self.home_tab = True
         self.event_types = {"message", "app_mention"}
         self.clock = clock or Clock()
         self.workspace = Workspace(self.clock)
@@ -67,7 +75,7 @@ class FakeSlack:
         self.socket.on_connect = lambda: self.queue.redeliver_soon(self.socket)
         self.queue.on_change = self.socket.on_send = self.changed
         self.methods: Methods = {}
-        for module in (methods_chat, methods_views, methods_directory):
+        for module in (methods_chat, methods_views, methods_directory, home):
             self.methods |= module.METHODS
         self._people: dict[str, Person] = {}
         self._runner: web.AppRunner | None = None

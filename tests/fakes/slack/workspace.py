@@ -141,7 +141,7 @@ class Snapshot:
 
 @dataclass(slots=True, eq=False)
 class View:
-    """An open modal of one person."""
+    """An open modal of one person, or what their Home shows."""
 
     id: str
     user: str
@@ -176,6 +176,7 @@ class Workspace:
         self.messages: dict[str, dict[str, Message]] = {}
         self.ephemerals: list[Message] = []
         self.stacks: dict[str, list[View]] = {}
+        self.homes: dict[str, View] = {}
         self._last_ts = 0
         self._serial = itertools.count(1)
         self.add_user(BOT_USER, "Answerback", is_bot=True)

@@ -142,6 +142,7 @@ GOOD_VIEWS = {
     "metadata of 3000": modal(section("x"), private_metadata="x" * 3000),
     "100 blocks": modal(*({"type": "divider"} for _ in range(100))),
     "alert": modal({"type": "alert", "text": plain("x"), "level": "warning"}),
+    "a Home": {"type": "home", "callback_id": "home", "blocks": [section("x")]},
 }  # fmt: skip
 BAD_VIEWS: dict[str, tuple[Json, str]] = {
     "title of 25": (modal(section("x"), title=plain("x" * 25)), "/view/title/text"),
@@ -165,6 +166,12 @@ BAD_VIEWS: dict[str, tuple[Json, str]] = {
     "max_length of 3001": (modal(entry("a", max_length=3001)), "/view/blocks/0/element/max_length"),
     "markdown block": (modal({"type": "markdown", "text": "x"}), "/view/blocks/0/type"),
     "unknown key": (modal(section("x"), size="large"), "/view"),
+    "101 blocks in a Home": (
+        {"type": "home", "blocks": [{"type": "divider"}] * 101}, "/view/blocks"),
+    "a title in a Home": (
+        {"type": "home", "title": plain("x"), "blocks": [section("x")]}, "/view"),
+    "an alert in a Home": (
+        {"type": "home", "blocks": [{"type": "alert", "text": plain("x")}]}, "/view/blocks/0/type"),
 }  # fmt: skip
 
 

@@ -11,19 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from slack_sdk.models.views import View as SdkView
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
 from answerback.core import ask as asks
-from answerback.core.ask import Ask, Reason, Status
+from answerback.core.ask import Ask, Reason, Status, Thread
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
 from answerback.ports.surface import Rejected, Why
 from answerback_chat.controls import Control, Verb
-from answerback_slack import modals, notes
+from answerback_slack import home_view, modals, notes
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, one
@@ -179,3 +180,17 @@ def test_nobody_is_shown_by_an_id() -> None:
         assert "U0ADA" not in shown.replace("<@U0ADA>", "")
     assert "<@U0BOB>, <!subteam^S0OPS>" in json.dumps(modal)
     assert check_view(json.loads(json.dumps(modal)), foreign=False) == []
+
+
+def test_home(as_json: SnapshotAssertion) -> None:
+    url = "https://acme.slack.com/archives/C1/p1700000000000100"
+    asks = [
+        replace(one(AnswerType.BOOLEAN, text="Apply *it* to <!channel>?"), thread=Thread(url=url)),
+        replace(one(AnswerType.TEXT), expires_at=1_700_003_600.0),
+    ]
+    done = after(one(AnswerType.BOOLEAN), Answer(value=True))
+    view = home_view.home(asks, [done], LABELS, first=False, following="cursor")
+    read = json.loads(json.dumps(view))
+    assert check_view(read) == []
+    SdkView(**read).validate_json()
+    assert read == as_json

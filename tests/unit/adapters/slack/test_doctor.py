@@ -38,7 +38,7 @@ async def found(setup: Setup) -> list[Finding]:
 @pytest.mark.rule("CLI-8")
 async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
     told = await found(setup_of(slack))
-    assert [finding.wrong for finding in told] == [None] * 6
+    assert [finding.wrong for finding in told] == [None] * 7
     assert slack.messages("C0OPS") == []
 
 
@@ -62,6 +62,16 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlac
     assert wrong[0].wrong == "missing: im:write, reactions:write"
     assert "invite" in wrong[2].fix.lower()
     assert all(finding.fix for finding in wrong)
+
+
+@pytest.mark.rule("CLI-8", "SLACK-11")
+async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
+    slack.home_tab = False
+    told = await found(setup_of(slack))
+    [off] = [finding for finding in told if finding.wrong]
+    assert off.what == "Slack: Home tab"
+    assert off.well
+    assert "app_home_opened" in off.fix
 
 
 @pytest.mark.parametrize(
