@@ -34,7 +34,7 @@ test: venv ## Run every test (ARGS="-k word" runs some)
 .PHONY: test-agents
 test-agents: venv ## Drive the real agents, installed from npm into .venv/agents, with a scripted model
 	@.ci/agents
-	@$(BIN)/python -m pytest tests/agents $(ARGS)
+	@timeout 1200 $(BIN)/python -m $(PYTEST) --maxprocesses=4 --timeout=300 --durations=5 tests/agents $(ARGS)
 
 .PHONY: check
 check: style types imports docs coverage ## Everything that has to hold: style, types, import rules, docs, tests

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from answerback_client import AsyncClient
 from tests.meta.project import PYTHONPATH, ROOT
-from tests.recipes.conftest import Served, person, served
+from tests.recipes.conftest import Person, Served, served
 
-__all__ = ["person", "served"]
+__all__ = ["served"]
 
 BINARIES = ROOT / ".venv" / "agents" / "node_modules" / ".bin"
-PATIENCE = 50.0
+PATIENCE = 150.0
 """Seconds for one run of an agent."""
+LATE = '"Which port?" (asked earlier with '
+"""How a late answer begins, behind words that depend on how it ended."""
+NOWHERE = "http://127.0.0.1:9"
+OFFLINE = {
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOWHERE),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
+}
+"""What keeps every agent on loopback: whatever it looks for elsewhere is refused at once."""
 
 
 @dataclass
@@ -35,22 +48,47 @@ class Home:
 
     async def run(self, *command: str, **environment: str) -> str:
         """What a program prints; it has to end well."""
+        async with self.started(
+            *command, environment=environment, stdin=DEVNULL, stderr=STDOUT
+        ) as process:
+            assert process.stdout is not None
+            printed: list[bytes] = []
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    while line := await process.stdout.readline():
+                        printed.append(line)
+                    status = await process.wait()
+                assert status == 0
+            except BaseException:
+                sys.stdout.write(b"".join(printed).decode())  # pytest shows it
+                raise
+        return b"".join(printed).decode()
+
+    @asynccontextmanager
+    async def started(
+        self,
+        *command: str,
+        environment: Mapping[str, str] | None = None,
+        stdin: int = PIPE,
+        stderr: int | None = None,
+    ) -> AsyncIterator[Process]:
+        """A program, which is killed with all that it started."""
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=self.project,
-            env={**self._environment(), **environment},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            env={**self._environment(), **(environment or {})},
+            stdin=stdin,
+            stdout=PIPE,
+            stderr=stderr,
+            limit=2**24,
+            start_new_session=True,
         )
         try:
-            async with asyncio.timeout(PATIENCE):
-                out, _ = await process.communicate()
+            yield process
         finally:
-            if process.returncode is None:
-                process.kill()
-        assert process.returncode == 0, out.decode()
-        return out.decode()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
 
     async def connect(self, agent: str) -> None:
         """``answerback connect``, as a person would."""
@@ -60,6 +98,7 @@ class Home:
 
     def _environment(self) -> Mapping[str, str]:
         return {
+            **OFFLINE,
             "HOME": str(self.folder),
             "PATH": f"{BINARIES}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PYTHONPATH": PYTHONPATH,
@@ -72,3 +111,13 @@ def home(tmp_path: Path, served: Served) -> Home:
     """An empty home with an empty project."""
     (tmp_path / "project").mkdir()
     return Home(tmp_path, served)
+
+
+@pytest.fixture
+async def person(served: Served) -> AsyncIterator[Person]:
+    """Somebody who answers, also an agent that takes its time to start."""
+    async with AsyncClient(served.url, served.people_token) as front:
+        yield Person(front, PATIENCE)
+    async with AsyncClient(served.url, served.token) as agent:
+        for ask in await agent.open_asks():
+            await agent.withdraw(ask.id)

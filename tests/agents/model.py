@@ -51,8 +51,9 @@ class Model:
     """The names of the tools that were offered."""
 
     def sent(self) -> str:
-        """All that the last request had, as JSON."""
-        return json.dumps(self.requests[-1], ensure_ascii=False)
+        """All that the last request had beside its tools, as JSON."""
+        told = {key: value for key, value in self.requests[-1].items() if key != "tools"}
+        return json.dumps(told, ensure_ascii=False)
 
     def app(self) -> web.Application:
         """The four APIs, each where its clients look for it."""

@@ -42,12 +42,13 @@ class Served:
 class Person:
     """Somebody at a front end of their own, who answers what is open. No call waits for a new ask, so they look."""
 
-    def __init__(self, front: AsyncClient) -> None:
+    def __init__(self, front: AsyncClient, patience: float = PATIENCE) -> None:
         self.front = front
+        self.patience = patience
 
     async def sees(self) -> Ask:
         """The one open ask, once there is one."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             while True:
                 found = await self.front.open_asks()
                 if found:

@@ -173,6 +173,43 @@ async def test_a_wrong_call_is_told_its_mistakes(service: Served) -> None:
         assert wrong["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+GEMINI_MCP = recorded("gemini-BeforeTool-mcp")
+NO_LEAVE: list[tuple[str, Json, Json]] = [
+    ("copilot", recorded("copilot-permissionRequest-mcp"), {"behavior": "allow"}),
+    (
+        "gemini",
+        GEMINI_MCP,
+        output(
+            GEMINI_MCP,
+            tool_input={"conversation": GEMINI_MCP["session_id"], **GEMINI_MCP["tool_input"]},
+        ),
+    ),
+    (
+        "gemini",
+        {**GEMINI_MCP, "mcp_context": {"server_name": "answerback", "tool_name": "get_answer"}},
+        {},
+    ),
+]
+
+
+@pytest.mark.rule("CONNECT-2")
+@pytest.mark.parametrize(("agent", "event", "told"), NO_LEAVE)
+def test_a_call_of_our_own_tools_needs_no_leave(agent: str, event: Json, told: Json) -> None:
+    assert answer(agent, event, People("http://127.0.0.1:1")) == told
+
+
+@pytest.mark.parametrize(
+    ("agent", "event"),
+    [
+        ("copilot", {**COPILOT, "toolName": "answerbacks/ask_user"}),
+        ("gemini", {**GEMINI_MCP, "mcp_context": {"server_name": "other"}}),
+    ],
+)
+async def test_another_servers_tool_needs_leave(service: Served, agent: str, event: Json) -> None:
+    told = await hooked(service, agent, event, REPLY)
+    assert "Ask Ada." in str(told)
+
+
 @pytest.mark.rule("CONNECT-2")
 async def test_what_is_not_answered_is_never_allowed(service: Served) -> None:
     """A wait that runs out, a token that is wrong, and an ask that somebody withdrew."""

@@ -179,7 +179,9 @@ def _gemini(service: Service) -> list[Entry]:
     server = service.server("httpUrl", "${}", timeout=_CALL * 1000, trust=True)
     return [
         Setting(("mcpServers", NAME), server),
-        _group("BeforeTool", _command(service, "gemini", _DAY * 1000), "ask_user"),
+        _group(
+            "BeforeTool", _command(service, "gemini", _DAY * 1000), "^(ask_user|mcp_answerback_.+)$"
+        ),
         _group("BeforeAgent", _command(service, "gemini", _PROMPT * 1000)),
     ]
 

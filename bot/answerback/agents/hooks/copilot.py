@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.hooks.host import (
+    SERVER,
     Call,
     Host,
     Json,
@@ -56,4 +57,11 @@ def _tell(_event: Json, words: str) -> Json:
     return {"additionalContext": words}
 
 
-HOST: Final = Host(_call, _answer, _conversation, _tell)
+def _at_once(event: Json) -> Json | None:
+    """Asking people needs no leave of theirs."""
+    tool = text(event, "toolName") or ""
+    is_ours = event.get("hookName") == _EVENT and tool.startswith(f"{SERVER}/")
+    return {"behavior": "allow"} if is_ours else None
+
+
+HOST: Final = Host(_call, _answer, _conversation, _tell, _at_once)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.hooks.host import (
+    SERVER,
     Call,
     Host,
     Json,
@@ -21,6 +22,8 @@ from answerback.agents.hooks.host import (
 )
 
 _ASKING: Final = "ask_user"
+_IN_CONVERSATION: Final = frozenset({"ask_user", "ask_user_question", "check_answers"})
+"""Our tools that take the name of a conversation."""
 _TAKE_CONTEXT: Final = frozenset({"BeforeAgent", "AfterTool", "SessionStart"})
 
 
@@ -57,4 +60,22 @@ def _tell(event: Json, words: str) -> Json:
     return {"hookSpecificOutput": output}
 
 
-HOST: Final = Host(_call, _answer, _conversation, _tell)
+def _at_once(event: Json) -> Json | None:
+    """Our MCP tools are told the session, which Gemini CLI itself does not tell them: so that an answer that comes
+    late finds it."""
+    if event.get("hook_event_name") != "BeforeTool":
+        return None
+    if fields(event.get("mcp_context")).get("server_name") != SERVER:
+        return None
+    given, session = fields(event.get("tool_input")), text(event, "session_id")
+    if fields(event["mcp_context"]).get("tool_name") not in _IN_CONVERSATION or session is None:
+        return {}
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "BeforeTool",
+            "tool_input": {"conversation": session, **given},
+        }
+    }
+
+
+HOST: Final = Host(_call, _answer, _conversation, _tell, _at_once)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 Json = dict[str, Any]
+
+SERVER: Final = "answerback"
+"""What `answerback connect` calls our MCP server."""
 
 
 class Call(NamedTuple):
@@ -45,6 +48,8 @@ class Host(NamedTuple):
     """The conversation that late answers may be told in with the answer to this event; None: they cannot be."""
     tell: Callable[[Json, str], Json]
     """What the host is answered to tell its model something."""
+    at_once: Callable[[Json], Json | None] = lambda _event: None
+    """What the host is answered without asking anybody: about our own MCP tools, which ask people themselves."""
 
 
 def text(event: Json, *keys: str) -> str | None:

@@ -20,6 +20,8 @@ HOSTS: Final[dict[str, Host]] = {
 def answer(agent: str, event: Json, people: People) -> Json | None:
     """What a host is answered; None for an event that is none of ours, which is left to the host."""
     host = HOSTS[agent]
+    if (told := host.at_once(event)) is not None:
+        return told
     call = host.call(event)
     if call is not None:
         return host.answer(event, people.ask(call))

@@ -1,0 +1,121 @@
+"""The real opencode of npm: its configuration written by `answerback connect`, its model scripted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from asyncio.subprocess import STDOUT
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.agents.conftest import PATIENCE, Home
+from tests.agents.model import Calls, Model, Says, scripted
+from tests.postgres import free_port
+from tests.recipes.conftest import Person
+
+ENVIRONMENT = {"OPENCODE_DISABLE_MODELS_FETCH": "true", "OPENCODE_DISABLE_AUTOUPDATE": "true"}
+QUESTION = {
+    "question": "Which port?",
+    "header": "Port",
+    "options": [
+        {"label": "8443", "description": "TLS"},
+        {"label": "8080", "description": "Plain"},
+    ],
+}
+
+
+async def connect(home: Home, model: Model, **more: Any) -> None:
+    """Its configuration: the scripted model, and Answerback."""
+    folder = home.folder / ".config" / "opencode"
+    folder.mkdir(parents=True)
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Scripted",
+        "options": {"baseURL": f"{model.url}/v1", "apiKey": "scripted"},
+        "models": {"scripted": {"name": "Scripted"}},
+    }
+    config = {"model": "scripted/scripted", "provider": {"scripted": provider}, **more}
+    (folder / "opencode.json").write_text(json.dumps(config))
+    await home.connect("opencode")
+
+
+@asynccontextmanager
+async def serving(home: Home) -> AsyncIterator[tuple[str, aiohttp.ClientSession]]:
+    """`opencode serve` with the bridge beside it, and a client of the first."""
+    port = str(free_port())
+    async with home.started("opencode", "serve", "--port", port, environment=ENVIRONMENT) as server:
+        url = await line_with(server, "http://")
+        bridge = ("answerback", "bridge", "opencode", url, "--url", home.service.url)
+        async with home.started(*bridge, stderr=STDOUT) as process:
+            await line_with(process, "Connected")
+            async with aiohttp.ClientSession(url) as http:
+                yield url, http
+
+
+async def line_with(process: asyncio.subprocess.Process, words: str) -> str:
+    """The last word of the first line with these words."""
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        async for line in process.stdout:
+            if words in line.decode():
+                return line.decode().split()[-1]
+    raise AssertionError(f"it ended, and said nothing of {words}")
+
+
+async def prompted(http: aiohttp.ClientSession) -> Any:
+    """One prompt in a new session, and what came of it."""
+    async with http.post("/session", json={}) as response:
+        session = (await response.json())["id"]
+    body = {"parts": [{"type": "text", "text": "Set it up"}]}
+    async with asyncio.timeout(PATIENCE):
+        async with http.post(f"/session/{session}/message", json=body) as response:
+            assert response.status == 200, await response.text()
+            return await response.json()
+
+
+async def test_opencode_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
+    question = {"question": "Which port?", "answer_type": "text"}
+    async with scripted(Calls("answerback_ask_user", question), Says("Done.")) as model:
+        await connect(home, model)
+        run = home.run("opencode", "run", "Set it up", **ENVIRONMENT)
+        await asyncio.gather(run, person.answers("8443"))
+    assert "8443" in model.sent()
+
+
+async def test_opencodes_question_is_answered_by_a_person(home: Home, person: Person) -> None:
+    async with scripted(Calls("question", {"questions": [QUESTION]}), Says("Done.")) as model:
+        await connect(home, model)
+        async with serving(home) as (_, http):
+            await asyncio.gather(prompted(http), person.answers("8080"))
+    assert len(model.requests) == 2
+    assert 'User has answered your questions: \\"Which port?\\"=\\"8080\\"' in model.sent()
+
+
+def touches(file: Path) -> Calls:
+    """A call for which opencode needs permission here."""
+    return Calls("bash", {"command": f"touch {file}", "description": "Makes a file"})
+
+
+async def test_a_person_allows_what_opencode_asks_permission_for(
+    home: Home, person: Person
+) -> None:
+    note = home.project / "note.txt"
+    async with scripted(touches(note), Says("Done.")) as model:
+        await connect(home, model, permission={"bash": "ask"})
+        async with serving(home) as (_, http):
+            await asyncio.gather(prompted(http), person.answers("once"))
+    assert note.exists()
+
+
+async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
+    note = home.project / "note.txt"
+    async with scripted(touches(note), Says("Done.")) as model:
+        await connect(home, model, permission={"bash": "ask"})
+        async with serving(home) as (_, http):
+            await asyncio.gather(prompted(http), person.replies("Not there."))
+    assert not note.exists()
+    assert "Not there." in model.sent()
