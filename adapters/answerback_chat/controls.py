@@ -54,10 +54,14 @@ class Verb(StrEnum):
     """Show in full, privately, what had to be shortened. Argument: what (a part the renderer names)."""
     USE = "use"
     """Take words that were typed as the answer. Argument: the platform's id of the message."""
+    INBOX = "inbox"
+    """Show what waits for this person, privately; it is of no ask. Argument: the cursor of the page."""
     PREVIEW = "preview"
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
 
 
+NO_ASK: Final = "ask_0"
+"""What stands for the ask in a control that is of none."""
 _VERBS: Final = {verb.value: verb for verb in Verb}
 
 

@@ -27,7 +27,7 @@ from answerback_chat.leading import Leading, fenced
 from answerback_chat.missed import Missed
 from answerback_chat.outages import Outage
 from answerback_chat.surface import ChatSurface
-from answerback_discord import notes
+from answerback_discord import commands, notes
 from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
@@ -308,6 +308,7 @@ class DiscordSurface(ChatSurface):
         self._refused = None
         self._outage.reached("api")
         self._catch_up()
+        self._background.do("command", commands.registered(self.calls, self._labels))
 
     def _unknown(self, error: PlatformError) -> bool:
         """Whether to ask again: a token that was never good will not become so."""

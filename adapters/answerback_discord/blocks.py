@@ -38,6 +38,7 @@ class Style(IntEnum):
     SECONDARY = 2
     SUCCESS = 3
     DANGER = 4
+    LINK = 5
 
 
 def text(content: str) -> Json:
@@ -53,6 +54,11 @@ def separator() -> Json:
 def button(label: str, custom_id: str, style: Style = Style.SECONDARY) -> Json:
     """A button that hands in its custom_id."""
     return {"type": BUTTON, "style": int(style), "label": label, "custom_id": custom_id}
+
+
+def link_button(label: str, url: str) -> Json:
+    """A button that opens an address, and of which we hear nothing."""
+    return {"type": BUTTON, "style": int(Style.LINK), "label": label, "url": url}
 
 
 def rows(buttons: Sequence[Json]) -> list[Json]:

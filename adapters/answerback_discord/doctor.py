@@ -11,12 +11,14 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RefusedError
+from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
 from answerback_chat.diagnostics import Diagnosis
-from answerback_discord import limits, manifest
+from answerback_discord import commands, limits, manifest
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
 from answerback_discord.front import SIGNATURE_WINDOW
+from answerback_discord.parse import INBOX
 
 _DISCORD: Final = Diagnosis("Discord")
 
@@ -55,6 +57,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     if setup.public_key is not None:
         yield _DISCORD.clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
+    yield await _command(setup, calls, str(application.get("id")))
     for channel in dict.fromkeys(setup.channels):
         yield await _channel(channel, bot, calls)
     if setup.roles:
@@ -145,6 +148,25 @@ def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
         "servers",
         "the app is in none",
         f"Open {manifest.install_link(application_id)} and choose one.",
+    )
+
+
+async def _command(setup: Setup, calls: Calls, application_id: str) -> Finding:
+    """Whether the slash command is there; its words are set by the service, which knows the labels."""
+    what = f"command /{INBOX}"
+    try:
+        found = await commands.known(calls, application_id)
+        if found is None and setup.fix:
+            await commands.register(calls, Labels(), application_id)
+            found = await commands.known(calls, application_id)
+    except PlatformError as error:
+        return _DISCORD.failed(what, error)
+    if found is not None:
+        return _DISCORD.well(what)
+    return _DISCORD.wrong(
+        what,
+        "Discord does not know it, so nobody can list there what waits for them",
+        "Start the service, which registers it, or run `answerback doctor --fix`.",
     )
 
 

@@ -7,6 +7,7 @@ https://docs.discord.com/developers/interactions/receiving-and-responding
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
@@ -20,16 +21,20 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, Why
 from answerback_chat.controls import Verb
-from answerback_discord import forms, notes, parse
+from answerback_discord import forms, inbox, limits, notes, parse
+from answerback_discord.blocks import Json
 from answerback_discord.choices import Look
 from answerback_discord.entering import Drafts, Entering, mistakes
 from answerback_discord.parse import Interaction, Kind
 from answerback_discord.replies import Callback, Replies, Reply, private, told
+from answerback_discord.text import escape
 
 logger = logging.getLogger(__name__)
 
 _SELECTING: Final = frozenset({Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH, Verb.OTHER})
 """What reads or changes what is selected, where several options may be."""
+_INBOX_WITHIN: Final = limits.ANSWER_SECONDS - 0.8
+"""Seconds in which an inbox is to be found, so that its answer still is in time."""
 _NO_CHOICES: Final = Reply({"type": int(Callback.AUTOCOMPLETE_RESULT), "data": {"choices": []}})
 
 
@@ -59,10 +64,30 @@ class Inbound:
         return private(notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
 
     async def reads(self, ask: Ask | None, used: Interaction) -> Reply:
-        """A page of what does not fit the message, or of what this person had entered."""
+        """A page of what waits for this person, of what does not fit the message, or of what they had entered."""
+        if used.control.verb is Verb.INBOX:
+            return told(await self._inbox(used), used)
         if ask is None:
             return await self._replies.rejected(Rejected(Why.NOT_FOUND), used)
         return await self._entering(ask, used).read()
+
+    async def _inbox(self, used: Interaction) -> Json:
+        """What waits for this person, in every server: their roles in another one are looked up."""
+        person, roles = used.actor.person, used.actor.groups
+        try:
+            async with asyncio.timeout(_INBOX_WITHIN):
+                try:
+                    after = used.control.argument or None
+                    found = await self._asks.waiting_for(person, after, inbox.ON_A_PAGE, roles)
+                except ValueError:  # no inbox of this database gave that cursor
+                    found = await self._asks.waiting_for(person, None, inbox.ON_A_PAGE, roles)
+        except TimeoutError:  # looking goes on, so that it is known when they try again
+            return notes.note(escape(self._labels.inbox_late))
+        except StoreError as error:
+            extra = {"action": "inbox_unread", "platform": "discord"}
+            logger.warning("An inbox could not be read: %s", error, extra=extra)
+            return notes.note(escape(self._labels.unavailable))
+        return inbox.page(found, self._labels)
 
     async def shows(self, ask: Ask, used: Interaction) -> Wanted | Reply:
         """A modal, another page of options, what is selected now; or what is wanted by what was entered."""

@@ -55,6 +55,8 @@ NONCE: Final = 25
 """Characters: https://docs.discord.com/developers/resources/message#create-message"""
 MESSAGES_PER_PAGE: Final = 100
 """Messages: https://docs.discord.com/developers/resources/message#get-channel-messages"""
+COMMAND_DESCRIPTION: Final = 100
+"""Units: https://docs.discord.com/developers/interactions/application-commands#application-command-object"""
 THREAD_NAME: Final = 100
 """Units: https://docs.discord.com/developers/resources/channel#start-thread-from-message"""
 THREAD_MINUTES: Final = 10_080

@@ -19,11 +19,13 @@ from typing_extensions import TypedDict
 from answerback.core.intents import Choose, Wanted
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.controls import Control, Verb, decode, digits
+from answerback_chat.controls import NO_ASK, Control, Verb, decode, digits
 from answerback_discord import blocks as c
 from answerback_discord import limits
 
 SURFACE: Final = "discord"
+INBOX: Final = "inbox"
+"""The command that tells a member, privately, what waits for them."""
 CONFIRMED: Final = "yes"
 """The argument of the End Turn control that ends the turn indeed."""
 
@@ -46,7 +48,7 @@ class MessageType(IntEnum):
 
 
 class Interaction(NamedTuple):
-    """A click or a submitted modal."""
+    """A click, a submitted modal or a command."""
 
     id: str
     token: str
@@ -92,7 +94,7 @@ class Interaction(NamedTuple):
     @property
     def reads(self) -> bool:
         """Whether it shows what everybody may read who sees the message."""
-        return self.control.verb in {Verb.FULL, Verb.PREVIEW}
+        return self.control.verb in {Verb.FULL, Verb.PREVIEW, Verb.INBOX}
 
     @property
     def delivery(self) -> str:
@@ -171,6 +173,8 @@ class _Click(TypedDict, total=False):
 
 
 _LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d{1,20})$", re.ASCII)
+_INBOX: Final = Control(NO_ASK, 0, Verb.INBOX)
+"""What the command is the same as."""
 _CLICK: Final = TypeAdapter(_Click).validator
 """What `interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
 
@@ -206,7 +210,7 @@ def read(raw: bytes) -> c.Json | None:
 
 
 def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
-    """A click or submitted modal; None where the payload is neither, or has no control of ours."""
+    """A click, a submitted modal or our command; None where the payload is none, or has no control of ours."""
     number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
     actor = _actor(body, body.get("member"), body.get("user"))
     if not isinstance(data, dict) or actor is None or not isinstance(token, str):
@@ -214,7 +218,7 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     if not isinstance(kind, int) or not isinstance(number, str):
         return None
     custom_id = data.get("custom_id")
-    control = decode(custom_id)
+    control = _INBOX if kind == Kind.COMMAND and data.get("name") == INBOX else decode(custom_id)
     if control is None:
         return None
     message = _object(body.get("message"))

@@ -97,6 +97,10 @@ class Labels(BaseModel):
     # the page
     inbox_title: str = "Waiting for an answer"
     inbox_empty: str = "Nothing is waiting for an answer."
+    inbox_command: str = "What is waiting for your answer, from all agents"
+    inbox_late: str = (
+        "Answerback could not find out in time what is waiting for you. Please try again."
+    )
     inbox_hint: str = "Questions appear here by themselves. To see one, submit it from a shell:"
     waits_since: str = "since {time}"
     recently_answered: str = "Recently answered"

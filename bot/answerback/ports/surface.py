@@ -128,8 +128,13 @@ class Asks(Places, Protocol):
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
 
-    async def waiting_for(self, person: Person, after: str | None, limit: int) -> Page[Ask]:
+    async def waiting_for(
+        self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
+    ) -> Page[Ask]:
         """The open asks that a person may answer on their surface, over all agents, oldest first.
+
+        Args:
+            known: groups that they are in, which need not be looked up.
 
         Raises:
             ValueError: ``after`` is no cursor of a page before.

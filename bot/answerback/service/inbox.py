@@ -16,20 +16,32 @@ logger = logging.getLogger(__name__)
 
 
 async def waiting_for(
-    store: Store, surfaces: Mapping[str, Surface], person: Person, after: str | None, limit: int
+    store: Store,
+    surfaces: Mapping[str, Surface],
+    person: Person,
+    after: str | None,
+    limit: int,
+    known: frozenset[str] = frozenset(),
 ) -> Page[Ask]:
     """The open asks that a person may answer, oldest first; a page may have fewer than ``limit`` of them.
 
     Those whose responders name them or a group that the surface says they are in. What anyone may answer who sees it
     waits for them where it is in no channel: the service cannot tell who sees a channel.
+
+    Args:
+        known: groups that they are in, which need not be looked up.
+
+    Raises:
+        ValueError: no page gave this cursor.
     """
     while True:
         page = await store.waiting(person.surface, person.user_id, after, limit)
         groups = frozenset(
             one[1:] for ask in page.rows for one in ask.responders if one.startswith("@")
         )
-        found = await groups_among(surfaces.get(person.surface), person, groups) or frozenset()
-        asks = tuple(ask for ask in page.rows if _is_for(ask, person.user_id, found))
+        surface = surfaces.get(person.surface)
+        found = await groups_among(surface, person, groups - known) or frozenset()
+        asks = tuple(ask for ask in page.rows if _is_for(ask, person.user_id, found | known))
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after

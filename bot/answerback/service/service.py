@@ -239,6 +239,12 @@ class Service(Acting):
         """The ask as it stands, or None."""
         return await self.store.get(ask_id)
 
+    async def waiting_for(
+        self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
+    ) -> Page[Ask]:
+        """What waits for a person (see `answerback.ports.surface.Asks`)."""
+        return await inbox.waiting_for(self.store, self.surfaces, person, after, limit, known)
+
     async def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
     ) -> Ask | None:
@@ -313,10 +319,6 @@ class Service(Acting):
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first."""
         return await self.store.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
-
-    async def waiting_for(self, person: Person, after: str | None, limit: int) -> Page[Ask]:
-        """What waits for a person (see `answerback.ports.surface.Asks`)."""
-        return await inbox.waiting_for(self.store, self.surfaces, person, after, limit)
 
     async def answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """What a person has answered (see `answerback.ports.surface.Asks`)."""

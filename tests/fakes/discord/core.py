@@ -63,6 +63,8 @@ class Application:
     guild_members: bool = False
     interactions_endpoint_url: str | None = None
     settings: Payload = field(default_factory=dict)
+    commands: list[Payload] = field(default_factory=list)
+    """Its global commands, as they were created."""
 
     @property
     def public_key(self) -> str:

@@ -120,13 +120,21 @@ class Page:
         return self._back(channel, person, notice)
 
     async def type(self, request: web.Request) -> web.Response:
-        """A message written on the page."""
+        """A message written on the page, or a command."""
         channel, form = self._channel(request), await request.post()
         person = self._person(str(form["as"]))
         if person is None:
             raise web.HTTPNotFound
-        person.types(channel, str(form["text"]))
-        return self._back(channel, person, "")
+        text = str(form["text"])
+        if not text.startswith("/"):
+            person.types(channel, text)
+            return self._back(channel, person, "")
+        try:
+            made = await person.command(text[1:].strip(), channel)
+            notice = "" if made.answered else "The application did not respond"
+        except NotPossibleError as error:
+            notice = str(error)
+        return self._back(channel, person, notice)
 
     def _back(self, channel: Channel, person: Person, notice: str) -> web.Response:
         here = f"/channels/{channel.id}"

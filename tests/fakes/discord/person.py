@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tests.fakes.discord.core import Discord
-from tests.fakes.discord.interactions import COMPONENT, MODAL_SUBMIT, Interaction, Interactions
+from tests.fakes.discord.interactions import (
+    COMMAND,
+    COMPONENT,
+    MODAL_SUBMIT,
+    Interaction,
+    Interactions,
+)
 from tests.fakes.discord.problems import Payload, RefusalError
 from tests.fakes.discord.rules import CHECKBOX, RADIO, STRING_SELECT, TEXT_INPUT
 from tests.fakes.discord.sends import resolved, submitted, values_of
@@ -295,6 +301,23 @@ class Person:
         if self.modal is None:
             raise NotPossibleError(f"no modal is open in front of {self.user.name}")
         return self.modal
+
+    # ---- commands ----
+
+    async def command(self, name: str, channel: Channel, *, wait: bool = True) -> Interaction:
+        """Use a slash command of the app, without options."""
+        world = self._discord.world
+        context = 0 if channel.guild_id else 1
+        for each in self._discord.application.commands:
+            if each["name"] == name and context in (each.get("contexts") or [0, 1]):
+                break
+        else:
+            raise NotPossibleError(f"{self.user.name} is offered no command /{name} here")
+        if not world.sees(channel, self.id):
+            raise NotPossibleError(f"{self.user.name} cannot see the channel")
+        data: Payload = {"id": each.get("id", "1"), "name": name, "type": each["type"]}
+        made = self._interactions.start(COMMAND, self.user, channel, data)
+        return await self._ended(made) if wait else made
 
     # ---- typing ----
 

@@ -11,11 +11,13 @@ from tests.fakes.discord.interactions import Interactions
 from tests.fakes.discord.problems import Payload, RefusalError
 from tests.fakes.discord.rest_channels import refuse
 from tests.fakes.discord.rest_messages import answer
+from tests.fakes.discord.rules import CHAT_INPUT, check_command
 from tests.fakes.discord.shapes import member_json, role_json, user_json
 from tests.fakes.discord.spec import check_schema
 from tests.fakes.discord.world import Guild
 
 MESSAGE_CONTENT_LIMITED, GUILD_MEMBERS_LIMITED = 1 << 19, 1 << 15
+COMMANDS_MAX = 100
 SETTABLE_FLAGS = MESSAGE_CONTENT_LIMITED | GUILD_MEMBERS_LIMITED | 1 << 13
 
 
@@ -32,6 +34,8 @@ class App:
             web.get("/oauth2/applications/@me", self.application),
             web.get("/applications/@me", self.application),
             web.patch("/applications/@me", self.edit),
+            web.get("/applications/{application}/commands", self.commands),
+            web.post("/applications/{application}/commands", self.create_command),
             web.get("/gateway", self.gateway),
             web.get("/gateway/bot", self.gateway_bot),
             web.get("/users/@me/guilds", self.guilds),
@@ -103,6 +107,35 @@ class App:
         own = {"flags", "interactions_endpoint_url"}
         app.settings.update({key: value for key, value in body.items() if key not in own})
         return answer(self._application())
+
+    def _own(self, request: web.Request) -> list[Payload]:
+        """The commands of the application that a route names, which has to be the token's."""
+        (application_id,) = ids(request, "application")
+        if application_id != self._discord.application.id:
+            raise RefusalError(20012)
+        return self._discord.application.commands
+
+    async def commands(self, request: web.Request) -> web.Response:
+        """GET the global commands."""
+        return answer(self._own(request))
+
+    async def create_command(self, request: web.Request) -> web.Response:
+        """POST a global command: one of the same name and type is replaced, and keeps its id.
+
+        https://docs.discord.com/developers/interactions/application-commands#create-global-application-command
+        """
+        body, commands = (await read(request)).body, self._own(request)
+        refuse(check_command(body))
+        new = {"type": CHAT_INPUT, "contexts": None, "integration_types": [0], **body}
+        for place, old in enumerate(commands):
+            if (old["name"], old["type"]) == (new["name"], new["type"]):
+                commands[place] = {**new, "id": old["id"]}
+                return answer(commands[place])
+        if len(commands) >= COMMANDS_MAX:
+            raise RefusalError(30032)
+        application = str(self._discord.application.id)
+        commands.append({**new, "id": str(self._discord.new_id()), "application_id": application})
+        return answer(commands[-1], 201)
 
     async def gateway(self, request: web.Request) -> web.Response:
         """GET the gateway's address (the one route that needs no token)."""

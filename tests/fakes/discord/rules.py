@@ -7,11 +7,14 @@ https://docs.discord.com/developers/resources/message#create-message and
 https://docs.discord.com/developers/interactions/receiving-and-responding.
 """
 
+import re
 from collections.abc import Iterator
 
 from tests.fakes.discord.problems import Path, Payload, Problem
 from tests.fakes.discord.spec import check_schema, utf16_units
 
+CHAT_INPUT = 1
+COMMAND_NAME = re.compile(r"[-_'\w]{1,32}")
 IS_COMPONENTS_V2 = 1 << 15
 EPHEMERAL = 1 << 6
 CONTENT_MAX = 2000
@@ -84,6 +87,22 @@ def check_modal(data: Payload) -> list[Problem]:
     if isinstance(data.get("title"), str) and not data["title"].strip():
         problems.append(Problem(("title",), "BASE_TYPE_REQUIRED", "A title of blanks is no title."))
     problems += _tree_rules(components, ("components",), modal=True)
+    return problems
+
+
+def check_command(body: Payload) -> list[Problem]:
+    """Every reason for which Discord would refuse to create this command.
+
+    https://docs.discord.com/developers/interactions/application-commands#application-command-object
+    """
+    problems = check_schema("ApplicationCommandCreateRequest", body)
+    name = body.get("name")
+    if isinstance(name, str) and (not COMMAND_NAME.fullmatch(name) or name != name.lower()):
+        words = "Command name is invalid"
+        problems.append(Problem(("name",), "APPLICATION_COMMAND_INVALID_NAME", words))
+    if body.get("type", CHAT_INPUT) == CHAT_INPUT and not (body.get("description") or "").strip():
+        words = "This field is required"
+        problems.append(Problem(("description",), "BASE_TYPE_REQUIRED", words))
     return problems
 
 

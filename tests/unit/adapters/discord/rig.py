@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -104,9 +104,15 @@ async def _served(surface: DiscordSurface, stack: AsyncExitStack) -> str:
 
 
 @asynccontextmanager
-async def rig(tmp_path: Path, mode: Mode = "gateway", **options: Any) -> AsyncIterator[Rig]:
-    """A fresh world with the surface connected to it."""
-    async with FakeDiscord() as discord:
+async def rig(
+    tmp_path: Path, mode: Mode = "gateway", discord: FakeDiscord | None = None, **options: Any
+) -> AsyncIterator[Rig]:
+    """A fresh world with the surface connected to it.
+
+    Args:
+        discord: one that is up already, and stays so.
+    """
+    async with nullcontext(discord) if discord else FakeDiscord() as discord:
         guild = discord.add_guild()
         channel = discord.add_channel(guild)
         ann = discord.person("ann", guild)

@@ -10,8 +10,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback_discord import doctor, manifest
+from answerback_discord import commands, doctor, manifest
 from answerback_discord.doctor import Setup
 from tests.acceptance.process import command
 from tests.fakes.discord.core import Application
@@ -58,7 +59,8 @@ async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     channel = discord.add_channel(guild)
     role = discord.add_role(guild, "admins")
     setup = replace(setup_of(discord, channel, discord.add_thread(channel)), roles=[str(role.id)])
-    assert [finding.wrong for finding in await found(setup)] == [None] * 7
+    discord.application.commands.append(commands.definition(Labels()))
+    assert [finding.wrong for finding in await found(setup)] == [None] * 8
 
 
 @pytest.mark.rule("CLI-8")
@@ -77,11 +79,12 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
     assert [finding.what.removeprefix("Discord: ") for finding in wrong] == [
         "Message Content intent",
         "interactions",
+        "command /inbox",
         f"channel {channel.id}",
         "channel 7",
         "responders' roles",
     ]
-    assert "Create Public Threads" in (wrong[2].wrong or "")
+    assert "Create Public Threads" in (wrong[3].wrong or "")
     assert all(finding.fix for finding in wrong)
 
 
@@ -104,11 +107,13 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         url = str(application.interactions_endpoint_url).removesuffix("/discord/interactions")
         application.interactions_endpoint_url = None
         application.message_content = False
+        application.commands.clear()
         setup = replace(
             setup_of(up.discord), public_key=application.public_key, public_url=url, fix=True
         )
         assert all(finding.well for finding in await found(setup))
         assert saved_in(application) == (manifest.endpoint(url), 1 << 19)
+        assert [each["name"] for each in application.commands] == ["inbox"]
 
 
 def saved_in(application: Application) -> tuple[str | None, int]:
@@ -121,6 +126,12 @@ async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscor
     setup = replace(setup_of(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True)
     wrong = [finding for finding in await found(setup) if not finding.well]
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
+
+
+async def test_a_command_that_cannot_be_looked_up_is_said(discord: FakeDiscord) -> None:
+    discord.faults.code("GET /applications/*/commands", 50001)
+    said = [each for each in await found(setup_of(discord)) if "command /inbox" in each.what]
+    assert [each.well for each in said] == [False]
 
 
 async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_path: Path) -> None:

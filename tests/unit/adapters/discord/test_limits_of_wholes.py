@@ -6,17 +6,22 @@ The numbers are those of the fake's own rules, `tests/fakes/discord`.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from answerback.core.errors import RateLimitedError
+from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.ports.records import Page
 from answerback_chat.controls import Verb, encode
 from answerback_discord import (
     blocks,
     calls,
+    commands,
     doctor,
+    inbox,
     manifest,
     notes,
     parse,
@@ -73,6 +78,23 @@ def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
         content = notes.reminder(["8" * 20] * 40, words, ADDRESS)
         assert content.endswith(f" {ADDRESS}")
         assert check_message({"content": content}) == []
+
+
+@edge("COMMAND_DESCRIPTION")
+def test_the_description_of_the_command() -> None:
+    for length, full in ((100, True), (101, False)):
+        made = commands.definition(Labels(inbox_command="x" * length))
+        assert rules.check_command(made) == []
+        assert (made["description"] == "x" * length) == full
+
+
+def test_a_page_of_the_inbox_holds_the_longest_asks() -> None:
+    labels = Labels(next="n" * 100, refresh="r" * 100, open_message="o" * 100)
+    message: Json = {"id": "8" * 20, "channel": "8" * 20, "guild": "8" * 20}
+    for filling in ("x", "*", "\U0001f469"):
+        ask = replace(one(TEXT, text=filling * 20_000), message=message)
+        shown = inbox.page(Page((ask,) * inbox.ON_A_PAGE, "d2FpdGluZzox"), labels)
+        assert rules.check_callback({"type": 4, "data": shown}) == []
 
 
 @edge("NONCE")

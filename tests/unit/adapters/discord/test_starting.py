@@ -102,6 +102,7 @@ async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
         up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):
             assert surface.ready() is None
+            await discord.faults.called("POST /applications/*/commands")
             discord.faults.code("GET /*", 50027)
             with pytest.raises(RefusedError):
                 await surface.calls.get("/users/@me")

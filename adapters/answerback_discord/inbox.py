@@ -1,0 +1,56 @@
+"""What waits for one person, on a message that only they see. Pure.
+
+Each entry leads to the ask's own message, where it is answered: nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.ports.records import Page
+from answerback_chat.controls import NO_ASK, Verb, encode
+from answerback_chat.messages import asks_line
+from answerback_discord import blocks as c
+from answerback_discord.blocks import Json
+from answerback_discord.notes import link
+from answerback_discord.text import escape, fit_button, in_a_line
+
+ON_A_PAGE: Final = 8
+_WHO_ROOM: Final = 120
+_QUESTION_ROOM: Final = 280
+
+
+def page(found: Page[Ask], labels: Labels) -> Json:
+    """A page of the asks that wait for a person, the oldest first."""
+    if not found.rows and found.after is None:
+        return c.message(
+            [c.text(escape(labels.inbox_empty)), *_turning(None, labels)], private=True
+        )
+    entries = [_entry(ask, labels) for ask in found.rows]
+    heading = c.text(f"**{escape(labels.inbox_title)}**")
+    return c.message([heading, *entries, *_turning(found.after, labels)], private=True)
+
+
+def _entry(ask: Ask, labels: Labels) -> Json:
+    view = view_of(ask)
+    who, _ = in_a_line(asks_line(view, labels), _WHO_ROOM)
+    words = view.prompt.question.text if view.prompt else labels.review_title
+    question, _ = in_a_line(words, _QUESTION_ROOM)
+    # Discord writes the time as each reader's client has it:
+    # https://docs.discord.com/developers/reference#message-formatting
+    text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{question}**"
+    if not (ask.message and "id" in ask.message):
+        return c.text(text)  # it is still to be posted
+    return c.section(text, c.link_button(fit_button(labels.open_message), link(ask.message)))
+
+
+def _turning(after: str | None, labels: Labels) -> list[Json]:
+    buttons = [_button(labels.refresh)]
+    return c.rows([*buttons, _button(labels.next, after)] if after else buttons)
+
+
+def _button(label: str, after: str = "") -> Json:
+    return c.button(fit_button(label), encode(NO_ASK, 0, Verb.INBOX, after))

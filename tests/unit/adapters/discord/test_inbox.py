@@ -1,0 +1,186 @@
+"""/inbox tells a member privately what waits for them; the command is there once the service has started."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from answerback.core.errors import UnreadableError
+from answerback.core.labels import Labels
+from answerback.service.submission import Agent, Submission
+from answerback_discord import commands, groups, inbox, parse
+from answerback_discord.calls import Calls
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.sight import Sight
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+from tests.unit.adapters.discord.sight import unescaped
+
+LABELS = Labels()
+COMMANDS = "/applications/*/commands"
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        await made.discord.faults.called(f"POST {COMMANDS}")
+        yield made
+
+
+def asked(text: str) -> list[dict[str, Any]]:
+    return [{"id": "go", "text": text, "answer_type": "boolean"}]
+
+
+async def opened(up: Rig) -> Sight:
+    """What Ann is told by the command."""
+    assert (await up.ann.command(parse.INBOX, up.channel)).answered
+    return up.ann.notes()[0]
+
+
+def addresses(sight: Sight) -> list[str]:
+    return [str(c.component["url"]) for c in sight.controls if c.is_link]
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links(up: Rig) -> None:
+    other = up.discord.add_channel(up.guild, "deploys")
+    bob = up.discord.person("bob", up.guild)
+    body = {"name": "ask_user", "arguments": {"questions": asked("Ship *it*?")}}
+    to = {"to": f"discord:{up.channel.id}", "responders": [str(up.ann.id)]}
+    submission = Submission.model_validate({**body, **to})
+    by_agent = await up.service.submit(submission, agent=Agent(name="deployer", label="Deployer"))
+    first = await up.shown(by_agent.ask)
+    second = await up.shown(await up.submit(asked("Merge?"), to=f"discord:{other.id}"))
+    await up.shown(await up.submit(asked("For Bob?"), responders=[str(bob.id)]))
+    done = await up.shown(await up.submit(asked("Over?")))
+    await up.service.withdraw(done.id)
+    await up.shown(done)
+    seen = await opened(up)
+    text = unescaped(seen.text)
+    assert seen.message.only_for == up.ann.id
+    assert text.index("Ship *it*?") < text.index("Merge?")
+    assert "For Bob?" not in text
+    assert "Over?" not in text
+    assert "Deployer asks" in text
+    assert f"<t:{int(first.created_at)}:R>" in text
+    messages = [str((ask.message or {})["id"]) for ask in (first, second)]
+    assert [address.rpartition("/")[2] for address in addresses(seen)] == messages
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_a_long_inbox_has_pages_and_is_looked_up_afresh(up: Rig) -> None:
+    made = [await up.submit(asked(f"Question {n}?")) for n in range(inbox.ON_A_PAGE + 2)]
+    for ask in made:
+        await up.shown(ask)
+    first = await opened(up)
+    assert len(addresses(first)) == inbox.ON_A_PAGE
+    assert (await up.ann.click(LABELS.next, on=first.message)).answered
+    second = up.ann.sees(first.message)
+    assert "Question 8?" in second.text
+    assert len(addresses(second)) == 2
+    assert LABELS.next not in second.labels
+    await up.service.withdraw(made[0].id)
+    assert (await up.ann.click(LABELS.refresh, on=first.message)).answered
+    assert "Question 0?" not in up.ann.sees(first.message).text
+    assert "Question 8?" in up.ann.sees(first.message).text
+    assert len(up.ann.notes()) == 1
+
+
+async def test_who_has_nothing_waiting_is_told_so(up: Rig) -> None:
+    assert LABELS.inbox_empty in unescaped((await opened(up)).text)
+
+
+@pytest.mark.rule("DISCORD-8", "DISCORD-14")
+async def test_what_a_role_may_answer_waits_for_its_members_in_direct_messages_too(up: Rig) -> None:
+    role = up.discord.add_role(up.guild, "admins")
+    eve = up.discord.person("eve", up.guild, roles=(role,))
+    await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
+    for place in (up.channel, up.discord.direct(eve.user)):
+        assert (await eve.command(parse.INBOX, place)).answered
+        assert "Deploy?" in eve.notes()[0].text
+    assert LABELS.inbox_empty in unescaped((await opened(up)).text)
+
+
+async def test_an_inbox_that_cannot_be_read_is_no_failed_interaction(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreadable(*_: object) -> None:
+        raise UnreadableError("torn")
+
+    monkeypatch.setattr(up.service, "waiting_for", unreadable)
+    assert LABELS.unavailable in unescaped((await opened(up)).text)
+
+
+async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "_WITHIN", 60.0)
+    role = up.discord.add_role(up.guild, "admins")
+    await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
+    up.discord.faults.hang("GET /users/@me/guilds")
+    async with asyncio.timeout(3.0):
+        assert LABELS.inbox_late in unescaped((await opened(up)).text)
+
+
+async def test_a_page_that_no_inbox_gave_is_the_first_one(up: Rig) -> None:
+    await up.shown(await up.submit(asked("Ship it?")))
+    seen = await opened(up)
+    control = seen.button(LABELS.refresh)
+    assert control is not None
+    control.component["custom_id"] += ":forged"
+    assert (await up.ann._use(seen.message, control, [], wait=True)).answered
+    assert "Ship it?" in up.ann.notes()[0].text
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_the_command_is_registered_once_and_others_of_the_application_stay(
+    tmp_path: Path,
+) -> None:
+    async with FakeDiscord() as discord, aiohttp.ClientSession() as http:
+        other = {"name": "deploy", "description": "Deploys", "type": 1}
+        discord.application.commands.append(other)
+        calls = Calls(http, discord.application.token, discord.api_url)
+        for _ in range(2):
+            await commands.registered(calls, LABELS)
+        assert discord.faults.count(f"POST {COMMANDS}") == 1
+        assert [each["name"] for each in discord.application.commands] == ["deploy", "inbox"]
+        renamed = Labels(inbox_command="Was auf dich wartet")
+        await commands.registered(calls, renamed)
+        names = {each["name"]: each["description"] for each in discord.application.commands}
+        assert names == {"deploy": "Deploys", "inbox": "Was auf dich wartet"}
+
+
+@pytest.mark.rule("DISCORD-14")
+@pytest.mark.parametrize("mode", MODES)
+async def test_people_are_asked_although_the_command_cannot_be_registered(
+    tmp_path: Path, mode: Mode, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with FakeDiscord() as discord:
+        discord.faults.code(f"GET {COMMANDS}", 50001)
+        async with rig(tmp_path, mode, discord=discord) as up:
+            await up.shown(await up.submit(asked("Ship it?")))
+            assert (await up.ann.click("Yes")).answered
+        assert "/inbox is not registered" in caplog.text
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_a_command_that_discord_limits_is_registered_later(tmp_path: Path) -> None:
+    async with FakeDiscord() as discord:
+        discord.faults.rate_limit(f"POST {COMMANDS}", retry_after=0.1)
+        async with rig(tmp_path, "http", discord=discord):
+            await discord.faults.called(f"POST {COMMANDS}", 2)
+            await discord.bell.until(lambda: bool(discord.application.commands))
+
+
+async def test_a_command_of_somebody_elses_is_answered_in_words(up: Rig) -> None:
+    up.discord.application.commands.append({"name": "deploy", "description": "D", "type": 1})
+    assert (await up.ann.command("deploy", up.channel)).answered
+    assert LABELS.not_found in unescaped(up.ann.notes()[0].text)
