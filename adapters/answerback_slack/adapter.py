@@ -35,6 +35,7 @@ from answerback_slack.missed import Place, missed
 from answerback_slack.notes import Notes
 from answerback_slack.parse import Click, Identity, Submission, words
 from answerback_slack.posting import Posting
+from answerback_slack.sessions import Sessions
 from answerback_slack.sockets import Sockets
 from answerback_slack.typed_words import Listener
 
@@ -92,6 +93,7 @@ class SlackSurface(ChatSurface):
         self._listener: Listener | None = None
         self._events: Events | None = None
         self._homes: HomeTabs | None = None
+        self._sessions: Sessions | None = None
         self._sockets: Sockets | None = None
         self._missed: Missed[Place] | None = None
         self._hearing = app_token is None
@@ -112,9 +114,10 @@ class SlackSurface(ChatSurface):
         self._interactions = Interactions(asks, platform, self.name)
         if self._front is not None:
             self._front.clicked = self._interactions.receive
-        self._events = Events(
-            asks, self._groups, self._identity, self._recheck, self._homes.opened, self._now
-        )
+        self._sessions = Sessions(asks, self._calls, self._notes, self._labels, self._now)
+        self._events = Events(asks, self._groups, self._identity, self._recheck, self._now)
+        self._events.home_opened = self._homes.opened
+        self._events.session_stopped = self._sessions.stopped
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
             web_client = self._calls.client
@@ -134,6 +137,8 @@ class SlackSurface(ChatSurface):
             await self._missed.stop()
         if self._homes is not None:
             await self._homes.stop()
+        if self._sessions is not None:
+            await self._sessions.stop()
         await self._later.stop(_FINISH_SECONDS)
         if self._sockets is not None:
             await self._sockets.stop()
@@ -159,9 +164,12 @@ class SlackSurface(ChatSurface):
         for group in responders.groups_asked(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
         try:
-            return await super().show(ask, save)
+            shown = await super().show(ask, save)
         finally:
             self._touched(ask)
+        if self._sessions is not None and isinstance(shown, Shown):
+            self._sessions.shown(ask, shown)
+        return shown
 
     async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
         """See `answerback.ports.surface.Moves.moved`."""

@@ -17,7 +17,7 @@ from answerback_chat.diagnostics import Diagnosis
 from answerback_slack import home_view
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
-from answerback_slack.manifest import SCOPES
+from answerback_slack.manifest import AGENT_SCOPE, SCOPES
 
 _SLACK: Final = Diagnosis("Slack")
 
@@ -59,6 +59,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     headers = {name.lower(): str(value) for name, value in kept[0].headers.items()}
     yield _SLACK.well(f"bot token, as {told.get('user')} in {told.get('team')}")
     yield _scopes(headers.get("x-oauth-scopes", ""))
+    yield _sessions(headers.get("x-oauth-scopes", ""))
     yield _SLACK.clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _way_in(setup, calls)
     client = calls.client
@@ -86,6 +87,14 @@ def _scopes(granted_scopes: str) -> Finding:
         "Paste the manifest again (`answerback manifest slack`: it has the scopes, and the events that the app"
         " subscribes to) under App Manifest, and install the app again.",
     )
+
+
+def _sessions(granted_scopes: str) -> Finding:
+    """Whether Slack shows what agents are at, which works without: only an app that is an agent has this scope."""
+    if AGENT_SCOPE in {scope.strip() for scope in granted_scopes.split(",")}:
+        return _SLACK.well("agent sessions")
+    hint = "`answerback manifest slack --mode socket-agent` has what they need"
+    return _SLACK.well(f"no agent sessions, which is optional: {hint}")
 
 
 async def _home(calls: Calls, bot_user: str) -> list[Finding]:

@@ -16,6 +16,7 @@ from answerback_slack.errors import advice
 from answerback_slack.groups import Groups
 from answerback_slack.parse import Identity
 from answerback_slack.posting import Ref
+from answerback_slack.sessions import Session
 
 _ARCHIVED: Final = "was archived: unarchive it, or ask somewhere else"
 _DELETED: Final = "was deleted: ask somewhere else"
@@ -36,11 +37,17 @@ _SKEW_SECONDS: Final = 10.0
 class Events:
     """Acts on events.
 
+    Attributes:
+        home_opened: told who has opened their Home.
+        session_stopped: told where Slack's Stop button was pressed, by whom, and the event's own id.
+
     Args:
         recheck: told why the token may not work any more.
-        home_opened: told who has opened their Home.
         now: seconds since the epoch.
     """
+
+    home_opened: Callable[[str], Awaitable[None]]
+    session_stopped: Callable[[Session, str, str], Awaitable[None]]
 
     def __init__(
         self,
@@ -48,7 +55,6 @@ class Events:
         groups: Groups,
         identity: Identity,
         recheck: Callable[[str], object],
-        home_opened: Callable[[str], Awaitable[None]],
         now: Callable[[], float],
     ) -> None:
         self._now = now
@@ -56,7 +62,6 @@ class Events:
         self._groups = groups
         self._identity = identity
         self._recheck = recheck
-        self._home_opened = home_opened
 
     async def take(self, payload: object) -> bool:
         """Handles an event; False where it is none of these.
@@ -69,7 +74,18 @@ class Events:
                 return await self._message(event)
             case {"event": {"type": "app_home_opened", "user": str(user)} as event}:
                 if event.get("tab") != "messages":
-                    await self._home_opened(user)
+                    await self.home_opened(user)
+                return True
+            case {
+                "event": {
+                    "type": "agent_session_stopped",
+                    "channel": str(channel),
+                    "thread_ts": str(thread),
+                    "user": str(user),
+                    "event_ts": str(at),
+                }
+            }:
+                await self.session_stopped(Session(channel, thread), user, at)
                 return True
             case {"event": {"type": str()} as event}:
                 return await self._happened(event)

@@ -45,19 +45,28 @@ EVENTS: Final[Mapping[str, str | None]] = {
 }
 """Homes that are opened, typed answers, deleted messages, and what closes a place or changes who may answer; with the
 scope each needs."""
-MODES: Final = ("socket", "http")
-"""How payloads come in: over a socket, which needs no public address, or to one's own address."""
+AGENT_SCOPE: Final = "assistant:write"
+"""What makes an app an agent, whose threads have sessions: https://docs.slack.dev/ai/agent-sessions"""
+AGENT_EVENT: Final = "agent_session_stopped"
+"""Slack's Stop button, which needs no scope: https://docs.slack.dev/reference/events/agent_session_stopped"""
+_AGENT: Final = "-agent"
+MODES: Final = ("socket", "http", f"socket{_AGENT}", f"http{_AGENT}")
+"""How payloads come in: over a socket, which needs no public address, or to one's own address; and whether Slack is to
+show the app as an agent."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
+_DESCRIPTION: Final = "Asks you what an AI agent wants to know, and brings your answers back."
 _PATH: Final = "/slack/events"
 
 
 def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
     """The manifest; ``url`` is the public listener's address as the world sees it, for HTTP mode."""
-    request = {"request_url": url.rstrip("/") + _PATH} if mode == "http" else {}
+    way, agent, _ = mode.partition(_AGENT)
+    request = {"request_url": url.rstrip("/") + _PATH} if way == "http" else {}
+    described = {"agent_description": _DESCRIPTION}
     return {
         "display_information": {
             "name": "Answerback",
-            "description": "Asks you what an AI agent wants to know, and brings your answers back.",
+            "description": _DESCRIPTION,
             "background_color": "#1f2937",
         },
         "features": {
@@ -67,13 +76,17 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": "Answerback", "always_online": True},
+            **({"agent_view": described} if agent else {}),
         },
-        "oauth_config": {"scopes": {"bot": SCOPES}},
+        "oauth_config": {"scopes": {"bot": (*SCOPES, AGENT_SCOPE) if agent else SCOPES}},
         "settings": {
-            "event_subscriptions": {**request, "bot_events": tuple(EVENTS)},
+            "event_subscriptions": {
+                **request,
+                "bot_events": (*EVENTS, AGENT_EVENT) if agent else (*EVENTS,),
+            },
             "interactivity": {"is_enabled": True, **request},
             "org_deploy_enabled": False,
-            "socket_mode_enabled": mode == "socket",
+            "socket_mode_enabled": way == "socket",
             "token_rotation_enabled": False,
         },
     }

@@ -26,6 +26,8 @@ _MANIFEST_HELP = """Print the manifest of the Slack app, as YAML.
 
 Paste it at https://api.slack.com/apps under *Create New App*, *From a manifest*.
 
+A mode that ends in `-agent` has Slack show the app as an agent: its threads have a status and a Stop button.
+
 Example: `answerback manifest slack --mode socket`
 """
 

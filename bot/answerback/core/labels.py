@@ -157,6 +157,9 @@ class Labels(BaseModel):
         " date now: please look again."
     )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
+    nothing_to_stop: str = (
+        "No question is open here, so there is nothing to end. The agent goes on with its work."
+    )
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
     those_asked: str = "the people who were asked"
     unchecked: str = (

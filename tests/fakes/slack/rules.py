@@ -46,6 +46,7 @@ SOCKET_CONNECTIONS: Final = 10
 PER_MINUTE: Final = {
     "chat.update": 50, "chat.delete": 50, "chat.postEphemeral": 100,
     "views.open": 100, "views.update": 100, "views.push": 100, "views.publish": 100,
+    "agents.sessions.setStatus": 50,
     "conversations.open": 50, "conversations.replies": 50, "conversations.history": 50,
     "conversations.info": 50, "conversations.members": 100, "users.info": 100,
     "usergroups.list": 20, "usergroups.users.list": 20, "reactions.add": 50,

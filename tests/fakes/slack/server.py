@@ -19,6 +19,7 @@ from tests.fakes.slack import (
     methods_views,
     page,
     response_urls,
+    sessions,
 )
 from tests.fakes.slack.delivery import Ack, Delivery, Event, EventQueue, HttpDelivery
 from tests.fakes.slack.faults import Buckets, Call, Fault, Faults
@@ -59,6 +60,7 @@ class FakeSlack:
         self.app_scopes = {"connections:write"}
         self.revoked = False
         self.home_tab = True
+        self.is_agent = False
         self.event_types = {"message", "app_mention"}
         self.clock = clock or Clock()
         self.workspace = Workspace(self.clock)
@@ -75,7 +77,7 @@ class FakeSlack:
         self.socket.on_connect = lambda: self.queue.redeliver_soon(self.socket)
         self.queue.on_change = self.socket.on_send = self.changed
         self.methods: Methods = {}
-        for module in (methods_chat, methods_views, methods_directory, home):
+        for module in (methods_chat, methods_views, methods_directory, home, sessions):
             self.methods |= module.METHODS
         self._people: dict[str, Person] = {}
         self._runner: web.AppRunner | None = None

@@ -177,6 +177,7 @@ class Workspace:
         self.ephemerals: list[Message] = []
         self.stacks: dict[str, list[View]] = {}
         self.homes: dict[str, View] = {}
+        self.sessions: dict[tuple[str, str], list[str]] = {}
         self._last_ts = 0
         self._serial = itertools.count(1)
         self.add_user(BOT_USER, "Answerback", is_bot=True)

@@ -38,7 +38,7 @@ async def found(setup: Setup) -> list[Finding]:
 @pytest.mark.rule("CLI-8")
 async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
     told = await found(setup_of(slack))
-    assert [finding.wrong for finding in told] == [None] * 7
+    assert [finding.wrong for finding in told] == [None] * 8
     assert slack.messages("C0OPS") == []
 
 
@@ -62,6 +62,17 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlac
     assert wrong[0].wrong == "missing: im:write, reactions:write"
     assert "invite" in wrong[2].fix.lower()
     assert all(finding.fix for finding in wrong)
+
+
+@pytest.mark.rule("CLI-8", "SLACK-12")
+async def test_whether_the_app_is_an_agent_is_told_and_nothing_wrong(slack: FakeSlack) -> None:
+    def about(told: list[Finding]) -> str:
+        [what] = [finding.what for finding in told if "agent sessions" in finding.what]
+        return what
+
+    assert "socket-agent" in about(await found(setup_of(slack)))
+    slack.scopes |= {"assistant:write"}
+    assert about(await found(setup_of(slack))) == "Slack: agent sessions"
 
 
 @pytest.mark.rule("CLI-8", "SLACK-11")

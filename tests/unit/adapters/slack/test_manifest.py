@@ -49,6 +49,8 @@ SCHEMA = closed(
                     {"display_name": words(1, 80), "always_online": {"type": "boolean"}},
                     "display_name",
                 ),
+                # https://docs.slack.dev/ai/migrating-to-agent-messaging
+                "agent_view": closed({"agent_description": words(1, 300)}, "agent_description"),
             }
         ),
         "oauth_config": closed(
@@ -114,6 +116,17 @@ def test_the_scopes_asked_for_are_the_scopes_used() -> None:
     needed |= {scope for scope in EVENTS.values() if scope is not None}
     assert needed == set(SCOPES)
     assert set(SCOPES) <= set(BOT_SCOPES)
+
+
+@pytest.mark.rule("SLACK-12", "CLI-7")
+@pytest.mark.parametrize("mode", FILES)
+def test_an_agents_manifest_adds_what_its_sessions_need(mode: str) -> None:
+    plain, agent = (yaml.safe_load(as_yaml(manifest(m))) for m in (mode, f"{mode}-agent"))
+    assert list(Draft202012Validator(SCHEMA).iter_errors(agent)) == []
+    assert agent["features"].pop("agent_view")
+    assert agent["oauth_config"]["scopes"]["bot"].pop() == "assistant:write"
+    assert agent["settings"]["event_subscriptions"]["bot_events"].pop() == "agent_session_stopped"
+    assert agent == plain
 
 
 @pytest.mark.acceptance

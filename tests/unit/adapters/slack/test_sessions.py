@@ -1,0 +1,157 @@
+"""Slack's own view of an agent at work: its status in the thread, and Slack's Stop button as End Turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback_slack import sessions as ours
+from answerback_slack.manifest import AGENT_EVENT
+from tests.fakes.slack import sessions
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+WHERE = {"id": "env", "text": "Where?", "answer_type": "text"}
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param) as made:
+        made.slack.event_types |= {AGENT_EVENT}
+        made.slack.is_agent = True
+        yield made
+
+
+def statuses(up: Rig, thread: str) -> list[str]:
+    return up.slack.workspace.sessions.get((CHANNEL, thread), [])
+
+
+async def until(up: Rig, thread: str, *wanted: str) -> None:
+    await up.slack.until(lambda: statuses(up, thread) == [*wanted])
+
+
+async def answered(up: Rig, ask: Ask) -> None:
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await up.shown(ask)
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_a_session_is_suspended_while_a_question_is_open_and_processing_afterwards(
+    up: Rig,
+) -> None:
+    ask = await up.submit(APPLY, WHERE)
+    thread = up.live(ask).ts
+    await until(up, thread, "suspended")
+    await answered(up, ask)  # the next question of the same form is open
+    assert statuses(up, thread) == ["suspended"]
+    await up.says(ask, "staging")
+    await until(up, thread, "suspended", "processing")
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_a_session_is_processing_for_a_while_only(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ours, "PROCESSING_SECONDS", 0.3)
+    ask = await up.submit(APPLY)
+    await answered(up, ask)
+    await until(up, up.live(ask).ts, "suspended", "processing", "active")
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_another_question_in_the_thread_suspends_its_session_again(up: Rig) -> None:
+    first = await up.submit(APPLY)
+    thread = up.live(first).ts
+    second = await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
+    await until(up, thread, "suspended", "suspended")
+    await answered(up, first)
+    await until(up, thread, "suspended", "suspended", "suspended")
+    await answered(up, second)
+    await until(up, thread, "suspended", "suspended", "suspended", "processing")
+
+
+@pytest.mark.rule("SLACK-12")
+@pytest.mark.parametrize("way", ["end turn", "withdrawn"])
+async def test_a_session_is_active_where_the_agent_does_not_go_on(up: Rig, way: str) -> None:
+    ask = await up.submit(APPLY)
+    thread = up.live(ask).ts
+    await until(up, thread, "suspended")
+    if way == "withdrawn":
+        await up.app.service.withdraw(ask.id)
+    else:
+        await up.ada.click(up.live(ask), LABELS.end_turn)
+    await until(up, thread, "suspended", "active")
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_slacks_stop_button_ends_the_turn_of_what_is_open_in_the_thread(up: Rig) -> None:
+    first = await up.submit(APPLY)
+    thread = up.live(first).ts
+    await answered(up, first)
+    await until(up, thread, "suspended", "processing")
+    up.slack.faults.add("agents.sessions.setStatus", times=1, error="internal_error")
+    second = await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
+    sessions.press_stop(up.ada, CHANNEL, thread)
+    ended = await up.app.service.wait(second.id, 5)
+    assert ended is not None
+    assert ended.status is Status.TURN_ENDED
+    assert ended.outcome is not None
+    assert ended.outcome.ended_by is not None
+    assert ended.outcome.ended_by.user_id == up.ada.id
+    await up.slack.until(lambda: statuses(up, thread)[-1] == "active")
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_who_may_not_answer_may_not_stop_and_is_told_so(up: Rig) -> None:
+    first = await up.submit(APPLY)
+    thread = up.live(first).ts
+    await answered(up, first)
+    await until(up, thread, "suspended", "processing")
+    up.slack.faults.add("agents.sessions.setStatus", times=1, error="internal_error")
+    second = await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
+    sessions.press_stop(up.bob, CHANNEL, thread)
+    told = await up.told(up.bob)
+    assert "may answer here" in told[0]
+    assert (await up.shown(second)).open
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_stop_where_nothing_is_open_is_answered_and_ends_the_status(up: Rig) -> None:
+    ask = await up.submit(APPLY)
+    thread = up.live(ask).ts
+    await answered(up, ask)
+    await until(up, thread, "suspended", "processing")
+    sessions.press_stop(up.ada, CHANNEL, thread)
+    assert await up.told(up.ada) == [LABELS.nothing_to_stop]
+    await until(up, thread, "suspended", "processing", "active")
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_an_app_that_is_no_agent_works_without_and_the_log_says_so_once(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    up.slack.is_agent = False
+    for _ in range(3):
+        ask = await up.submit(APPLY)
+        await up.slack.until(lambda: up.slack.count("agents.sessions.setStatus"))
+        await answered(up, ask)
+        assert (await up.shown(ask)).status is Status.ANSWERED
+    assert up.slack.count("agents.sessions.setStatus") == 1
+    told = [each for each in caplog.records if getattr(each, "action", "") == "capability_off"]
+    assert len(told) == 1
+    assert "-agent" in told[0].getMessage()
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_a_process_that_stops_leaves_no_session_processing(tmp_path: Path) -> None:
+    async with rig(tmp_path) as up:
+        up.slack.is_agent = True
+        ask = await up.submit(APPLY)
+        thread = up.live(ask).ts
+        await answered(up, ask)
+        await until(up, thread, "suspended", "processing")
+        await up.app.surface.stop()
+        assert statuses(up, thread)[-1] == "active"
