@@ -28,6 +28,11 @@ def asks_line(view: View, labels: Labels) -> str:
     return f"{line} {progress}" if progress else line
 
 
+def reminded_of(view: View, labels: Labels) -> str:
+    """What a reminder is about: the open question, or that the answers are to be checked."""
+    return view.prompt.question.text if view.prompt else labels.review_title
+
+
 def who_asks(view: View, labels: Labels) -> str:
     """Who asks, and whether they still wait."""
     if view.outcome is not None:

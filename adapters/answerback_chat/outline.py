@@ -29,12 +29,13 @@ class SoFar(NamedTuple):
 
 
 def answer_texts(line: Line, labels: Labels) -> list[str]:
-    """An answer as people read it, marked where no person gave it."""
+    """An answer as people read it, with who gave it: where that was no person, and where several have answered."""
     if line.given is None:
         return [labels.not_answered]
     said = texts_of(line.question, line.given, labels)
-    source = messages.source_note(line.given.source, labels)
-    return [*said[:-1], f"{said[-1]} ({source})"] if source else said
+    by = line.by and labels.by.format(name=line.by.name or labels.somebody)
+    about = messages.source_note(line.given.source, labels) or by
+    return [*said[:-1], f"{said[-1]} ({about})"] if about else said
 
 
 def so_far(view: View, line_of: Callable[[Line], str]) -> SoFar:

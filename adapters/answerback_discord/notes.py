@@ -19,6 +19,7 @@ from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
 from answerback_discord.choices import button
+from answerback_discord.mentions import mention
 from answerback_discord.parse import CONFIRMED, SURFACE
 from answerback_discord.text import escape, fit, fit_button, paged, shorten
 
@@ -117,14 +118,6 @@ def reminder(who: Sequence[str], words: str, address: str) -> str:
     named = f"{names(who)} ".lstrip()
     room = limits.CONTENT - texts.units(f"{named} {address}")
     return f"{named}{shorten(words, room)[0]} {address}"
-
-
-def mention(who: str) -> str:
-    """A responder as markdown: a user or ``@`` and a role."""
-    number = who.removeprefix("@")
-    if not (number.isascii() and number.isdigit()):
-        return escape(who)
-    return f"<@&{number}>" if who.startswith("@") else f"<@{number}>"
 
 
 def mistakes(

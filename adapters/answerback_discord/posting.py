@@ -27,7 +27,7 @@ from answerback_chat import messages
 from answerback_chat.controls import decode
 from answerback_chat.live_message import LiveMessages, Missing, Save
 from answerback_discord import blocks as c
-from answerback_discord import limits, notes, parse, render
+from answerback_discord import limits, mentions, notes, parse, render
 from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls, page_behind
@@ -44,7 +44,8 @@ LookOf = Callable[[Ask], Awaitable[Look | None]]
 _CLOCKS_APART_MS: Final = 120_000
 _PAGES: Final = 5
 """Pages that are read to find a message of ours."""
-_MOST_MENTIONED: Final = 40
+_QUESTION_ROOM: Final = 300
+"""Units of the question in a reminder."""
 _SHOWS: Final = "shows"
 """In the reference of a message that still lacks its thread: the state of the ask that it shows."""
 _SINCE: Final = "shows_since"
@@ -149,6 +150,8 @@ class Posting(LiveMessages[Json, Json]):
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         """See `LiveMessages.post`."""
         method, path = _post_of(ref)
+        if ask.request.mention:
+            payload = payload | {"allowed_mentions": mentions.notifying(ask.responders)}
         if ref["kind"] == Kind.FORUM:
             sent = await self._calls.request(method, path, thread_of(ask) | {"message": payload})
             thread = _id_of(sent)
@@ -206,13 +209,13 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
-        listed = [who for who in ask.responders if who != ANYONE][:_MOST_MENTIONED]
-        users: list[JsonValue] = [who for who in listed if who.isdigit()]
-        roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
-        words = self._labels.reminder.format(label=view_of(ask).label)
+        listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
+        view = view_of(ask)
+        about = fit(messages.reminded_of(view, self._labels), _QUESTION_ROOM)
+        words = f"{self._labels.reminder.format(label=view.label)}\n{about}"
         body: Json = {
             "content": notes.reminder(listed, words, notes.link(ref)),
-            "allowed_mentions": {"parse": [], "users": users, "roles": roles},
+            "allowed_mentions": mentions.notifying(listed),
             "nonce": _nonce(f"{ask.id}:reminder:{number}", ref),
             "enforce_nonce": True,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -23,6 +24,7 @@ _MARKUP: Final = (
     (re.compile(r"^(<blockquote>)?&gt; ", re.MULTILINE), r"\1"),
     (re.compile(r"^( *)- ", re.MULTILINE), r"\1• "),
 )
+_TIME: Final = re.compile(r"&lt;t:(\d+):[a-zA-Z]&gt;")
 _PRIVATE: Final = 0xE000
 """The first of the characters that stand for escaped ones while markup is read."""
 _STYLES: Final = {1: "primary", 3: "success", 4: "danger"}
@@ -81,7 +83,7 @@ def _marked(content: str) -> Markup:
     hidden = _ESCAPED.sub(
         lambda found: chr(_PRIVATE + ord(found[1])) if ord(found[1]) < 0x80 else found[0], content
     )
-    safe = str(escape(hidden))
+    safe = _TIME.sub(_read, str(escape(hidden)))
     for pattern, replacement in _MARKUP:
         safe = pattern.sub(replacement, safe)
     shown = "".join(
@@ -89,3 +91,7 @@ def _marked(content: str) -> Markup:
         for c in safe
     )
     return Markup(shown)
+
+
+def _read(time: re.Match[str]) -> str:
+    return datetime.fromtimestamp(int(time[1]), UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -14,12 +14,12 @@ from answerback.core.ask import Status
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
-from answerback_chat import messages, outline
+from answerback_chat import messages, outline, people
 from answerback_chat.controls import Verb
 from answerback_chat.sanitize import one_line
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
-from answerback_discord import choices, context, forms, limits, lists
+from answerback_discord import choices, context, forms, limits, lists, mentions
 from answerback_discord.blocks import Json, Style
 from answerback_discord.choices import Look, Plan, button, laid_out, planned
 from answerback_discord.fitting import TEXT_BUDGET, Block, fitted, fitted_lines
@@ -57,16 +57,29 @@ def message(view: View, labels: Labels, look: Look | None = None) -> Json:
 def plain(view: View, labels: Labels) -> Json:
     """The least that can be shown, for when Discord refuses `message`, which would be our defect."""
     said = view.prompt.question.text if view.prompt else messages.ending(view, labels)
-    heading, _ = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
+    heading = _heading(view, labels)[0]
     body, _ = shorten(said or labels.review_title, NOTE_ROOM)
     return c.message(
         [c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, labels.details))]
     )
 
 
+def _heading(view: View, labels: Labels) -> tuple[str, bool]:
+    """Who asks, and below it who may answer and until when; and whether anything was shortened."""
+    asks, short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
+    for_whom = people.audience(view.responders, view.closes_at, labels, mentions.MARKS)
+    return f"-# {asks}\n-# {for_whom}" if for_whom else f"-# {asks}", short
+
+
+def _credits(view: View, labels: Labels) -> str:
+    """Who answered and when, as a line of its own; empty where that goes without saying."""
+    said = people.given_by(view, labels, mentions.MARKS)
+    return f"\n-# {said}" if said else ""
+
+
 def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     question = prompt.question
-    heading, short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
+    heading, short = _heading(view, labels)
     header, header_short = (
         in_a_line(question.header, HEADER_ROOM) if question.header else ("", False)
     )
@@ -81,7 +94,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     about = context.within(prompt, room)
     (asked, *others), left_out = fitted(blocks, room - min(units(about.text), room // 2))
     about = context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
-    parts = [c.text(f"-# {heading}")]
+    parts = [c.text(heading)]
     if so_far:
         parts += (c.text(so_far), c.separator())
     if about.text:
@@ -167,9 +180,10 @@ def _beside(controls: tuple[Control, ...], back: str, reply: str, end_turn: str)
 
 def _review(view: View, labels: Labels, look: Look) -> Json:
     heading = escape(f"{labels.review_title}")
-    asks, short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
-    top = [c.text(f"-# {asks}\n**{heading}**\n{escape(labels.review_text)}")]
-    room = TEXT_BUDGET - units(asks) - units(heading) - units(escape(labels.review_text))
+    asks, short = _heading(view, labels)
+    above = f"{asks}\n**{heading}**\n{escape(labels.review_text)}{_credits(view, labels)}"
+    top = [c.text(above)]
+    room = TEXT_BUDGET - units(above)
     lines, left_out = fitted_lines(view.lines, labels, room, numbered=True)
     parts: list[Json] = []
     if len(view.lines) <= SECTIONS:
@@ -188,11 +202,13 @@ def _record(view: View, labels: Labels) -> Json:
         raise AssertionError("an open ask has no record")
     heading, short = in_a_line(messages.ended_by(view, labels), LABEL_ROOM)
     asks, asks_short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
-    room = TEXT_BUDGET - units(heading) - units(asks)
+    at = mentions.time(view.outcome.at)
+    above = f"-# {asks}\n**{heading}** · {at}{_credits(view, labels)}"
+    room = TEXT_BUDGET - units(above)
     reply_room = room // 3 if view.reply and view.lines else room
     reply, reply_short = shorten(view.reply or "", reply_room)
     lines, left_out = fitted_lines(view.lines, labels, room - units(reply))
-    parts = [c.text(f"-# {asks}\n**{heading}**")]
+    parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
     if short or asks_short or left_out or reply_short:
@@ -219,4 +235,4 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
     heading = [f"-# {escape(labels.answered_so_far)}"]
     if earlier:
         heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
-    return "\n".join([*heading, *lines]), short or earlier > 0
+    return "\n".join([*heading, *lines]) + _credits(view, labels), short or earlier > 0

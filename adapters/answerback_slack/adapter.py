@@ -32,6 +32,7 @@ from answerback_slack.home_tab import HomeTabs
 from answerback_slack.inbound import Ack, Inbound
 from answerback_slack.listeners import Listeners
 from answerback_slack.missed import Place, missed
+from answerback_slack.names import Names
 from answerback_slack.notes import Notes
 from answerback_slack.parse import Click, Identity, Submission, words
 from answerback_slack.posting import Posting
@@ -85,7 +86,8 @@ class SlackSurface(ChatSurface):
         self._labels = labels
         self._calls = Calls(client_of(bot_token, api_url, http), self._refused)
         self._groups = Groups(self._calls)
-        self._posting = Posting(self._calls, labels, self._groups, now)
+        self._names = Names(self._calls)
+        self._posting = Posting(self._calls, labels, self._groups, self._names, now)
         self._notes = Notes(self._calls, http)
         self._later = Background(_MOST_TASKS)
         self._identity = Identity()
@@ -143,6 +145,7 @@ class SlackSurface(ChatSurface):
         if self._sockets is not None:
             await self._sockets.stop()
         await self._groups.stop()
+        await self._names.stop()
 
     def ready(self) -> str | None:
         """See `answerback.ports.surface.Surface.ready`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from answerback.core.labels import Labels
@@ -14,11 +15,13 @@ from answerback_slack.blocks import escape, escape_within
 
 _HOLE: Final = "\0"
 """Where a person's name goes, which is a mention where we do not know it. An edited message notifies nobody."""
+_FIRST_ROOM: Final = 1_500
 
 
-def fallback_text(view: View, labels: Labels) -> str:
+def fallback_text(view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN) -> str:
     """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
-    said = [messages.asks_line(view, labels)]
+    first = messages.asks_line(view, labels)
+    said: list[str] = []
     prompt = view.prompt
     if prompt is not None:
         question = prompt.question
@@ -27,13 +30,15 @@ def fallback_text(view: View, labels: Labels) -> str:
         said += choices.listed(question)
     else:
         if view.outcome is not None:
-            said[0] += f": {messages.ended_by(view, labels, _HOLE)}"
+            first += f": {messages.ended_by(view, labels, _HOLE)}"
         else:
             said.append(f"{labels.review_title}. {labels.review_text}")
         said += [lines.answered(line, labels) for line in view.lines]
         said.append(view.reply or "")
     by = view.outcome.ended_by if view.outcome else None
     name = lines.who(by) if by else ""
-    most = limits.MESSAGE_TEXT - texts.units(name)
-    shown = escape_within("\n".join(filter(str.strip, said)), most)
-    return shown.replace(escape(_HOLE), name, 1)
+    begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
+    for_whom = lines.audience(view, labels, names)
+    most = limits.MESSAGE_TEXT - texts.units(f"{begun}\n{for_whom}\n")
+    rest = escape_within("\n".join(filter(str.strip, said)), most)
+    return "\n".join(filter(None, (begun, for_whom, rest)))

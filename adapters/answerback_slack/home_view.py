@@ -79,7 +79,7 @@ def _waiting(ask: Ask, labels: Labels) -> list[Block]:
     asked = view.prompt.question.text if view.prompt else labels.review_title
     times = [escape(labels.waits_since).format(time=moment(ask.created_at))]
     if ask.expires_at is not None:
-        times.append(escape(labels.open_until).format(time=moment(ask.expires_at)))
+        times.append(escape(labels.closes).format(time=moment(ask.expires_at)))
     who = plain(one_line(messages.asks_line(view, labels)), _WHO_ROOM)
     return [_entry(ask, view, asked, labels), _small(who, mrkdwn(" · ".join(times)))]
 
@@ -88,11 +88,7 @@ def _answered(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.lines[0].question.text if view.lines else labels.not_answered
     who = plain(one_line(messages.who_asks(view, labels)), _WHO_ROOM)
-    at = mrkdwn(moment(ask.outcome.at if ask.outcome else ask.updated_at))
-    return [
-        _entry(ask, view, asked, labels),
-        _small(who, mrkdwn(lines.ending(view, labels)), at),
-    ]
+    return [_entry(ask, view, asked, labels), _small(who, mrkdwn(lines.ending(view, labels)))]
 
 
 def _entry(ask: Ask, view: View, asked: str, labels: Labels) -> Block:

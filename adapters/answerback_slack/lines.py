@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
 from answerback.core.view import Line, View
 from answerback.core.walker import Person
-from answerback_chat import messages, outline, texts
+from answerback_chat import messages, outline, people, texts
+from answerback_chat.people import Marks
 from answerback_chat.sanitize import visible
 from answerback_slack import limits
-from answerback_slack.blocks import escape, escape_within
+from answerback_slack.blocks import escape, escape_within, moment
 
 NAME_ROOM: Final = 160
+UNKNOWN: Final[Mapping[str, str]] = MappingProxyType({})
+"""No responder's name is known."""
 _MARKS: Final = {
     Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
     Status.WITHDRAWN: "↩", Status.FAILED: "⚠",
@@ -26,6 +31,7 @@ def ending(view: View, labels: Labels) -> str:
         raise AssertionError("only an ended ask has an ending")
     by, source = view.outcome.ended_by, view.outcome.source
     added = "" if by is None else " " + escape(labels.by).format(name=who(by))
+    added += f" · {moment(view.outcome.at)}"
     if note := messages.source_note(source, labels) if source else None:
         added += f" ({escape(note)})"
     mark = f"{_MARKS[view.outcome.status]} "
@@ -38,6 +44,25 @@ def who(person: Person) -> str:
     if person.name is None and person.surface == "slack":
         return f"<@{person.user_id}>"
     return escape(texts.shorten(messages.name_of(person), NAME_ROOM))
+
+
+def marks(names: Mapping[str, str]) -> Marks:
+    """What lines about people are made of, as mrkdwn.
+
+    Args:
+        names: the responders that are known by name, or are to be mentioned.
+    """
+
+    def responder(who: str) -> str | None:
+        name = people.name_of("slack", who)
+        return names.get(who) if name is None else escape(texts.shorten(name, NAME_ROOM))
+
+    return Marks(escape, responder, who, moment)
+
+
+def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
+    """Who may answer and until when, as mrkdwn; see `marks`."""
+    return people.audience(view.responders, view.closes_at, labels, marks(names))
 
 
 def answered(line: Line, labels: Labels) -> str:

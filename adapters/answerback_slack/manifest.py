@@ -22,6 +22,7 @@ SCOPES: Final = (
     "mpim:history",
     "reactions:write",
     "usergroups:read",
+    "users:read",
 )
 """What the bot token may do: https://docs.slack.dev/reference/scopes"""
 EVENTS: Final[Mapping[str, str | None]] = {

@@ -15,8 +15,8 @@ from answerback_chat import messages
 from answerback_slack import lines
 from answerback_slack.blocks import Block, actions, button, escape_within, sections
 from answerback_slack.calls import CALL_SECONDS, Calls
+from answerback_slack.mentions import mentions
 from answerback_slack.parse import Where
-from answerback_slack.posting import mentions
 
 _MOST_NAMED: Final = 10
 _NOTE_ROOM: Final = 2_000

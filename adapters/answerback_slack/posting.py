@@ -7,42 +7,35 @@ A message is found again by its metadata, because Slack has no idempotency key
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Destination, Thread
+from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.errors import (
     GoneError,
     PlatformError,
     UnauthorizedError,
 )
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
+from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
-from answerback_chat import texts
 from answerback_chat.live_message import LiveMessages, Missing, Save
-from answerback_slack import errors, lines, parse
-from answerback_slack.blocks import Block, escape, escape_within, section
+from answerback_slack import errors, lines, parse, reminders
+from answerback_slack.blocks import Block, escape, section
 from answerback_slack.calls import Calls
 from answerback_slack.fallback_text import fallback_text
 from answerback_slack.groups import Groups
 from answerback_slack.history import History, event_of, objects
-from answerback_slack.lines import NAME_ROOM
+from answerback_slack.names import Names
 from answerback_slack.render import Message, render
 
 logger = logging.getLogger(__name__)
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
-_ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
-_MOST_REMINDED: Final = 40
-"""A reminder is one message however many may answer: Slack makes several of a longer text."""
-_REMINDER_ROOM: Final = 2_000
-"""Units of a reminder's words: names and the link have the rest of `limits.MESSAGE_TEXT`."""
 _MOST_DIRECT: Final = 1_000
 _SKEW_SECONDS: Final = 300
 """How far Slack's clock and ours may differ when a message is looked for by the time of its post."""
@@ -95,13 +88,19 @@ class Posting(LiveMessages[Ref, Message]):
     """Says to Slack what is stored."""
 
     def __init__(
-        self, calls: Calls, labels: Labels, groups: Groups, now: Callable[[], float]
+        self,
+        calls: Calls,
+        labels: Labels,
+        groups: Groups,
+        names: Names,
+        now: Callable[[], float],
     ) -> None:
         super().__init__("Slack")
         self._calls = calls
         self._labels = labels
         self._groups = groups
         self._now = now
+        self._names = names
         self._history = History(calls)
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
@@ -177,11 +176,18 @@ class Posting(LiveMessages[Ref, Message]):
 
     async def render(self, ask: Ask) -> Message:
         """See `LiveMessages.render`."""
-        return render(view_of(ask), self._labels)
+        view = self._view(ask)
+        return render(view, self._labels, await self._names.of(view))
 
     def least(self, ask: Ask) -> Message:
         """See `LiveMessages.least`."""
-        return Message(fallback_text(view_of(ask), self._labels), [])
+        return Message(fallback_text(self._view(ask), self._labels), [])
+
+    @staticmethod
+    def _view(ask: Ask) -> View:
+        view = view_of(ask)
+        direct = (ask.destination.channel or "").startswith("D")
+        return view._replace(responders=()) if direct and ANYONE in view.responders else view
 
     async def post(self, ask: Ask, ref: Ref, payload: Message) -> Ref:
         """See `LiveMessages.post`."""
@@ -213,7 +219,8 @@ class Posting(LiveMessages[Ref, Message]):
 
     async def post_reminder(self, ask: Ask, ref: Ref, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
-        message = await self._with_link(reminder(ask, self._labels), ask, ref)
+        url = await self._url(ask, ref)
+        message = reminders.reminder(view_of(ask), ask.responders, url, self._labels)
         event = {"ask_id": ask.id, "number": number}
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, event)
 
@@ -226,7 +233,9 @@ class Posting(LiveMessages[Ref, Message]):
 
     async def end_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
         """See `LiveMessages.end_reminder`."""
-        over = await self._with_link(lines.ending(view_of(ask), self._labels), ask, ref)
+        url = await self._url(ask, ref)
+        ending = lines.ending(view_of(ask), self._labels)
+        over = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), over)
 
     async def lead_on(self, ref: Ref, to: Destination) -> None:
@@ -234,9 +243,8 @@ class Posting(LiveMessages[Ref, Message]):
         text = self._labels.escalated.format(where=place(to))
         await self._update(ref, Message(escape(text), [section(text)]))
 
-    async def _with_link(self, text: str, ask: Ask, ref: Ref) -> Message:
-        url = ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)
-        return Message(f"{text} <{url}>" if url else text, [])
+    async def _url(self, ask: Ask, ref: Ref) -> str | None:
+        return ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -288,29 +296,6 @@ class Posting(LiveMessages[Ref, Message]):
             logger.warning("A message's link could not be had: %s", error, extra=extra)
             return None
         return str(answer.get("permalink") or "") or None
-
-
-def mention(responder: str) -> str:
-    """A responder as mrkdwn that notifies them: a person, or a user group (``@S…``).
-
-    An id is what the agent says: one that can be none of Slack's is shown as the text that it is.
-    """
-    if not _ID.fullmatch(responder):
-        return escape(texts.shorten(responder, NAME_ROOM))
-    return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
-
-
-def reminder(ask: Ask, labels: Labels) -> str:
-    """The words of a reminder, as mrkdwn: who is waited for, and by whom."""
-    pinged = [who for who in ask.responders if _ID.fullmatch(who)]
-    names = " ".join(mentions(pinged, _MOST_REMINDED))
-    said = escape_within(labels.reminder.format(label=view_of(ask).label), _REMINDER_ROOM)
-    return f"{names} {said}".strip()
-
-
-def mentions(responders: Sequence[str], most: int) -> list[str]:
-    """The first ``most`` responders as `mention` has them, and an ellipsis where there are more."""
-    return [*map(mention, responders[:most]), *(["…"] if len(responders) > most else [])]
 
 
 def may_be(ask: Ask, ts: str) -> bool:

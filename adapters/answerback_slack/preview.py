@@ -13,6 +13,8 @@ from answerback_chat.pictures import Json, box, button, menu, objects, tag
 
 _BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")
+_ENTITY: Final = re.compile(r"<([!@])([^>|]*)(?:\|([^>]*))?>")
+"""A date or a mention, with what stands for it where it cannot be shown."""
 _MENUS: Final = frozenset(
     {"static_select", "multi_static_select", "external_select", "multi_external_select", "overflow"}
 )
@@ -111,5 +113,10 @@ def _text(text: object) -> Markup:
     if text.get("type") != "mrkdwn":
         return escape(said)
     # mrkdwn comes with &, < and > escaped already: https://docs.slack.dev/messaging/formatting-message-text
-    safe = str(escape(unescape(said)))
+    safe = str(escape(unescape(_ENTITY.sub(_read, said))))
     return Markup(_ITALIC.sub(r"<i>\1</i>", _BOLD.sub(r"<b>\1</b>", safe)))
+
+
+def _read(entity: re.Match[str]) -> str:
+    sort, target, instead = entity.groups()
+    return instead or (f"@{target}" if sort == "@" else target.removeprefix("subteam^"))

@@ -9,8 +9,8 @@ from typing import Final
 
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.view import View, texts_of
-from answerback_chat import messages, texts
+from answerback.core.view import View
+from answerback_chat import messages, outline, texts
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import as_json, visible
 from answerback_slack import choices, limits
@@ -73,14 +73,8 @@ def full_text(view: View, labels: Labels) -> str:
     if view.prompt is not None and view.lines:
         parts.append(f"{labels.answered_so_far}:")
     for line in view.lines:
-        answer = [labels.not_answered]
-        if line.given is not None:
-            answer = texts_of(line.question, line.given, labels)
-            note = messages.source_note(line.given.source, labels)
-            answer += [f"({note})"] if note else []
-        parts.append(
-            "\n".join([visible(line.question.text), *(f"➜ {visible(each)}" for each in answer)])
-        )
+        answer = (f"➜ {visible(each)}" for each in outline.answer_texts(line, labels))
+        parts.append("\n".join([visible(line.question.text), *answer]))
     if view.reply is not None:
         parts.append(f"“{visible(view.reply)}”")
     parts.append(messages.ending(view, labels))

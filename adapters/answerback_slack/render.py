@@ -6,6 +6,7 @@ click away ("Show in full"); everything an agent sent stands in plain text, wher
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -42,16 +43,20 @@ class Message:
     blocks: list[Block]
 
 
-def render(view: View, labels: Labels) -> Message:
-    """The live message of a view."""
-    sheet = Sheet(view, labels)
+def render(view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN) -> Message:
+    """The live message of a view.
+
+    Args:
+        names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
+    """
+    sheet = Sheet(view, labels, names)
     if view.prompt is not None:
         _prompt(sheet, view.prompt)
     elif view.is_review:
         _review(sheet)
     else:
         _record(sheet)
-    return Message(fallback_text.fallback_text(view, labels), sheet.blocks)
+    return Message(fallback_text.fallback_text(view, labels, names), sheet.blocks)
 
 
 # --- an open question ----------------------------------------------------------------------------
@@ -60,7 +65,7 @@ def render(view: View, labels: Labels) -> Message:
 def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     question = prompt.question
     title = messages.asks_line(sheet.view, sheet.labels)
-    sheet.small(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
+    sheet.heading(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
     _so_far(sheet)
     sheet.context(prompt, CONTEXT_ROOM)
     sheet.headline(question.text, QUESTION_ROOM)
@@ -86,6 +91,7 @@ def _so_far(sheet: Sheet) -> None:
         sheet.shortened = True
         heading.append(sheet.labels.answered_earlier.format(count=earlier))
     sheet.small("\n".join([*heading, *kept]), outline.SO_FAR_LENGTH * 2)
+    sheet.beside(sheet.credits())
 
 
 def _answer(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
@@ -181,9 +187,10 @@ def _end_turn(sheet: Sheet) -> Block:
 
 def _review(sheet: Sheet) -> None:
     labels, given = sheet.labels, sheet.view.lines
-    sheet.small(messages.asks_line(sheet.view, labels), TITLE_ROOM)
+    sheet.heading(messages.asks_line(sheet.view, labels), TITLE_ROOM)
     sheet.headline(labels.review_title, limits.HEADER_TEXT)
     sheet.small(labels.review_text, TITLE_ROOM)
+    sheet.beside(sheet.credits())
     room = sheet.left - SPARE * 2
     entries = [lines.answered(line, labels) for line in given]
     if len(given) <= EDIT_BUTTONS:
@@ -233,5 +240,6 @@ def _record(sheet: Sheet) -> None:
     if view.reply is not None:
         sheet.paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
     sheet.blocks.append({"type": "context", "elements": [mrkdwn(lines.ending(view, labels))]})
+    sheet.beside(sheet.credits())
     if sheet.shortened:
         sheet.blocks.append(sheet.row("full", [sheet.press(labels.details, Verb.FULL)]))

@@ -5,20 +5,21 @@ Owns how a control is put into a button or menu (`answerback_chat.controls`), an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
-from answerback_chat import texts
+from answerback_chat import people, texts
 from answerback_chat.context import drawn
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import visible
-from answerback_slack import limits
+from answerback_slack import limits, lines
 from answerback_slack.blocks import (
     Block,
     actions,
     button,
     headline,
+    mrkdwn,
     section,
     sections,
     small,
@@ -28,10 +29,17 @@ from answerback_slack.context import rich_text
 
 
 class Sheet:
-    """Blocks of one message of one view, made in order."""
+    """Blocks of one message of one view, made in order.
 
-    def __init__(self, view: View, labels: Labels) -> None:
+    Args:
+        names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
+    """
+
+    def __init__(
+        self, view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN
+    ) -> None:
         self.view = view
+        self.names = names
         self.labels = labels
         self.blocks: list[Block] = []
         self.shortened = False
@@ -80,6 +88,21 @@ class Sheet:
     def small(self, text: str, room: int) -> None:
         """Adds a small grey text."""
         self.blocks.append(small(self.fit(text, min(room, limits.CONTEXT_TEXT))))
+
+    def heading(self, title: str, room: int) -> None:
+        """Adds who asks and, in the same small line, who may answer and until when."""
+        self.small(title, room)
+        self.beside(lines.audience(self.view, self.labels, self.names))
+
+    def credits(self) -> str:
+        """Who answered and when, as mrkdwn; empty where that goes without saying."""
+        return people.given_by(self.view, self.labels, lines.marks(self.names))
+
+    def beside(self, said: str) -> None:
+        """Adds mrkdwn of ours to the small text before it."""
+        elements = self.blocks[-1]["elements"]
+        if said and isinstance(elements, list):
+            elements.append(mrkdwn(said))
 
     def items(self, entries: Sequence[str], room: int) -> None:
         """Adds texts one below the other, a blank line between them, in as few paragraphs as they take.

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
-from answerback_web import limits
+from answerback_web import credits, limits
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -46,10 +46,6 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _day_and_time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("answerback_web"),
@@ -59,7 +55,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"iso": _iso, "day_and_time": _day_and_time}
+    made.filters |= {"iso": _iso, "time": credits.time}
     for name in made.list_templates(["html"]):
         made.get_template(name)
     return made

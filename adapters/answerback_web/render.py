@@ -19,11 +19,11 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Line, Prompt, View, texts_of, view_of
-from answerback.core.walker import Given, Person, place_of
+from answerback.core.walker import Given, place_of
 from answerback_chat import messages
 from answerback_chat.sanitize import as_json, one_line, unseen, visible
 from answerback_chat.texts import shorten
-from answerback_web import context, inputs, limits, parse
+from answerback_web import context, credits, inputs, limits, parse
 from answerback_web.inputs import Choice, Input
 from answerback_web.parse import OTHER, Do, Post
 
@@ -57,7 +57,9 @@ class Row:
     """Whether the answer is JSON."""
     note: str | None
     by: str | None
-    """Who answered it, where that is not who acted last."""
+    """Who answered it; None where no person did."""
+    at: float | None
+    """When they did."""
     edit: str | None
     """What the Edit button sends."""
 
@@ -122,7 +124,9 @@ class AskPage:
     replied: str | None
     """The words of the reply that ended the ask."""
     failure: str | None
-    expires_at: float | None
+    audience: Markup
+    """Who may answer and until when; empty where there is nothing to say."""
+    ended_at: float | None
     errors: tuple[Error, ...] = ()
     notice: str | None = None
     kept: tuple[str, ...] = ()
@@ -195,11 +199,12 @@ def ask_page(
         reply=post.one("reply") if post else "",
         reply_open=post is not None and bool(post.one("reply") or post.do is Do.REPLY),
         ended=visible(messages.ending(view, labels)) or None,
-        ended_by=_by(outcome.ended_by, labels) if outcome else None,
+        ended_by=credits.by(outcome.ended_by, labels) if outcome else None,
         outcome=outcome.status.value if outcome else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
-        expires_at=ask.expires_at if ask.open else None,
+        audience=credits.audience(view, ask.destination.surface, labels),
+        ended_at=outcome.at if outcome else None,
         errors=errors,
         notice=visible(notice) if notice else None,
         kept=tuple(visible(text) for text in kept),
@@ -324,17 +329,14 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_of(line.question.json_schema) is None,
         note=messages.source_note(given.source, labels) if given else None,
-        by=_by(given.by, labels) if given and given.by != ask.acted_by else None,
+        by=credits.by(given.by, labels) if given else None,
+        at=given.at if given and given.by else None,
         edit=f"{Do.EDIT}:{index}" if line.editable else None,
     )
 
 
 def _answer_texts(question: Question, given: Given, labels: Labels) -> tuple[str, ...]:
     return tuple(visible(text) for text in texts_of(question, given, labels))
-
-
-def _by(person: Person | None, labels: Labels) -> str | None:
-    return labels.by.format(name=visible(messages.name_of(person))) if person else None
 
 
 def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:

@@ -184,6 +184,9 @@
   function prepare() {
     settle();
     cut(document.getElementById("main"));
+    for (const time of document.querySelectorAll("time.local")) {
+      time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    }
     const filter = document.querySelector(".filter");
     if (filter && !filter.matches(":disabled")) {
       filter.hidden = false;

@@ -7,11 +7,11 @@ from typing import Final
 from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
+from answerback.api.actions import ACTIONS, ActionModel, ActorBody, action_of
 from answerback.api.asks import ended
 from answerback.api.bodies import read_json
 from answerback.api.calls import Call, ask_response
 from answerback.api.problems import problem
-from answerback.api.wire import ACTIONS, ActionModel, ActorBody, action_of
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem, ProblemError
 from answerback.core.walker import Person

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from answerback.api import (
     acting,
+    actions,
     asks,
     deliveries,
     events,
@@ -133,7 +134,7 @@ OPERATIONS: Final = (
             422: Reply("The action does not fit; nothing has changed.", wire.ProblemBody),
         },
         roles=SURFACE,
-        body=wire.ActionBody,
+        body=actions.ActionBody,
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
         "person's key (`answerback key` prints it), for asks that are answered with it. Never for agents.",

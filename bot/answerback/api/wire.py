@@ -6,13 +6,11 @@ is, and the tests hold one against the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Final, Literal, assert_never
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
-from answerback.core import walker
 from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, ContextFormat
@@ -21,128 +19,16 @@ from answerback.core.walker import Source
 from answerback.ports.records import DeliveryState
 
 
-class _Wire(BaseModel):
+class Wire(BaseModel):
+    """A shape that has exactly these members."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-# --- acting ----------------------------------------------------------------------------------------
-
-
-class ActorBody(_Wire):
-    """The person on whose behalf a custom front end acts."""
-
-    user_id: Annotated[str, Field(min_length=1, max_length=200)]
-    name: Annotated[str, Field(max_length=200)] | None = None
-    groups: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
-    """The user groups or roles the person is in, each with its @ or without."""
-
-
-class _Acting(_Wire):
-    revision: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The revision the person saw; another one is refused with 409."""
-    actor: ActorBody | None = None
-
-
-class AnswerBody(_Acting):
-    """Answer the prompted question.
-
-    ``remember`` lets the answer hold for the turn, where that is offered; ``note`` is words beside the answer, where
-    the prompt's ``note`` is true.
-    """
-
-    action: Literal["answer"]
-    value: JsonValue
-    remember: StrictBool = False
-    note: str | None = None
-
-
-class OtherBody(_Acting):
-    """Answer with words of one's own, where the question offers that.
-
-    ``value``: the options that are ticked beside them, in a multi_select. Where the prompt's ``other_beside`` is true
-    they stay, and the words are one more row; else the words replace them.
-    """
-
-    action: Literal["other"]
-    text: str
-    value: JsonValue = None
-
-
-class BackBody(_Acting):
-    """Go back to the previous answered question; while an answer is edited, to the review as it was."""
-
-    action: Literal["back"]
-
-
-class EditBody(_Acting):
-    """In review: answer one question again."""
-
-    action: Literal["edit"]
-    question_id: str
-
-
-class SubmitBody(_Acting):
-    """In review: hand in the answers."""
-
-    action: Literal["submit"]
-
-
-class ReplyBody(_Acting):
-    """End the ask with words for the agent, or none."""
-
-    action: Literal["reply"]
-    text: str | None = None
-
-
-class EndTurnBody(_Acting):
-    """End the ask and the agent's turn."""
-
-    action: Literal["end_turn"]
-
-
-ActionModel = AnswerBody | OtherBody | BackBody | EditBody | SubmitBody | ReplyBody | EndTurnBody
-
-
-ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
-    "answer": AnswerBody,
-    "other": OtherBody,
-    "back": BackBody,
-    "edit": EditBody,
-    "submit": SubmitBody,
-    "reply": ReplyBody,
-    "end_turn": EndTurnBody,
-}
-
-
-def action_of(body: ActionModel) -> walker.Action:
-    """The action that a body asks for."""
-    match body:
-        case AnswerBody():
-            return walker.Answer(value=body.value, remember=body.remember, note=body.note)
-        case OtherBody():
-            return walker.Other(text=body.text, value=body.value)
-        case BackBody():
-            return walker.Back()
-        case EditBody():
-            return walker.Edit(question_id=body.question_id)
-        case SubmitBody():
-            return walker.Submit()
-        case ReplyBody():
-            return walker.Reply(text=body.text)
-        case EndTurnBody():
-            return walker.EndTurn()
-        case _:
-            assert_never(body)
-
-
-class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):
-    """One action of a responder."""
 
 
 # --- the ask ---------------------------------------------------------------------------------------
 
 
-class OptionBody(_Wire):
+class OptionBody(Wire):
     """One choice."""
 
     value: str
@@ -151,16 +37,27 @@ class OptionBody(_Wire):
     preview: str | None = None
 
 
-class AnsweredBody(_Wire):
+class PersonBody(Wire):
+    """Somebody who acted."""
+
+    surface: str
+    user_id: str
+    name: str | None
+
+
+class AnsweredBody(Wire):
     """A question that was answered, with the answer as people read it."""
 
     question_id: str
     text: str
     answer: tuple[str, ...]
     """One line a chosen option or field; labels, not values."""
+    by: PersonBody | None
+    """Who gave it; null where no person did."""
+    at: datetime | None
 
 
-class QuestionPromptBody(_Wire):
+class QuestionPromptBody(Wire):
     """The question that is prompted now."""
 
     kind: Literal["question"]
@@ -194,7 +91,7 @@ class QuestionPromptBody(_Wire):
     """Whether the form ends in a review: `back` and `edit` then move without discarding an answer."""
 
 
-class ReviewPromptBody(_Wire):
+class ReviewPromptBody(Wire):
     """The review: the answers stand in the ask's `answers`; `editable` are the questions that `edit` takes."""
 
     kind: Literal["review"]
@@ -216,7 +113,7 @@ class ReviewPromptBody(_Wire):
 PromptBody = Annotated[QuestionPromptBody | ReviewPromptBody, Field(discriminator="kind")]
 
 
-class ThreadBody(_Wire):
+class ThreadBody(Wire):
     """The thread an ask is shown in."""
 
     channel: str | None
@@ -224,15 +121,7 @@ class ThreadBody(_Wire):
     url: str | None
 
 
-class PersonBody(_Wire):
-    """Somebody who acted."""
-
-    surface: str
-    user_id: str
-    name: str | None
-
-
-class AskBody(_Wire):
+class AskBody(Wire):
     """An ask as it stands."""
 
     id: str
@@ -243,6 +132,8 @@ class AskBody(_Wire):
     """Who asks, as people see it."""
     surface: str
     thread: ThreadBody | None
+    responders: tuple[str, ...]
+    """Who may act on it: ids, `@` and the id of a group or role, or `anyone`."""
     prompt: PromptBody | None
     answers: dict[str, JsonValue]
     reply: str | None
@@ -265,7 +156,7 @@ class AskBody(_Wire):
     metadata: dict[str, JsonValue]
 
 
-class EventBody(_Wire):
+class EventBody(Wire):
     """One Server-Sent Event; ``data`` is JSON: a line of the record, or with ``outcome`` the ask."""
 
     id: str
@@ -273,7 +164,7 @@ class EventBody(_Wire):
     data: str
 
 
-class AskPage(_Wire):
+class AskPage(Wire):
     """Some asks, newest first; ``next`` is the ``after`` of the next page, null on the last."""
 
     asks: tuple[AskBody, ...]
@@ -286,7 +177,7 @@ class LateBody(AskBody):
     message: str
 
 
-class AnswerPage(_Wire):
+class AnswerPage(Wire):
     """How asks ended that the agent has not been told yet; ``next`` is the ``after`` that acknowledges them."""
 
     answers: tuple[LateBody, ...]
@@ -296,7 +187,7 @@ class AnswerPage(_Wire):
 # --- the record and the deliveries ----------------------------------------------------------------------
 
 
-class EntryBody(_Wire):
+class EntryBody(Wire):
     """One line of the record; what it says stands under the name of its type."""
 
     seq: int
@@ -310,14 +201,14 @@ class EntryBody(_Wire):
     note: dict[str, JsonValue] | None = None
 
 
-class RecordPage(_Wire):
+class RecordPage(Wire):
     """The record of an ask, oldest line first; ``next`` is the ``after`` of the next page, null on the last."""
 
     entries: tuple[EntryBody, ...]
     next: int | None
 
 
-class DeliveryBody(_Wire):
+class DeliveryBody(Wire):
     """One webhook and what became of it."""
 
     id: str
@@ -333,7 +224,7 @@ class DeliveryBody(_Wire):
     updated_at: datetime
 
 
-class DeliveryPage(_Wire):
+class DeliveryPage(Wire):
     """Some deliveries, newest first; ``next`` is the ``after`` of the next page, null on the last."""
 
     deliveries: tuple[DeliveryBody, ...]
@@ -343,13 +234,13 @@ class DeliveryPage(_Wire):
 # --- the rest ------------------------------------------------------------------------------------------
 
 
-class ToolsBody(_Wire):
+class ToolsBody(Wire):
     """Tool definitions, ready to register with a model."""
 
     tools: tuple[dict[str, JsonValue], ...]
 
 
-class HealthBody(_Wire):
+class HealthBody(Wire):
     """The process is alive, or able to serve."""
 
     status: Literal["ok"]
@@ -379,7 +270,7 @@ class EndedBody(ProblemBody):
     ask: AskBody
 
 
-class FailingBody(_Wire):
+class FailingBody(Wire):
     """One thing that does not work."""
 
     name: str

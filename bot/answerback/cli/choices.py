@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
+from answerback.cli import people
 from answerback.cli.lines import Pressed
 from answerback.core.labels import Labels
 from answerback_chat.sanitize import one_line
@@ -67,12 +68,12 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     keys: dict[str, Choice] = {}
     editable = prompt["editable"]
     for number, line in enumerate(dicts(prompt, "answered"), 1):
-        words = answer_line(ask, line, labels)
+        words, by = answer_line(ask, line, labels), people.answered_by(line, labels)
         if isinstance(editable, list) and line["question_id"] in editable:
             edit: Action = {"action": "edit", "question_id": line["question_id"]}
-            keys[str(number)] = Choice(words, edit, labels.edit)
+            keys[str(number)] = Choice(words, edit, " · ".join(filter(None, (labels.edit, by))))
         else:
-            fixed.append(words)
+            fixed.append(f"{words} ({by})" if by else words)
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
 
 

@@ -14,7 +14,7 @@ from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
 from pydantic import JsonValue
 
-from answerback.cli import choices, context
+from answerback.cli import choices, context, people
 from answerback.cli.choices import ANSWER, Action, Choice, Json, Keys, Moves, dicts, key_of
 from answerback.cli.lines import Lines, Pressed, TerminalLines
 from answerback.cli.selection import Selection
@@ -116,6 +116,8 @@ class Prompting:
         self._who = one_line(str(ask["asked_by"]))
         asks = labels.asks if ask["waiting"] else labels.asked_unattended
         self.line(asks.format(label=self._who), _DIM)
+        if for_whom := people.audience(ask, labels):
+            self.line(for_whom, _DIM)
         if not review and not self._begun:
             self._so_far(ask, prompt)
         self._begun = True
@@ -139,7 +141,9 @@ class Prompting:
         if len(answered) > _SO_FAR:
             self.line(f"… {len(answered) - _SO_FAR} earlier", _DIM)
         for line in answered[-_SO_FAR:]:
-            self.line(choices.answer_line(ask, line, self._labels), _DIM)
+            by = people.answered_by(line, self._labels)
+            words = choices.answer_line(ask, line, self._labels)
+            self.line(f"{words} ({by})" if by else words, _DIM)
 
     def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self._labels, prompt["prefill"]

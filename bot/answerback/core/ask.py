@@ -99,6 +99,8 @@ class Request(_Frozen):
     """The agent, as people see it; see `asked_by`."""
     prompt_labels: dict[str, str] = {}
     """Who asks single questions, where the configuration says so; by question id."""
+    mention: bool = False
+    """Whether the first post notifies the responders."""
     mode: Literal["wait", "async"] = "wait"
     """``async``: the agent goes on at once, and is told later."""
 
@@ -309,7 +311,7 @@ def acted(
     Args:
         opened: the platform's time of the action, where the platform is the one that shows the ask.
     """
-    walk = walker.step(ask.form, ask.walk, action, by=by, source=source)
+    walk = walker.step(ask.form, ask.walk, action, by=by, source=source, at=at)
     if isinstance(walk, Refused):
         return walk
     outcome = None if walk.open else _outcome(walk, at, by)

@@ -51,6 +51,13 @@ class Labels(BaseModel):
     asked_unattended: str = (
         "{label} asked, and has moved on: your answer will reach it with its next message"
     )
+    for_whom: str = "For {who}"
+    for_anyone: str = "Anyone here may answer"
+    for_people: str = "For those who were asked ({count})"
+    and_more: str = "and {count} more"
+    closes: str = "closes {time}"
+    given_by: str = "Answered by {who}"
+    somebody: str = "somebody"
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     answered_so_far: str = "So far"
@@ -112,7 +119,6 @@ class Labels(BaseModel):
     age_minutes: str = "{n} min ago"
     age_hours: str = "{n} h ago"
     age_days: str = "{n} d ago"
-    open_until: str = "Open until {time}"
     answer_schema: str = "What the answer has to look like"
     keys_hint: str = "Number keys choose, Ctrl+Enter answers."
     keys_move: str = "Left and right arrow keys move between the questions that were answered."

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core import walker
-from answerback.core.ask import Ask, Outcome, asked_by
+from answerback.core.ask import ANYONE, Ask, Outcome, asked_by
 from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, Kind, fields_of, key_of
@@ -69,6 +69,8 @@ class Line(NamedTuple):
     question: Question
     given: Given | None
     editable: bool = False
+    by: Person | None = None
+    """Who gave the answer, where several people have answered."""
 
 
 class View(NamedTuple):
@@ -94,6 +96,12 @@ class View(NamedTuple):
     """Whether the agent has stopped waiting for this answer."""
     reviewed: bool = False
     """Whether the form ends in a review: Back and Edit then move without discarding an answer."""
+    responders: tuple[str, ...] = ()
+    """Who may answer, by id; none where that goes without saying: in a direct message, and at the end."""
+    mention: bool = False
+    """Whether the first post notifies them."""
+    closes_at: float | None = None
+    """When the open ask expires, in seconds since the epoch; None: never."""
     erased: bool = False
     """Whether what was asked and answered has been erased: nothing but that is shown."""
 
@@ -119,8 +127,17 @@ def view_of(ask: Ask) -> View:
         acted_by=ask.acted_by,
         unattended=ask.unattended and ask.open,
         reviewed=walker.has_review(ask.form),
+        responders=_responders(ask),
+        mention=ask.request.mention,
+        closes_at=ask.expires_at if ask.open else None,
         erased=ask.erased_at is not None,
     )
+
+
+def _responders(ask: Ask) -> tuple[str, ...]:
+    person = ask.destination.user
+    alone = person is not None and ask.responders in {(person,), (ANYONE,)}
+    return () if alone or not ask.open else ask.responders
 
 
 def _outcome(ask: Ask) -> Outcome | None:
@@ -217,17 +234,15 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
     # The question that was open when the ask ended unanswered: the record shows what it was about.
     last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
     answers = {given.question_id: given for given in walk.answers}
-    if not in_review and last is None:
-        open_ = ask.question.id if ask.question else None  # shown as the prompt, not as a line
-        shown = [q for q in ask.form.questions if q.id in answers and q.id != open_]
-        return tuple([Line(q, answers[q.id]) for q in shown])
+    open_ = ask.question.id if ask.question else None  # shown as the prompt, not as a line
+    several = len({given.by for given in walk.answers if given.by is not None}) > 1
     lines = []
     for question in ask.form.questions:
         given = answers.get(question.id)
-        if given is not None:
+        if given is not None and question.id != open_:
             editable = in_review and given.source is walker.Source.HUMAN
-            lines.append(Line(question, given, editable))
-        elif question is last:
+            lines.append(Line(question, given, editable, given.by if several else None))
+        elif given is None and question is last:
             lines.append(Line(question, None))
     return tuple(lines)
 

@@ -65,6 +65,8 @@ class Given(Exact):
     """Whether the person asked for it to be reused in this turn."""
     note: str | None = None
     """What the person wrote beside what they chose."""
+    at: float | None = None
+    """When, in seconds since the epoch; None: it was stored before that was kept."""
 
     @property
     def words(self) -> str | None:
@@ -235,13 +237,15 @@ def step(
     *,
     by: Person | None = None,
     source: Source = Source.HUMAN,
+    at: float | None = None,
 ) -> Walk | Refused:
-    """What ``action`` makes of ``walk``: a new walk, or a refusal that leaves it as it was."""
+    """What ``action`` makes of ``walk``: a new walk, or a refusal that leaves it; ``at`` is when, for the answer."""
     if not walk.open:
         return _refuse("unknown_value", "This ask has ended; nothing can be changed any more.")
     match action:
         case Answer() | Other():
-            return _answer(form, walk, action, by, source)
+            stamp = Given(question_id="", value=None, source=source, by=by, at=at)
+            return _answer(form, walk, action, stamp)
         case Back():
             return _back(form, walk)
         case Edit():
@@ -260,9 +264,7 @@ def step(
             assert_never(action)
 
 
-def _answer(
-    form: Form, walk: Walk, action: Answer | Other, by: Person | None, source: Source
-) -> Walk | Refused:
+def _answer(form: Form, walk: Walk, action: Answer | Other, stamp: Given) -> Walk | Refused:
     question = prompted(form, walk)
     if question is None:
         return _refuse(
@@ -270,23 +272,19 @@ def _answer(
         )
     remember = isinstance(action, Answer) and action.remember
     if remember and not question.can_be_remembered:
-        return _refuse(
-            "unknown_value",
-            "This answer cannot be remembered: the question does not offer it.",
-            "/remember",
-        )
+        words = "This answer cannot be remembered: the question does not offer it."
+        return _refuse("unknown_value", words, "/remember")
     if isinstance(action, Other):
         checked = check_own_words(question, action.text, action.value)
     else:
         checked = check_noted(question, action.value, action.note)
     if isinstance(checked, Unfit):
         return Refused(checked.problems)
-    given = Given(
+    given = replace(
+        stamp,
         question_id=question.id,
         value=checked.value,
         other=isinstance(action, Other),
-        source=source,
-        by=by,
         remembered=remember,
         note=checked.note,
     )

@@ -46,6 +46,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "asked_by": asked_by(ask),
         "surface": ask.destination.surface,
         "thread": _thread(ask),
+        "responders": [*ask.responders],
         "prompt": prompt_json(view_of(ask)),
         "answers": {given.question_id: given.value for given in ask.walk.answers},
         "reply": ask.walk.reply,
@@ -123,6 +124,8 @@ def _answered(view: View) -> JsonValue:
             "question_id": line.question.id,
             "text": line.question.text,
             "answer": [*texts_of(line.question, line.given, _ENGLISH)],
+            "by": person_json(line.given.by),
+            "at": None if line.given.at is None else iso(line.given.at),
         }
         for line in view.lines
         if line.given is not None

@@ -147,6 +147,8 @@ class Route(_Strict):
     """Who may act there; a call may name fewer of them, and nobody else."""
     responders_from_call: bool = True
     """Whether a call may say who may act."""
+    mention: bool = False
+    """Whether the first post notifies the responders."""
     remind_after: tuple[_Seconds, ...] = ()
     expires_in: _Seconds | None = None
     on_expiry: Literal["cancel", "defaults"] = "cancel"
@@ -189,6 +191,7 @@ class Plan:
     expires_in: float | None
     on_expiry: Literal["cancel", "defaults"]
     context_format: ContextFormat
+    mention: bool
     escalation: Escalation | None
 
 
@@ -288,6 +291,7 @@ def plan(
         expires_in=submission.expires_in or (route.expires_in if route else None),
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
         context_format=submission.context_format or (route.context_format if route else "markdown"),
+        mention=route is not None and route.mention,
         escalation=_escalation(route, surfaces),
     )
 

@@ -208,6 +208,7 @@ class Submitting:
             on_expiry=planned.on_expiry,
             remind_after=planned.remind_after,
             escalation=planned.escalation,
+            mention=planned.mention,
             metadata=body.metadata,
             mode=body.mode or interim.mode_of(dialect, body.name),
             prompt_label=agent.shown_as if agent else _NO_NAME,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Self
+from typing import Any, Self
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.form import Form
@@ -36,11 +36,11 @@ class Bench:
         return self.service.store
 
     async def opens(
-        self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,)
+        self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,), **more: Any
     ) -> Ask:
-        """An ask of this form at a place, once it is shown."""
+        """An ask of this form at a place, once it is shown; ``more`` are its other fields."""
         number, now = f"{next(_NUMBERS):024x}", self.service.clock.now()
-        ask = new_ask(number, to=to, form=form, responders=responders, at=now)
+        ask = new_ask(number, to=to, form=form, responders=responders, at=now, **more)
         await self.store.create(Write(ask), None)
         self.shower.poke(ask)
         return await self.shown(ask.id)

@@ -16,13 +16,19 @@ from answerback.ports.surface import Reminds
 from answerback.testing.desk import BROUGHT, Capability, Desk, Stage
 from answerback.testing.surface_clicks import ClicksContract, TypingContract
 from answerback.testing.surface_outages import OutagesContract
+from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_texts import TextsContract
 from answerback.testing.surface_walks import WalksContract
 
 
 @pytest.mark.asyncio(loop_scope="class")
 class SurfaceContract(
-    WalksContract, ClicksContract, TypingContract, TextsContract, OutagesContract
+    WalksContract,
+    ClicksContract,
+    TypingContract,
+    TextsContract,
+    PeopleContract,
+    OutagesContract,
 ):
     """The behaviour of every surface."""
 

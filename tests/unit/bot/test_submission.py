@@ -220,3 +220,13 @@ def test_half_a_surrogate_pair_is_named_wherever_it_stands(body: Any) -> None:
         read_submission(body)
     (problem,) = refused.value.problems
     assert "half a surrogate pair" in problem.message
+
+
+@pytest.mark.rule("SURFACE-18")
+@pytest.mark.parametrize("mention", [True, False])
+def test_a_route_says_whether_the_responders_are_mentioned(mention: bool) -> None:
+    routes = Routes(by_name={"ops": Route(to="chat:C1", mention=mention)})
+    for to, expected in (("ops", mention), ("chat:C1", False)):
+        planned = plan(read_submission(CALL | {"to": to}), routes, SURFACES, None)
+        assert isinstance(planned, Plan)
+        assert planned.mention is expected

@@ -141,7 +141,7 @@ async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
     for _ in range(2):
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
     Prompting(Labels()).show(ask.json)
-    for words in ("y  Submit", "1  a? → X  (Edit)", "2  b? → X  (Edit)"):
+    for words in ("y  Submit", "1  a? → X  (Edit · by the operator, 20", "2  b? → X  (Edit · by"):
         assert words in terminal.screen.text, words
 
 
@@ -155,9 +155,9 @@ async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(
         ask = await terminal.asked(*questions, name="question")
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
         Prompting(Labels()).show(ask.json)
-        assert "1  a? → X  (Edit)" in terminal.screen.text
+        assert "1  a? → X  (Edit · by" in terminal.screen.text
         assert "b? → X" in terminal.screen.text
-        assert "b? → X  (Edit)" not in terminal.screen.text
+        assert "b? → X  (Edit" not in terminal.screen.text
         assert (await terminal.walked(ask, "y\r")).answers == {"a": "x", "b": "x"}
 
 

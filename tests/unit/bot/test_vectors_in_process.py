@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from answerback.api.wire import ActionBody, action_of
+from answerback.api.actions import ActionBody, action_of
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Action
 from answerback.ports.surface import Acted, Why

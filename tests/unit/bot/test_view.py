@@ -105,9 +105,17 @@ def test_a_review_lists_what_a_person_can_edit() -> None:
     prompt = prompt_json(view)
     assert prompt is not None
     assert (prompt["kind"], prompt["editable"], prompt["reviewed"]) == ("review", ["a"], True)
+    person = {"surface": "web", "user_id": "u", "name": None}
+    given = [(person, "1970-01-01T00:00:01.000Z"), (None, "1970-01-01T00:00:02.000Z")]
     assert prompt["answered"] == [
-        {"question_id": line.question.id, "text": line.question.text, "answer": ["Ay"]}
-        for line in view.lines
+        {
+            "question_id": line.question.id,
+            "text": line.question.text,
+            "answer": ["Ay"],
+            "by": by,
+            "at": at,
+        }
+        for line, (by, at) in zip(view.lines, given, strict=True)
     ]
     edited = view_of(after(filled.ask, Edit(question_id="a")))
     assert edited.prompt is not None

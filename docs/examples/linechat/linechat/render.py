@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from pydantic import JsonValue
 
 from answerback.core.labels import Labels
-from answerback.core.view import View, texts_of
+from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
-from answerback_chat import messages
+from answerback_chat import messages, outline, people
+from answerback_chat.people import Marks
 from answerback_chat.sanitize import visible
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+MARKS = Marks(words=str, responder=str, person=messages.name_of, time=_time)
+"""What lines about people are made of. Whoever joins says their own name, so an id is a name here."""
 
 
 def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     """What people in the channel see, and what they can do at this revision."""
-    lines = [messages.asks_line(view, labels)]
+    for_whom = people.audience(view.responders, view.closes_at, labels, MARKS)
+    lines = [messages.asks_line(view, labels), for_whom]
     offers: list[JsonValue] = [control.value for control in view.controls]
     start: JsonValue = None
     for line in view.lines:
-        answers = texts_of(line.question, line.given, labels) if line.given else ["–"]
-        lines += [line.question.text, *answers]
+        lines += [line.question.text, *outline.answer_texts(line, labels)]
+    lines.append(people.given_by(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
         question, start = prompt.question, prompt.chosen
         lines += [
@@ -35,7 +47,8 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     if view.outcome is not None:
         by = view.outcome.ended_by
         ended = f" {labels.by.format(name=messages.name_of(by))}" if by else ""
-        lines += [messages.ending(view, labels) + ended, view.reply or ""]
+        at = f" · {_time(view.outcome.at)}"
+        lines += [messages.ending(view, labels) + ended + at, view.reply or ""]
     return {
         "ask": view.ask_id,
         "revision": view.revision,

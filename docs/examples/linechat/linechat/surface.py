@@ -62,7 +62,9 @@ class LineChat:
 
     async def remind(self, ask: Ask, number: int) -> None:
         """Says so once a number: who joined anew, or was told before a crash, knows a number again."""
-        words = self._labels.reminder.format(label=view_of(ask).label)
+        view = view_of(ask)
+        about = messages.reminded_of(view, self._labels)
+        words = f"{self._labels.reminder.format(label=view.label)} {about}"
         said: Said = {"ask": ask.id, "reminder": number, "text": visible(words)}
         await self._tell(ask.destination.channel, said)
 

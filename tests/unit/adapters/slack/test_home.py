@@ -100,7 +100,7 @@ async def test_a_home_shows_what_waits_for_its_owner_oldest_first_with_who_asks_
     assert lines[0] == LABELS.inbox_title
     assert lines[2] == LABELS.asks.format(label="Assistant")
     assert lines[3].startswith("since 20")
-    assert "Open until" in lines[6]
+    assert "closes 20" in lines[6]
     sight = shown(up, up.ada)
     assert sight is not None
     links = [control.element["url"] for control in sight.controls]

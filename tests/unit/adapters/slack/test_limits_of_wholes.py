@@ -21,7 +21,7 @@ from answerback.core.view import View, view_of
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Rejected, Why
 from answerback_chat.controls import Verb
-from answerback_slack import fallback_text, lines, modals, notes, posting
+from answerback_slack import fallback_text, lines, modals, notes, reminders
 from answerback_slack.front import Front
 from answerback_slack.render import render
 from answerback_slack.sheet import Sheet
@@ -122,13 +122,10 @@ def test_an_ending() -> None:
 def test_a_reminder_is_one_message_whoever_asked() -> None:
     for label in LONG:
         ask = one(AnswerType.BOOLEAN, text="?")
-        text = posting.reminder(
-            ask_of(
-                ask.form.model_copy(update={"tool": label}), responders=("@S0" + "X" * 29,) * 99
-            ),
-            LABELS,
-        )
-        assert taken(text=text + f" <https://example.slack.com/archives/{'x' * 120}>")
+        view = view_of(ask_of(ask.form.model_copy(update={"tool": label})))
+        url = f"https://example.slack.com/archives/{'x' * 120}"
+        message = reminders.reminder(view, ("@S0" + "X" * 29,) * 99, url, LABELS)
+        assert taken(*message.blocks, text=message.text)
 
 
 def test_a_note_fits_a_paragraph_whoever_asked() -> None:

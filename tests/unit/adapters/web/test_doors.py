@@ -288,7 +288,7 @@ async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
 ) -> None:
     ask = await web_site.ask(TEXT, expires_in=3600)
     page = await visitor.open(path(ask))
-    assert "Open until 20" in page.text
+    assert "closes 20" in page.text
     with closing(sqlite3.connect(tmp_path / "answerback.db")) as other:
         other.execute("BEGIN IMMEDIATE")
         refused = await visitor.press(page, path(ask), "answer", {"text": "mine"})

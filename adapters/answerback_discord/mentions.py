@@ -1,0 +1,67 @@
+"""People, roles and times as Discord's clients show them. Pure.
+
+A mention notifies only whom `allowed_mentions` lets it:
+https://docs.discord.com/developers/resources/message#allowed-mentions-object
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import ANYONE
+from answerback.core.walker import Person
+from answerback_chat import messages, people
+from answerback_chat.people import Marks
+from answerback_discord.blocks import Json
+from answerback_discord.parse import SURFACE
+from answerback_discord.text import escape, in_a_line
+
+_ID: Final = re.compile(r"[0-9]{1,20}")
+_NAME_ROOM: Final = 160
+MOST_NOTIFIED: Final = 40
+
+
+def mention(who: str) -> str:
+    """A responder as markdown: a user or ``@`` and a role."""
+    return responder(who) or escape(who)
+
+
+def responder(who: str) -> str | None:
+    """A user or ``@`` and a role as a mention; None where the id can be none of Discord's."""
+    number = who.removeprefix("@")
+    if not _ID.fullmatch(number):
+        return None
+    return f"<@&{number}>" if who.startswith("@") else f"<@{number}>"
+
+
+def person(who: Person) -> str:
+    """Somebody who acted, by the name that they are known by."""
+    if who.name is None and who.surface == SURFACE:
+        return mention(who.user_id)
+    return in_a_line(messages.name_of(who), _NAME_ROOM)[0]
+
+
+def time(at: float) -> str:
+    """A time that every reader sees on their own clock: https://docs.discord.com/developers/reference#message-formatting"""
+    return f"<t:{int(at)}:f>"
+
+
+def notifying(responders: Sequence[str]) -> Json:
+    """`allowed_mentions` that notify responders, as many as Discord takes."""
+    listed = [who for who in responders if who != ANYONE][:MOST_NOTIFIED]
+    users: list[JsonValue] = [who for who in listed if who.isdigit()]
+    roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
+    return {"parse": [], "users": users, "roles": roles}
+
+
+def _named(who: str) -> str | None:
+    name = people.name_of(SURFACE, who)
+    return responder(who) if name is None else in_a_line(name, _NAME_ROOM)[0]
+
+
+MARKS: Final = Marks(escape, _named, person, time)
+"""What lines about people are made of."""

@@ -1,0 +1,82 @@
+"""Who may answer and until when, and who answered and when: what people can read of it on every surface."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.ask import ANYONE
+from answerback.core.form import Form
+from answerback.testing.desk import Capability, Desk, HasMentions, Stage, needs
+from answerback.testing.surface_questions import GO, LABELS, WHERE
+
+HOUR = 3_600.0
+
+
+class PeopleContract:
+    """The message names the people that it concerns."""
+
+    @pytest.mark.rule("SURFACE-17")
+    async def test_the_message_says_who_may_answer_and_until_when(
+        self, stage: Stage, ada: Desk, bob: Desk
+    ) -> None:
+        until = stage.bench.service.clock.now() + HOUR
+        asked = (ada.user_id, bob.user_id)
+        ask = await stage.bench.opens(Form(questions=(GO,)), stage.place, asked, expires_at=until)
+        await ada.looks(ask)
+        read = await reads(ada, bob)
+        for said in (LABELS.for_whom, LABELS.closes):
+            assert said.partition("{")[0].casefold() in read
+        assert ada.name.casefold() in read
+        assert bob.name.casefold() in read
+        await ada.answers(GO, True)
+        await ada.looks(await stage.bench.shown(ask.id))
+        assert LABELS.closes.partition("{")[0].casefold() not in await reads(ada, bob)
+
+    @pytest.mark.rule("SURFACE-17")
+    async def test_the_message_says_that_anyone_may_answer(self, stage: Stage, ada: Desk) -> None:
+        ask = await stage.bench.opens(Form(questions=(GO,)), stage.place, (ANYONE,))
+        await ada.looks(ask)
+        assert LABELS.for_anyone.casefold() in await reads(ada)
+
+    @pytest.mark.rule("WHO-5")
+    async def test_the_record_says_who_gave_each_answer(
+        self, stage: Stage, ada: Desk, bob: Desk
+    ) -> None:
+        form, asked = Form(questions=(GO, WHERE)), (ada.user_id, bob.user_id)
+        ask = await stage.bench.opens(form, stage.place, asked)
+        await ada.looks(ask)
+        await ada.answers(GO, True)
+        ask = await stage.bench.shown(ask.id)
+        await bob.looks(ask)
+        assert ada.name.casefold() in await reads(bob, ada)
+        await bob.answers(WHERE, "p")
+        ask = await stage.bench.shown(ask.id)
+        await bob.looks(ask)
+        read = await reads(bob, ada)
+        for desk in (ada, bob):
+            assert LABELS.by.format(name=desk.name).casefold() in read
+        assert [given.at for given in ask.walk.answers] == sorted(
+            given.at for given in ask.walk.answers if given.at is not None
+        )
+
+    @pytest.mark.rule("SURFACE-18")
+    @needs(Capability.MENTIONS)
+    @pytest.mark.parametrize("mention", [True, False])
+    async def test_responders_are_mentioned_where_the_route_says_so(
+        self, stage: Stage, ada: Desk, bob: Desk, mention: bool
+    ) -> None:
+        if not isinstance(ada, HasMentions):
+            raise TypeError("a platform with mentions has a desk with them")
+        asked = (ada.user_id, bob.user_id)
+        form, request = Form(questions=(GO,)), {"mention": mention}
+        ask = await stage.bench.opens(form, stage.place, asked, request=request)
+        await ada.looks(ask)
+        assert any(bob.user_id in whom for whom in ada.notified()) is mention
+
+
+async def reads(desk: Desk, *others: Desk) -> str:
+    """What a person reads, mentions as the names that clients show; regardless of capitals."""
+    read = await desk.reads()
+    for one in (desk, *others):
+        read = read.replace(f"<@{one.user_id}>", one.name)
+    return " ".join(read.casefold().split())

@@ -1,0 +1,97 @@
+"""How Slack's messages call those who may answer: by names that notify nobody, and by mention where that is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import ANYONE, Ask, Change, Status
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback_slack import names
+from tests.unit.adapters.slack.rig import CHANNEL, Rig, rig
+
+APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
+LABELS = Labels()
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, "socket") as made:
+        yield made
+
+
+def read(up: Rig, ask: Ask) -> str:
+    return up.ada.sees(up.live(ask)).text
+
+
+@pytest.mark.rule("SURFACE-17", "WHO-1")
+async def test_people_and_groups_are_named_once_looked_up_and_nobody_is_notified(up: Rig) -> None:
+    up.slack.workspace.groups["S0OPS"] = ("release-team", [up.bob.id])
+    responders = [up.ada.id, "@S0OPS"]
+    ask = await up.submit(APPLY, responders=responders)
+    assert "For ada, @release-team" in read(up, ask)
+    assert up.ada.sees(up.live(ask)).mentions == []
+    looked_up = up.slack.count("users.info"), up.slack.count("usergroups.list")
+    await up.submit(APPLY, responders=responders)
+    assert (up.slack.count("users.info"), up.slack.count("usergroups.list")) == looked_up == (1, 1)
+
+
+@pytest.mark.rule("SURFACE-17")
+@pytest.mark.parametrize("code", ["missing_scope", "user_not_found", "ratelimited"])
+async def test_a_name_that_slack_does_not_tell_is_counted(up: Rig, code: str) -> None:
+    up.slack.faults.add("users.info", error=code, times=9)
+    ask = await up.submit(APPLY, responders=[up.ada.id, up.bob.id])
+    assert LABELS.for_people.format(count=2) in read(up, ask)
+    assert up.ada.id not in read(up, ask)
+
+
+async def test_a_message_does_not_wait_long_for_names(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names, "WITHIN_SECONDS", 0.05)
+    up.slack.faults.add("users.info", hang=True)
+    async with asyncio.timeout(4):
+        ask = await up.submit(APPLY)
+    assert LABELS.for_people.format(count=1) in read(up, ask)
+
+
+@pytest.mark.rule("SURFACE-17")
+async def test_nothing_is_said_of_who_may_answer_in_a_direct_message(up: Rig) -> None:
+    person = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
+    channel = person.thread.channel if person.thread else None
+    talk = await up.submit(APPLY, to=f"slack:{channel}", responders=None)
+    assert talk.responders == (ANYONE,)
+    for ask in (person, talk):
+        text = read(up, ask)
+        assert "For" not in text
+        assert LABELS.for_anyone not in text
+
+
+@pytest.mark.rule("SURFACE-18")
+async def test_who_is_to_be_notified_is_mentioned_and_not_looked_up(up: Rig) -> None:
+    ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS", "made-up"])
+    calls = len(up.slack.calls)
+    view = view_of(ask)._replace(mention=True)
+    assert await up.app.surface._names.of(view) == {
+        up.ada.id: f"<@{up.ada.id}>",
+        "@S0OPS": "<!subteam^S0OPS>",
+    }
+    assert len(up.slack.calls) == calls
+
+
+@pytest.mark.rule("SURFACE-13", "WHO-5")
+async def test_a_reminder_repeats_the_question_and_later_says_who_answered(up: Rig) -> None:
+    ask = await up.submit(APPLY | {"text": "Apply <!channel> *now*?"}, responders=[up.ada.id])
+    await up.app.surface.remind(ask, 0)
+    [reminder] = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
+    assert "Apply <!channel> *now*?" in up.ada.sees(reminder).text
+    assert up.ada.sees(reminder).mentions == [up.ada.id]
+    await up.app.service.update(ask.id, lambda latest, _: Change(replace(latest, reminded=1), ()))
+    await up.ada.click(up.live(ask), LABELS.yes)
+    assert (await up.shown(ask)).status is Status.ANSWERED
+    assert "Answered by ada · " in up.ada.sees(reminder).text
