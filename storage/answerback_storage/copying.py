@@ -25,7 +25,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "deliveries": ("seq", *rows.DELIVERY_COLUMNS.split(", ")),
     "owed": ("seq", "ask_id", "agent", "conversation", "told", "number", "at"),
     "listed": ("id", "last"),
-    "seen": ("id", "at"),
+    "seen": ("id", "at", "digest"),
     "idempotency": ("agent", "key", "digest", "ask_id", "at"),
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),

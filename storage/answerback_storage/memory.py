@@ -55,7 +55,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         tables, name = self._tables(), f"clock:{at!r}"
         if name in tables.seen:
             return
-        tables.seen[name] = at
+        tables.seen[name] = at, ""
         for key, told in tables.deliveries.items():
             if told.next_at is not None and told.next_at > at:
                 tables.deliveries[key] = replace(told, next_at=told.next_at - seconds)
@@ -99,6 +99,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         decide: Callable[[Ask | None], Decision[T]],
         *,
         delivery: str | None = None,
+        digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
@@ -107,6 +108,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         self._check_fence(fence)
         write, result = decide(tables.asks.get(ask_id))
         if delivery in tables.seen:
+            rows.check_digest(tables.seen[delivery][1], digest)
             return result, True
         if write is not None:
             if write.ask.id != ask_id or ask_id not in tables.asks:
@@ -115,7 +117,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
             self._keep(write.ask, write.claim)
             self._add_beside(tables, write)
             if delivery is not None:
-                tables.seen[delivery] = write.ask.updated_at
+                tables.seen[delivery] = write.ask.updated_at, digest
         if then is not None:
             then(result)
         await asyncio.sleep(0)
@@ -281,7 +283,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         """See `Store.prune`."""
         tables = self._tables()
         old = [
-            *((tables.seen, key) for key, at in tables.seen.items() if at < before),
+            *((tables.seen, key) for key, (at, _) in tables.seen.items() if at < before),
             *(
                 (tables.keys, key)
                 for key, (_, ask_id, at) in tables.keys.items()

@@ -21,7 +21,7 @@ class Tables:
     asks: dict[str, Ask] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     record: list[tuple[str | None, StoredEntry]] = field(default_factory=list)
-    seen: dict[str, float] = field(default_factory=dict)
+    seen: dict[str, tuple[float, str]] = field(default_factory=dict)
     keys: dict[tuple[str, str], tuple[str, str, float]] = field(default_factory=dict)
     """Idempotency keys: the digest, the ask and the time."""
     remembered: dict[tuple[str, ...], tuple[str, float]] = field(default_factory=dict)

@@ -283,3 +283,9 @@ def searched(db: Database) -> None:
             BEGIN DELETE FROM asks_words WHERE rowid IN (OLD.seq * 2, OLD.seq * 2 + 1); END"""
     )
     words.fill(db.conn)
+
+
+@migrations()
+def digests(db: Database) -> None:
+    """A delivery whose id is a caller's own key is told from another with that key."""
+    db.execute("ALTER TABLE seen ADD COLUMN digest TEXT NOT NULL DEFAULT ''")

@@ -22,7 +22,7 @@ from pydantic_core import from_json, to_json
 
 from answerback.core.ask import Ask, Entry, Request, Thread
 from answerback.core.erasing import erased_request
-from answerback.core.errors import StoreError, UnreadableError
+from answerback.core.errors import ReusedKeyError, StoreError, UnreadableError
 from answerback.ports.claims import Claim
 from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
 
@@ -120,6 +120,12 @@ def no_text(error: ValueError) -> StoreError:
         f"This cannot be stored, it holds something that is no text, such as half a surrogate pair:"
         f" {error}"
     )
+
+
+def check_digest(stored: str, digest: str) -> None:
+    """ReusedKeyError where a delivery's id was stored with another digest."""
+    if stored != digest:
+        raise ReusedKeyError("This delivery's id was stored with something else.")
 
 
 def placed(ask: Ask) -> tuple[str, str | None, str | None]:

@@ -57,7 +57,7 @@ async def test_plain_fetch_submits_waits_and_acts_once(
     assert got["asked"]["id"] == got["again"]["id"] == got["ended"]["id"]
     decision = {"behavior": "allow"}
     assert got["ended"]["tool_result"]["structured"]["hookSpecificOutput"]["decision"] == decision
-    assert got["acted"]["status"] == "answered"
+    assert got["repeated"]["tool_result"] == got["acted"]["tool_result"]
     assert "questions" in got["refused"]
 
 

@@ -8,12 +8,12 @@ from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
 from answerback.api.actions import ACTIONS, ActionModel, ActorBody, action_of
-from answerback.api.asks import ended
+from answerback.api.asks import digest_of, ended, idempotency_key
 from answerback.api.bodies import read_json
 from answerback.api.calls import Call, ask_response
 from answerback.api.problems import problem
 from answerback.core.ask import Ask
-from answerback.core.errors import Problem, ProblemError
+from answerback.core.errors import Problem, ProblemError, ReusedKeyError
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback.service.submission import oversized, problems_of
@@ -24,10 +24,26 @@ _INVALID: Final = "Invalid action"
 async def act(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/actions``."""
     ask = await call.ask()
-    body = _read_action(await read_json(call.request))
+    key = idempotency_key(call.request)
+    sent = await read_json(call.request)
+    body = _read_action(sent)
     actor = _actor(call, ask, body.actor)
-    acting = call.service.act(ask.id, action_of(body), actor, revision=body.revision)
-    done = await call.api.finish(acting)
+    caller = call.agent.name if call.agent else None
+    acting = call.service.act(
+        ask.id,
+        action_of(body),
+        actor,
+        revision=body.revision,
+        delivery=None if key is None else digest_of(["action", caller, key]),
+        # With the key in it, what was answered cannot be guessed from the digest once the answer is erased.
+        digest="" if key is None else digest_of([key, ask.id, sent]),
+    )
+    try:
+        done = await call.api.finish(acting)
+    except ReusedKeyError as error:
+        title = "This Idempotency-Key was used for another body"
+        words = "Send the same action on the same ask again, or use a new key for a new action."
+        raise ProblemError(422, title, words) from error
     return ask_response(done.ask) if isinstance(done, Acted) else _refused(done, body.revision)
 
 

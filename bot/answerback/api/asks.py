@@ -48,11 +48,11 @@ class RecordQuery(BaseModel):
 
 async def submit(call: Call) -> web.Response:
     """``POST /v1/asks``."""
-    key = _idempotency_key(call.request)
+    key = idempotency_key(call.request)
     body = await read_json(call.request)
     submitted = await call.api.finish(
         call.service.submit(
-            read_submission(body), agent=call.agent, idempotency_key=key, digest=_digest(body)
+            read_submission(body), agent=call.agent, idempotency_key=key, digest=digest_of(body)
         )
     )
     ask = call.told(submitted.ask)
@@ -171,7 +171,8 @@ async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web
     return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
 
 
-def _idempotency_key(request: web.Request) -> str | None:
+def idempotency_key(request: web.Request) -> str | None:
+    """The caller's own key for what it asks for; ProblemError where that is none."""
     key = request.headers.get("Idempotency-Key")
     if key is not None and not (0 < len(key) <= MAX_KEY and schemas.is_text(key)):
         raise ProblemError(
@@ -182,7 +183,7 @@ def _idempotency_key(request: web.Request) -> str | None:
     return key
 
 
-def _digest(body: JsonValue) -> str:
+def digest_of(body: JsonValue) -> str:
     """The same for the same JSON, however it was written."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

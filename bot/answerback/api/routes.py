@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -33,6 +34,10 @@ _KEY: Final = Header(
     "Idempotency-Key",
     "A key of your own: the same one with the same body gives the first ask again.",
     {"type": "string", "minLength": 1, "maxLength": asks.MAX_KEY},
+)
+_KEY_OF_ACTION: Final = replace(
+    _KEY,
+    description="A key of your own: the same one with the same body acts once, and gives the ask again.",
 )
 _LAST_EVENT: Final = Header(
     "Last-Event-ID",
@@ -135,6 +140,7 @@ OPERATIONS: Final = (
         },
         roles=SURFACE,
         body=actions.ActionBody,
+        headers=(_KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
         "person's key (`answerback key` prints it), for asks that are answered with it. Never for agents.",

@@ -18,6 +18,7 @@ The tree::
     │   ├── FencedError               whoever acts has lost the lease under which it acts
     │   ├── UnreadableError           one row cannot be read; every other can
     │   └── DatabaseTooNewError       the file was written by a newer Answerback
+    ├── ReusedKeyError                an idempotency key came before, with something else; nothing was done
     ├── InquiryError                  the configured inquiry backend gave no usable answer
     └── ConfigError                   the configuration is wrong; says which key and what to do
 
@@ -154,6 +155,10 @@ class UnreadableError(StoreError):
 
 class DatabaseTooNewError(StoreError):
     """The database was written by a newer Answerback than this one."""
+
+
+class ReusedKeyError(AnswerbackError):
+    """An idempotency key came before, with something else: nothing was done."""
 
 
 class InquiryError(AnswerbackError):

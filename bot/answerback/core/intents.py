@@ -62,6 +62,8 @@ class Intent(NamedTuple):
     """When, by the platform's clock."""
     surface: str | None = None
     """The surface that the ask has to be shown on; None: any."""
+    digest: str = ""
+    """Of what is delivered, where the delivery's id is a caller's own: the same id with another one is a mistake."""
 
 
 class Unclear(NamedTuple):

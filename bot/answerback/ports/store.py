@@ -82,6 +82,7 @@ class Store(Found, Searching, Telling, Claims, Protocol):
         decide: Callable[[Ask | None], Decision[T]],
         *,
         delivery: str | None = None,
+        digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
@@ -89,7 +90,8 @@ class Store(Found, Searching, Telling, Claims, Protocol):
 
         ``decide`` is pure and quick; it may run on another thread, and may run again if the
         transaction has to be repeated. With ``delivery``, its id is stored with the change, and if
-        it had been stored before, nothing is written. ``then`` is told the result once it is
+        it had been stored before, nothing is written: it is a repeat, or ReusedKeyError where it was stored with
+        another ``digest``. ``then`` is told the result once it is
         durable, unless it is such a repeat: on the event loop, and also where the caller has left.
         Returns the result and whether it is a repeat. With ``fence``, FencedError is raised, and nothing
         is written, unless that lease is still held in that epoch.

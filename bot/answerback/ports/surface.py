@@ -81,6 +81,7 @@ class Asks(Places, Protocol):
         *,
         revision: int | None = None,
         delivery: str | None = None,
+        digest: str = "",
         at: float | None = None,
     ) -> Acted | Rejected:
         """`apply` with an action that is known already.
@@ -88,6 +89,7 @@ class Asks(Places, Protocol):
         Args:
             revision: the revision the person saw; another one is `Why.STALE`.
             delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
+            digest: of what is delivered, where its id is a caller's own key.
             at: when they acted, by the platform's clock.
         """
 
@@ -104,6 +106,7 @@ class Asks(Places, Protocol):
         Raises:
             StoreError: nothing is known to be saved; tell the person to try again.
             FencedError: nothing was saved, since the lease was lost; whoever holds it does the rest.
+            ReusedKeyError: nothing was saved, since the id of this delivery came with another digest before.
         """
 
     async def typed(

@@ -178,10 +178,13 @@ class Acting:
         *,
         revision: int | None = None,
         delivery: str | None = None,
+        digest: str = "",
         at: float | None = None,
     ) -> Acted | Rejected:
         """Acts on an ask as a responder (see `answerback.ports.surface.Asks`)."""
-        return await self.apply(Intent(ask_id, action, revision, delivery, at), actor)
+        return await self.apply(
+            Intent(ask_id, action, revision, delivery, at, digest=digest), actor
+        )
 
     async def apply(
         self, intent: Intent, actor: Actor, *, fence: Fence | None = None
@@ -203,7 +206,12 @@ class Acting:
         while True:
             decide = partial(self._decide, intent, actor, commits.clock.now())
             told, repeated = await commits.store.change(
-                intent.ask_id, decide, delivery=intent.delivery, then=commits.stored, fence=fence
+                intent.ask_id,
+                decide,
+                delivery=intent.delivery,
+                digest=intent.digest,
+                then=commits.stored,
+                fence=fence,
             )
             if repeated:
                 ask = await commits.store.get(intent.ask_id)

@@ -9,7 +9,7 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Destination, Escalation, Thread
-from answerback.core.errors import StoreError
+from answerback.core.errors import ReusedKeyError, StoreError
 from answerback.ports.claims import SOLE
 from answerback.ports.records import Created, Existing, Idempotency, Memory
 from answerback.ports.store import Decision, Store, Write
@@ -178,17 +178,54 @@ class AsksContract:
         )
         assert sorted(repeated for _, repeated in results) == [False] + [True] * 9
 
+    @pytest.mark.rule("ACT-9")
+    async def test_a_delivery_again_with_another_digest_is_a_mistake_and_writes_nothing(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        await store.create(Write(new_ask(2)), None)
+        moved, _ = await store.change("ask_1", answering(), delivery="key", digest="one")
+        told: list[object] = []
+        for name, decide, digest in (
+            ("ask_1", answering("staging"), "two"),
+            ("ask_2", answering(), "two"),
+            ("ask_1", answering("staging"), ""),
+        ):
+            with pytest.raises(ReusedKeyError):
+                await store.change(name, decide, delivery="key", digest=digest, then=told.append)
+        assert told == []
+        assert await store.get("ask_1") == moved
+        assert await store.get("ask_2") == new_ask(2)
+        assert (await store.change("ask_1", looking, delivery="key", digest="one"))[1]
+
+    @pytest.mark.rule("ACT-9")
+    async def test_of_deliveries_at_the_same_moment_with_one_id_the_first_digest_counts(
+        self, store: Store
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        results = await asyncio.gather(
+            *(
+                store.change("ask_1", at_revision(1), delivery="key", digest=str(n))
+                for n in range(9)
+            ),
+            return_exceptions=True,
+        )
+        assert [isinstance(one, ReusedKeyError) for one in results].count(True) == 8
+        assert [one[1] for one in results if not isinstance(one, BaseException)] == [False]
+
     async def test_what_was_stored_is_there_after_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         await store.create(Write(new_ask()), None)
-        moved, _ = await store.change("ask_1", answering(), delivery="Ev1")
+        moved, _ = await store.change("ask_1", answering(), delivery="Ev1", digest="one")
         secret = await store.secret("web")
         await store.close()
         again = make_store()
         await again.open()
         assert await again.get("ask_1") == moved
-        assert (await again.change("ask_1", looking, delivery="Ev1"))[1]
+        assert (await again.change("ask_1", looking, delivery="Ev1", digest="one"))[1]
+        with pytest.raises(ReusedKeyError):
+            await again.change("ask_1", looking, delivery="Ev1", digest="two")
         assert await again.secret("web") == secret
         assert (await again.counts())["open"] == 1
         await again.close()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from answerback.core.ask import Ask, Entry, Thread
-from answerback.core.errors import FencedError
+from answerback.core.errors import FencedError, ReusedKeyError
 from answerback.ports.claims import Claim, Fence, Work
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Store, Write
@@ -334,6 +334,27 @@ class SharedStoreContract:
         assert await other.revisions(["ask_1"]) == {"ask_1": 2}
         await other.close()
         await store.change("ask_1", moving())
+
+    @pytest.mark.rule("ACT-9")
+    async def test_a_delivery_at_several_processes_counts_once(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        other = make_store()
+        await other.open()
+        for number in range(2):
+            await store.create(Write(new_ask(number)), None)
+        made = await asyncio.gather(
+            *(one.change("ask_0", moving(), delivery="key", digest="a") for one in (store, other))
+        )
+        assert sorted(repeated for _, repeated in made) == [False, True]
+        made_or_not = await asyncio.gather(
+            store.change("ask_0", moving(), delivery="next", digest="b"),
+            other.change("ask_1", moving(), delivery="next", digest="c"),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(one, ReusedKeyError) for one in made_or_not) == 1
+        assert sum((await store.revisions(["ask_0", "ask_1"])).values()) == 4
+        await other.close()
 
     @pytest.mark.rule("CLAIM-1", "CLAIM-6")
     async def test_claims_and_leases_hold_between_processes(

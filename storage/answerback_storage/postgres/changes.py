@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import psycopg
@@ -39,25 +39,30 @@ _OF_ONE: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
 _LOAD: Final = f"""SELECT a.{asks.COLUMNS.replace(", ", ", a.")},
         CASE WHEN wanted.held THEN NULL ELSE (SELECT request FROM requests WHERE seq = a.seq) END
     FROM ({{values}}) AS wanted (id, held, n) JOIN asks AS a ON a.id = wanted.id"""
-_SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, NULL, NULL
+_SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, digest, NULL
     FROM seen WHERE id IN (SELECT name FROM ({values}) AS wanted (name, n))"""
-"""More rows for `_LOAD`, without a version: the deliveries that were stored before."""
+"""More rows for `_LOAD`, without a version: deliveries that were stored before; digests are where the state is."""
 
 
 class ChangeJob(Generic[T]):
     """One change: what `answerback.ports.store.Store.change` was given, and what came of it."""
 
-    __slots__ = ("_decide", "_result", "_then", "ask_id", "delivery", "error", "fence", "future")
+    __slots__ = (
+        *("_decide", "_result", "_then", "ask_id", "delivery", "digest", "error", "fence"),
+        "future",
+    )
 
     def __init__(
         self,
         ask_id: str,
         decide: Callable[[Ask | None], Decision[T]],
         delivery: str | None = None,
+        digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> None:
         self.fence = fence
+        self.digest = digest
         self.ask_id = ask_id
         self.delivery = delivery
         self.future: asyncio.Future[tuple[T, bool]] = asyncio.get_running_loop().create_future()
@@ -66,10 +71,12 @@ class ChangeJob(Generic[T]):
         self._then = then
         self._result: tuple[T, bool] | None = None
 
-    def decide(self, ask: Ask | None, seen: Collection[str]) -> Write | None:
+    def decide(self, ask: Ask | None, seen: Mapping[str, str]) -> Write | None:
         """What is to be stored with the ask as it is."""
         write, result = self._decide(ask)
-        repeated = self.delivery in seen
+        repeated = self.delivery is not None and self.delivery in seen
+        if repeated:
+            rows.check_digest(seen[str(self.delivery)], self.digest)
         self._result = result, repeated
         if repeated or write is None:
             return None
@@ -105,13 +112,13 @@ class _Unit:
         self.stored: writing.Stored | None = None
         self._ask = None if loaded is None else loaded.ask
 
-    def attempt(self, job: ChangeJob[Any], seen: set[str]) -> None:
+    def attempt(self, job: ChangeJob[Any], seen: dict[str, str]) -> None:
         """Decides a change on the ask as those before it left it."""
         try:
             write = job.decide(self._ask, seen)
             if write is not None:
                 stored = self.stored or writing.Stored()
-                stored.add(write, job.delivery)
+                stored.add(write, job.delivery, job.digest)
                 self.stored, self._ask = stored, write.ask
         except Exception as error:  # noqa: BLE001 it is raised again where the change came from
             job.error = error
@@ -119,7 +126,7 @@ class _Unit:
             return
         self.jobs.append(job)
         if write is not None and job.delivery is not None:
-            seen.add(job.delivery)
+            seen[job.delivery] = job.digest
 
 
 class Changes:
@@ -246,8 +253,8 @@ class Changes:
 
     async def _loaded(
         self, batch: Sequence[ChangeJob[Any]]
-    ) -> tuple[dict[str, asks.Loaded | UnreadableError], set[str]]:
-        """The asks that changes are about, and which of their deliveries were stored before."""
+    ) -> tuple[dict[str, asks.Loaded | UnreadableError], dict[str, str]]:
+        """The asks that changes are about, and the digests of those of their deliveries that were stored before."""
         given = Parameters()
         held = {name: self._cache.held(name) for name in {job.ask_id for job in batch}}
         wanted = [(name, request is not None) for name, request in held.items()]
@@ -256,11 +263,11 @@ class Changes:
             values = given.rows([(name,) for name in deliveries], ("text",))
             statement += _SEEN.format(values=values)
         found: dict[str, asks.Loaded | UnreadableError] = {}
-        seen = set()
+        seen: dict[str, str] = {}
         for row in await self._database.read(statement, given.values):
             version, name = row[:2]
             if version is None:
-                seen.add(name)
+                seen[name] = row[6]
                 continue
             try:
                 found[name] = asks.loaded(self._cache, row, held[name])

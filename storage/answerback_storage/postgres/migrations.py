@@ -240,10 +240,14 @@ _SEARCHED: Final = (
         FOR EACH ROW EXECUTE FUNCTION erase_words()""",
 )
 
+_DIGESTS: Final = ("ALTER TABLE seen ADD COLUMN digest text NOT NULL DEFAULT ''",)
+"""A delivery whose id is a caller's own key is told from another with that key."""
+
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
     Migration("searched", _SEARCHED, searching.fill),
+    Migration("digests", _DIGESTS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -92,13 +92,14 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         decide: Callable[[Ask | None], Decision[T]],
         *,
         delivery: str | None = None,
+        digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
         """Loads an ask, decides and stores, unless somebody else changed it meanwhile: then once more."""
         began = time.perf_counter()
         try:
-            return await self._change(ChangeJob(ask_id, decide, delivery, then, fence))
+            return await self._change(ChangeJob(ask_id, decide, delivery, digest, then, fence))
         finally:
             self._timed(time.perf_counter() - began)
 

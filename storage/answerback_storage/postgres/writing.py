@@ -14,7 +14,7 @@ from answerback_storage import rows
 from answerback_storage.postgres import asks, outbox, owed, searching
 from answerback_storage.postgres.statements import Parameters, as_one, free, later, numbered
 
-_SEEN: Final = ("text", "text", "float8")
+_SEEN: Final = ("text", "text", "float8", "text")
 _MEMORY: Final = ("text", "bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY: Final = ("bytea", "text", "text", "text", "text", "float8")
 _NEW: Final = ("text", "float8", "text", "text", *asks.STORED_TYPES, "text")
@@ -44,7 +44,7 @@ class Stored:
     owed: Ask | None = None
     ended: Ask | None = None
 
-    def add(self, write: Write, delivery: str | None = None) -> None:
+    def add(self, write: Write, delivery: str | None = None, digest: str = "") -> None:
         """Takes a write down; of something that is no text, StoreError and nothing."""
         ask, memory = write.ask, write.memory
         columns, lines = asks.stored(ask), rows.entry_rows(ask.id, write.entries)
@@ -69,7 +69,7 @@ class Stored:
         if any(entry.kind == "ended" for entry in write.entries):
             self.ended = ask
         if delivery is not None:
-            self.seen.append((ask.id, delivery, ask.updated_at))
+            self.seen.append((ask.id, delivery, ask.updated_at, digest))
 
     def claim(self) -> rows.Row:
         """The columns of `_CLAIM`."""
@@ -148,7 +148,7 @@ def _beside(given: Parameters, units: Iterable[Stored]) -> Mapping[str, str]:
     if ended := [unit.owed for unit in units if unit.owed is not None]:
         parts["owing"] = owed.owe(given, ended)
     if seen := [row for unit in units for row in unit.seen]:
-        parts["noticed"] = f"""INSERT INTO seen (id, at) SELECT c1, c2
+        parts["noticed"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
             FROM ({given.rows(seen, _SEEN)}) AS new ({numbered(0, len(_SEEN) - 1)}, n) JOIN moved ON moved.id = c0"""
     return parts
 

@@ -27,16 +27,14 @@ T = TypeVar("T")
 
 _LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
     FROM asks WHERE id IN (SELECT value FROM json_each(?))"""
-_SEEN: Final = (
-    """SELECT json_group_array(id) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
-)
+_SEEN: Final = """SELECT json_group_object(id, digest) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
 _CLAIMED: Final = claims.message_claimed(
     revision="column3", shown="column5", holder="column7", now="column8", until="column9"
 )
 _STEP: Final = f"""UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
     state = column6, {_CLAIMED} FROM ({{values}}) AS step WHERE id = column1 AND revision = column2"""
 _RECORD: Final = "INSERT INTO record (ask_id, at, kind, entry) {values}"
-_NOTE_SEEN: Final = "INSERT INTO seen (id, at) {values}"
+_NOTE_SEEN: Final = "INSERT INTO seen (id, at, digest) {values}"
 _ROWS: Final = 64
 """Rows in one statement, at the most: each number of them is a statement of its own, prepared once."""
 
@@ -47,7 +45,7 @@ KEPT_CHARACTERS: Final = 5_000_000
 class ChangeJob(Generic[T]):
     """One change to be decided: what `answerback.ports.store.Store.change` was given."""
 
-    __slots__ = ("_batch", "_decide", "_fence", "ask_id", "delivery")
+    __slots__ = ("_batch", "_decide", "_fence", "ask_id", "delivery", "digest")
 
     def __init__(
         self,
@@ -55,9 +53,11 @@ class ChangeJob(Generic[T]):
         ask_id: str,
         decide: Callable[[Ask | None], Decision[T]],
         delivery: str | None,
+        digest: str = "",
         fence: Fence | None = None,
     ) -> None:
         self._fence = fence
+        self.digest = digest
         self.ask_id = ask_id
         self.delivery = delivery
         self._batch = batch
@@ -70,12 +70,13 @@ class ChangeJob(Generic[T]):
         ask = self._batch.ask(self.ask_id)
         decision = self._decide(ask)
         write = decision.write
-        if self._batch.seen(self.delivery):
+        if (digest := self._batch.seen(self.delivery)) is not None:
+            rows.check_digest(digest, self.digest)
             return decision.result, True
         if write is not None:
             if ask is None:
                 raise AssertionError(f"there is no ask {self.ask_id} to be changed")
-            self._batch.store(db, ask, write, self.delivery)
+            self._batch.store(db, ask, write, (self.delivery, self.digest))
         return decision.result, False
 
 
@@ -128,15 +129,16 @@ class Batch:
         self._kept = Recent()
         self._version = 0
         self._asks: dict[str, Ask] = {}
-        self._seen: set[str] = set()
-        self._noted: list[tuple[str, float]] = []
+        self._seen: dict[str, str] = {}
+        """The digests of deliveries that were stored before."""
+        self._noted: list[rows.Row] = []
         self._steps: dict[str, rows.Row] = {}
         """The row of `_STEP` of each ask that moved: its id, the revision on disk, its new columns."""
         self._entries: list[rows.Row] = []
 
     def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
         """Reads what the changes among ``runs`` will want, and forgets the last transaction."""
-        self._asks, self._seen, self._noted, self._steps, self._entries = {}, set(), [], {}, []
+        self._asks, self._seen, self._noted, self._steps, self._entries = {}, {}, [], {}, []
         changes = [run for run in runs if isinstance(run, ChangeJob)]
         if not changes:
             return
@@ -155,17 +157,19 @@ class Batch:
         deliveries = [change.delivery for change in changes if change.delivery is not None]
         if deliveries:
             found = db.execute(_SEEN, (_text(deliveries),)).fetchone()[0]
-            self._seen = set(from_json(found))
+            self._seen = from_json(found)
 
     def ask(self, ask_id: str) -> Ask | None:
         """The ask as the changes before this one left it."""
         return self._asks.get(ask_id)
 
-    def seen(self, delivery: str | None) -> bool:
-        """Whether a change with this delivery's id was stored before."""
-        return delivery in self._seen
+    def seen(self, delivery: str | None) -> str | None:
+        """The digest that this delivery's id was stored with before, if it was."""
+        return None if delivery is None else self._seen.get(delivery)
 
-    def store(self, db: sqlite3.Connection, old: Ask, write: Write, delivery: str | None) -> None:
+    def store(
+        self, db: sqlite3.Connection, old: Ask, write: Write, noted: tuple[str | None, str]
+    ) -> None:
         """Takes a plain step down for `finish`; writes everything else at once."""
         new = write.ask
         if new.id != old.id:
@@ -184,9 +188,10 @@ class Batch:
             insert_beside(db, write)
         self._asks[new.id] = new
         self._kept.update(new)
+        delivery, digest = noted
         if delivery is not None:
-            self._seen.add(delivery)
-            self._noted.append((delivery, new.updated_at))
+            self._seen[delivery] = digest
+            self._noted.append((delivery, new.updated_at, digest))
 
     def forget(self) -> None:
         """The transaction was not committed, or nobody knows whether it was."""

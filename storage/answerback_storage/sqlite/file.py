@@ -93,6 +93,7 @@ class SqliteFile:
         decide: Callable[[Ask | None], Decision[T]],
         *,
         delivery: str | None = None,
+        digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
@@ -105,7 +106,9 @@ class SqliteFile:
 
         began = time.perf_counter()
         try:
-            return await self._write(ChangeJob(self._batch, ask_id, decide, delivery, fence), done)
+            return await self._write(
+                ChangeJob(self._batch, ask_id, decide, delivery, digest, fence), done
+            )
         finally:
             self._timed(time.perf_counter() - began)
 

@@ -50,7 +50,9 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
         """Plans anew because the clock was set back; see `answerback.ports.store.Store.set_back`."""
 
         def run(db: sqlite3.Connection) -> None:
-            noted = db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (f"clock:{at!r}", at))
+            noted = db.execute(
+                "INSERT OR IGNORE INTO seen (id, at) VALUES (?, ?)", (f"clock:{at!r}", at)
+            )
             if noted.rowcount:
                 outbox.set_back(db, seconds, at)
                 asks.set_back(db, self._requests, seconds, at)

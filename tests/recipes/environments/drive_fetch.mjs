@@ -9,6 +9,7 @@ const [ended, acted] = await Promise.all([
   wait(asked.id),
   act(asked, click, { user_id: "U7" }, "click-1"),
 ]);
+const repeated = await act(asked, click, { user_id: "U7" }, "click-1");
 let refused;
 try {
   await submit("ask_user", { questions: [] }, "fetch-2");
@@ -16,4 +17,4 @@ try {
   if (!(error instanceof RefusedError)) throw error;
   refused = error.problem.tool_result.content;
 }
-console.log(JSON.stringify({ asked, again, ended, acted, refused }));
+console.log(JSON.stringify({ asked, again, ended, acted, repeated, refused }));

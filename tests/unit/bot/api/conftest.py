@@ -57,10 +57,11 @@ class Served:
             ask: Json = await response.json()
             return ask
 
-    async def act(self, ask: Json, **action: object) -> tuple[int, Json]:
+    async def act(self, ask: Json, *, key: str | None = None, **action: object) -> tuple[int, Json]:
         """An action on an ask: the status and the body."""
         path = f"/v1/asks/{ask['id']}/actions"
-        async with self.http.post(path, json=action, headers=self.person) as response:
+        headers = self.person if key is None else {**self.person, "Idempotency-Key": key}
+        async with self.http.post(path, json=action, headers=headers) as response:
             return response.status, await response.json(content_type=None)
 
     async def waiters(self, count: int) -> None:

@@ -49,6 +49,59 @@ async def test_who_was_slower_than_the_action_that_ended_the_ask_gets_409(api: S
     assert await api.act(ask, action="answer", value=True, revision=1) == (409, ended)
 
 
+@pytest.mark.rule("ACT-9")
+async def test_the_same_key_and_action_again_acts_once_and_gives_the_ask_as_it_stands(
+    api: Served,
+) -> None:
+    ask = await api.asked()
+    click: Json = {"action": "answer", "value": True, "revision": 1}
+    both = await asyncio.gather(*(api.act(ask, key="click-1", **click) for _ in range(2)))
+    assert [status for status, _ in both] == [200, 200]
+    first = both[0][1]
+    assert first["revision"] == 2
+    assert await api.act(ask, key="click-1", **click) == (200, first)
+    _, ended = await api.act(ask, key="click-2", action="end_turn")
+    assert await api.act(ask, key="click-1", **click) == (200, ended)
+    assert await api.act(ask, key="click-2", action="end_turn") == (200, ended)
+
+
+@pytest.mark.rule("ACT-9")
+async def test_the_same_key_with_another_body_or_for_another_ask_is_422_and_changes_nothing(
+    api: Served,
+) -> None:
+    ask, another = await api.asked(), await api.asked()
+    click: Json = {"action": "answer", "value": True}
+    _, first = await api.act(ask, key="click-1", **click)
+    for other, more in ((ask, {"value": False}), (ask, {"revision": 2}), (another, {})):
+        status, problem = await api.act(other, key="click-1", **(click | more))
+        assert (status, problem["title"]) == (422, "This Idempotency-Key was used for another body")
+    assert await api.get(f"/v1/asks/{ask['id']}") == (200, first)
+    assert await api.get(f"/v1/asks/{another['id']}") == (200, another)
+
+
+@pytest.mark.rule("ACT-9")
+async def test_a_key_of_what_did_nothing_may_come_again(api: Served) -> None:
+    ask = await api.asked()
+    assert (await api.act(ask, key="click-1", action="answer", value="maybe"))[0] == 422
+    assert (await api.act(ask, key="click-1", action="answer", value=True))[0] == 200
+    assert (await api.act(ask, key="", action="back"))[0] == 400
+
+
+@pytest.mark.rule("ACT-9")
+async def test_each_caller_has_keys_of_its_own(serve: Serve) -> None:
+    async with serve({**ROLES, "desk": "surface"}) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        path = f"/v1/asks/{ask['id']}/actions"
+        revisions = []
+        for name, value in (("console", True), ("desk", "staging"), ("console", True)):
+            headers = {**api.bearer(name), "Idempotency-Key": "1"}
+            body = {"action": "answer", "value": value, "actor": ALICE}
+            async with api.http.post(path, json=body, headers=headers) as response:
+                assert response.status == 200
+                revisions.append((await response.json())["revision"])
+    assert revisions == [2, 3, 3]
+
+
 @pytest.mark.rule("ACT-4")
 async def test_a_value_that_is_no_answer_is_422_with_its_place_and_changes_nothing(
     api: Served,
