@@ -24,8 +24,8 @@ __all__ = ["served"]
 BINARIES = ROOT / ".venv" / "agents" / "node_modules" / ".bin"
 PATIENCE = 150.0
 """Seconds for one run of an agent."""
-LATE = '"Which port?" (asked earlier with '
-"""How a late answer begins, behind words that depend on how it ended."""
+LATE = "(asked earlier with "
+"""What is in the words of every late answer."""
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOWHERE),

@@ -3,23 +3,73 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.agents.conftest import BINARIES, Home
+from tests.agents.conftest import LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
+from tests.meta.project import ROOT
 from tests.recipes.conftest import Person
 
+QUESTION = {
+    "question": "Which port?",
+    "header": "Port",
+    "multiSelect": False,
+    "options": [
+        {"label": "8443", "description": "TLS"},
+        {"label": "8080", "description": "Plain"},
+    ],
+}
+ASKS = Calls("AskUserQuestion", {"questions": [QUESTION]})
+STREAM = (
+    *("--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+    *("--permission-prompt-tool", "stdio"),
+)
+"""As a program drives it: where nothing can decide about permissions there is no AskUserQuestion."""
+TRAVEL = {
+    "type": "stdio",
+    "command": sys.executable,
+    "args": [str(ROOT / "tests" / "recipes" / "eliciting_server.py")],
+}
 
-async def claude(home: Home, model: Model) -> None:
-    """One run, of a Claude Code that is connected."""
-    await home.connect("claude")
-    await home.run(
-        *(str(BINARIES / "claude"), "-p", "Set it up"),
-        ANTHROPIC_BASE_URL=model.url,
-        ANTHROPIC_API_KEY="scripted",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-        DISABLE_TELEMETRY="1",
-    )
+
+def environment(model: Model) -> dict[str, str]:
+    """What makes it use the scripted model."""
+    return {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "scripted",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+
+
+async def prints(home: Home, model: Model, *words: str) -> None:
+    """One run of `claude -p`."""
+    await home.run("claude", "-p", *words, **environment(model))
+
+
+@asynccontextmanager
+async def driven(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.Process]:
+    """One that was given a prompt by a program."""
+    message = {"role": "user", "content": "Set it up"}
+    async with home.started("claude", "-p", *STREAM, environment=environment(model)) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({"type": "user", "message": message}).encode() + b"\n")
+        yield process
+
+
+async def result(process: asyncio.subprocess.Process) -> str:
+    """What it says in the end."""
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        while line := await process.stdout.readline():
+            told = json.loads(line)
+            if told["type"] == "result":
+                return str(told["result"])
+    raise AssertionError("it ended without a result")
 
 
 def writes(file: Path) -> Calls:
@@ -27,18 +77,57 @@ def writes(file: Path) -> Calls:
     return Calls("Write", {"file_path": str(file), "content": "a note"})
 
 
+async def test_claude_codes_question_is_answered_by_a_person(home: Home, person: Person) -> None:
+    await home.connect("claude")
+    async with scripted(ASKS, Says("Done.")) as model, driven(home, model) as claude:
+        said, _ = await asyncio.gather(result(claude), person.answers("8080"))
+    assert said == "Done."
+    assert '\\"Which port?\\"=\\"8080\\"' in model.sent()
+
+
 async def test_a_person_allows_what_claude_code_asks_permission_for(
     home: Home, person: Person
 ) -> None:
     note = home.project / "note.txt"
+    await home.connect("claude")
     async with scripted(writes(note), Says("Done.")) as model:
-        await asyncio.gather(claude(home, model), person.answers("allow"))
+        await asyncio.gather(prints(home, model, "Set it up"), person.answers("allow"))
     assert note.read_text() == "a note"
 
 
 async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
+    await home.connect("claude")
     async with scripted(writes(note), Says("Done.")) as model:
-        await asyncio.gather(claude(home, model), person.replies("Write to notes/ instead."))
+        await asyncio.gather(
+            prints(home, model, "Set it up"), person.replies("Write to notes/ instead.")
+        )
     assert not note.exists()
     assert "Write to notes/ instead." in model.sent()
+
+
+async def test_a_person_answers_what_an_mcp_server_of_claude_codes_elicits(
+    home: Home, person: Person
+) -> None:
+    await home.connect("claude")
+    servers = json.dumps({"mcpServers": {"travel": TRAVEL}})
+    words = ("--mcp-config", servers, "--allowedTools", "mcp__travel", "--", "Book a seat")
+    async with scripted(Calls("mcp__travel__book", {}), Says("Done.")) as model:
+        await asyncio.gather(
+            prints(home, model, *words), person.answers({"seat": "12A", "meal": True})
+        )
+    assert "Booked 12A, with a meal." in model.sent()
+
+
+async def test_a_claude_code_that_was_killed_is_told_the_answer_with_the_next_prompt_once(
+    home: Home, person: Person
+) -> None:
+    await home.connect("claude")
+    async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
+        async with driven(home, model):
+            await person.sees()
+        await person.answers("8443")
+        await prints(home, model, "--continue", "Go on")
+        assert model.sent().count(LATE) == 1
+        await prints(home, model, "--continue", "And now?")
+        assert model.sent().count(LATE) == 1  # in what was said before

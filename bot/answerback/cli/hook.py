@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Final
 
+from answerback.agents.hooks.passing import Passing
 from answerback.agents.hooks.people import People
 from answerback.agents.hooks.run import answer
 
@@ -30,10 +33,21 @@ def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> No
     if not isinstance(event, dict):
         print("answerback hook: standard input is not the event of a hook.", file=sys.stderr)
         sys.exit(_EXIT_NO_EVENT)
-    people = People(url.rstrip("/"), os.environ.get(token_env) or None, to, wait)
+    passing = Passing()
+    people = People(url.rstrip("/"), os.environ.get(token_env) or None, to, wait, passing=passing)
+    threading.Thread(target=_follow_host, daemon=True).start()
     found = answer(agent, event, people)
     if found is not None:
-        print(json.dumps(found))
+        print(json.dumps(found), flush=True)
+    passing.done()
+
+
+def _follow_host() -> None:
+    """Ends this process with the host: one that was killed leaves its hooks behind, which would take the answer."""
+    host = select.poll()
+    host.register(sys.stdout.fileno(), 0)  # that nobody reads there any more is told in any case
+    host.poll()
+    os.kill(os.getpid(), signal.SIGHUP)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -36,6 +36,10 @@ IDEMPOTENCY_KEY: Final = "answerback/idempotency-key"
 """In a request's ``_meta``: the same key with the same call finds the first ask."""
 CLAUDE_TOOL_USE: Final = "claudecode/toolUseId"
 """In a request's ``_meta``, from Claude Code: the id of the model's tool call."""
+CODEX_SESSION: Final = "sessionId"
+"""In a request's ``_meta``, from Codex: the session, by which its hooks and its app server call a conversation."""
+CODEX_CALL: Final = "callId"
+"""In a request's ``_meta``, from Codex: the id of the model's tool call."""
 _MAX_KEY: Final = 200
 _INSTRUCTIONS: Final = (
     "Puts questions to people where they are (a chat thread or a web page) and returns their typed answers. "
@@ -120,7 +124,7 @@ class _Calls:
             if tool.name == name:
                 return await self._ask(ctx, backend, tool, arguments)
         if name == tools.CHECK:
-            return await _late(backend, arguments)
+            return await _late(ctx, backend, arguments)
         ask_id = arguments.pop("ask_id", None)
         if not isinstance(ask_id, str) or not ask_id:
             raise _BadArgumentError("ask_id is missing: the id that a pending result named.")
@@ -156,10 +160,10 @@ class _Calls:
             dialect=tool.dialect,
             to=arguments.pop("to", None),
             mode=_mode(arguments),
-            conversation=arguments.pop("conversation", None),
+            conversation=_conversation(ctx, arguments),
             arguments=arguments,
             key=f"mcp:{key}" if key else None,
-            tool_call_id=tool_use,
+            tool_call_id=tool_use or _text(meta.get(CODEX_CALL)),
         )
         ask = await backend.submit(asking)
         if ask["interim_result"] is not None:
@@ -198,9 +202,15 @@ class _Calls:
             waited += self._progress
 
 
-async def _late(backend: Backend, arguments: dict[str, JsonValue]) -> CallToolResult:
+def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:
+    """The conversation that the model names, else the session that its host names."""
+    named = arguments.pop("conversation", None)
+    return _text((ctx.meta or {}).get(CODEX_SESSION)) if named is None else named
+
+
+async def _late(ctx: Context, backend: Backend, arguments: dict[str, JsonValue]) -> CallToolResult:
     """The answers that came late, in words and as data."""
-    conversation, after = arguments.pop("conversation", None), arguments.pop("after", None)
+    conversation, after = _conversation(ctx, arguments), arguments.pop("after", None)
     if conversation is not None and not (isinstance(conversation, str) and conversation):
         raise _BadArgumentError("conversation is the name of a conversation.")
     if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -29,6 +30,7 @@ from tests.unit.bot.hook_parts import (
     CODEX_PERMISSION,
     COPILOT,
     decided,
+    recorded,
     value,
 )
 
@@ -71,13 +73,15 @@ async def test_what_refuses_or_is_something_else_denies(status: int, body: str, 
     assert words in told["message"]
 
 
-async def spawned(event: bytes, *words: str, **environment: str) -> asyncio.subprocess.Process:
+async def spawned(
+    event: bytes, *words: str, out: int = asyncio.subprocess.PIPE, **environment: str
+) -> asyncio.subprocess.Process:
     """The command as a host starts it."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "answerback.cli.main", "hook", *words),
         env={**os.environ, "PYTHONPATH": PYTHONPATH, **environment},
         stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        stdout=out,
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stdin is not None
@@ -122,6 +126,64 @@ async def test_a_permission_prompt_that_the_host_gives_up_is_withdrawn_and_a_que
     found = await service.running.service.store.get(ask.id)
     assert found is not None
     assert found.status is status
+
+
+async def late(service: Served, conversation: str) -> list[str]:
+    """The ids of what is told late."""
+    query = {"conversation": conversation}
+    async with service.http.get(f"{service.url}/v1/answers", params=query) as response:
+        return [one["id"] for one in (await response.json())["answers"]]
+
+
+@pytest.mark.rule("CONNECT-2", "LATE-4")
+async def test_a_question_whose_host_was_killed_is_told_the_host_later_once(
+    service: Served,
+) -> None:
+    """The hook is left behind: nobody reads what it prints."""
+    read, write = os.pipe()
+    process = await spawned(json.dumps(CODEX).encode(), "codex", "--url", service.url, out=write)
+    os.close(write)
+    ask = await service.newest()
+    await service.waited_for(ask)
+    os.close(read)
+    async with asyncio.timeout(PATIENCE):
+        assert await process.wait() == 128 + signal.SIGHUP
+    await service.act(ask, **value("8080"))
+    assert await late(service, CODEX["session_id"]) == [ask.id]
+    assert await late(service, CODEX["session_id"]) == []
+
+
+@pytest.mark.rule("CONNECT-2", "LATE-4")
+@pytest.mark.parametrize("event", [CODEX, recorded("codex-UserPromptSubmit")])
+async def test_an_answer_that_a_hook_could_not_pass_on_is_told_again(
+    service: Served, event: Json
+) -> None:
+    if event is not CODEX:
+        await asyncio.to_thread(answer, "codex", CODEX, People(service.url, wait=0.1))
+        await service.act(await service.newest(), **value("8080"))
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(write, b" " * 4096)  # nobody reads: the hook cannot print what it has
+    process = await spawned(json.dumps(event).encode(), "codex", "--url", service.url, out=write)
+    os.close(write)
+    if event is CODEX:
+        await service.act(await service.newest(), **value("8080"))
+    async with asyncio.timeout(WAIT):
+        while not is_in_write(process.pid):  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.01)
+    process.kill()
+    await process.wait()
+    os.close(read)
+    async with asyncio.timeout(WAIT):
+        while not (found := await late(service, CODEX["session_id"])):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert found == [(await service.newest()).id]
+    assert await late(service, CODEX["session_id"]) == []
+
+
+def is_in_write(pid: int) -> bool:
+    """Whether a process waits for somebody to read what it writes into a pipe."""
+    return "pipe_write" in Path(f"/proc/{pid}/wchan").read_text()
 
 
 async def test_something_else_than_an_event_is_told(service: Served) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from answerback.agents.hooks.host import Call, Json, Outcome
+from answerback.agents.hooks.passing import Passing
 
 _HOLD: Final = 60
 """Seconds that one waiting call lasts."""
@@ -48,6 +49,8 @@ class People:
     """Seconds to wait for an answer: less than the host waits for its hook."""
     patience: float = 20.0
     """Seconds for which a service that is away is called again before anything is asked."""
+    passing: Passing | None = None
+    """Holds what was told until it is passed on to the agent; None: reading it is enough."""
 
     def ask(self, call: Call, opened: Callable[[str], None] = lambda _ask_id: None) -> Outcome:
         """The outcome of a call, once it has one or the time is up. `opened` is told the ask's id before."""
@@ -166,6 +169,9 @@ class People:
             sent["Authorization"] = f"Bearer {self.token}"
         raw = None if body is None else json.dumps(body).encode()
         try:
+            connection.connect()
+            if self.passing is not None:
+                self.passing.take(connection.sock)
             connection.request(method, address.path + path, raw, sent)
             response = connection.getresponse()
             return _read(self.url, response.status, response.read())

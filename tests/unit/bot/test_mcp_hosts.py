@@ -1,0 +1,80 @@
+"""The MCP tools, called as the real agents call them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.agents.hooks.people import People
+from answerback.agents.hooks.run import answer
+from tests.meta.project import ROOT
+from tests.unit.bot.agent_parts import Json, Served, served
+from tests.unit.bot.hook_parts import recorded
+
+CALLS: Json = json.loads((ROOT / "tests" / "data" / "mcp" / "calls.json").read_text())
+"""As Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33 sent them."""
+CODEX = CALLS["codex"]
+SESSION = CODEX["body"]["params"]["_meta"]["sessionId"]
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+async def called(service: Served, call: Json, **arguments: Any) -> Json:
+    """The result of a call, with other arguments if there are some."""
+    params = {**call["body"]["params"]}
+    params["arguments"] = {**params["arguments"], **arguments}
+    body = {**call["body"], "params": params}
+    url = f"{service.url}/mcp"
+    async with service.http.post(url, json=body, headers=call["headers"]) as response:
+        assert response.status == 200, await response.text()
+        text = await response.text()
+    lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+    found: Json = json.loads(lines[-1] if lines else text)["result"]
+    return found
+
+
+@pytest.mark.parametrize("agent", CALLS)
+async def test_each_agents_call_is_answered(service: Served, agent: str) -> None:
+    calling = asyncio.create_task(called(service, CALLS[agent]))
+    await service.act(await service.newest(), action="answer", value="8443")
+    result = await calling
+    assert not result["isError"], result
+    assert "8443" in json.dumps(result["content"])
+
+
+@pytest.mark.rule("MCP-9", "LATE-1")
+async def test_codex_names_its_session_and_its_hook_tells_it_what_came_late(
+    service: Served,
+) -> None:
+    await called(service, CODEX, wait_seconds=0)
+    ask = await service.newest()
+    assert ask.request.conversation == SESSION
+    assert ask.request.tool_call_id == CODEX["body"]["params"]["_meta"]["callId"]
+    await service.act(ask, action="answer", value="8443")
+    event = {**recorded("codex-UserPromptSubmit"), "session_id": SESSION}
+    told = await asyncio.to_thread(answer, "codex", event, People(service.url))
+    assert told is not None
+    assert "8443" in told["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.rule("LATE-1")
+async def test_codex_checks_for_the_answers_of_its_session(service: Served) -> None:
+    await called(service, CODEX, wait_seconds=0)
+    await service.act(await service.newest(), action="answer", value="8443")
+    params = {**CODEX["body"]["params"], "name": "check_answers", "arguments": {}}
+    result = await called(service, {**CODEX, "body": {**CODEX["body"], "params": params}})
+    assert "8443" in json.dumps(result["content"])
+
+
+async def test_the_name_that_the_model_gives_comes_first(service: Served) -> None:
+    await called(service, CODEX, wait_seconds=0, conversation="mine")
+    assert (await service.newest()).request.conversation == "mine"
