@@ -177,9 +177,11 @@ class Server:
 
 
 @contextmanager
-def database_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
-    """``storage.url`` of a fixture that is parametrised with `STORES`; SQLite's file is in the folder."""
-    if request.param == "sqlite":
+def database_of(
+    request: pytest.FixtureRequest, folder: Path, store: str | None = None
+) -> Iterator[str]:
+    """``storage.url`` for one of `STORES`: the fixture's parameter, if not said. SQLite's file is in the folder."""
+    if (store or request.param) == "sqlite":
         yield f"sqlite:///{folder / 'answerback.db'}"
         return
     server: Server = request.getfixturevalue("postgres_server")

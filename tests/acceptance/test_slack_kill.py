@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,10 +19,13 @@ from tests.acceptance.process import Process, serving
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
+from tests.postgres import database_of, free_port
 
 LABELS = Labels()
 CHANNEL = "C0OPS"
 QUESTIONS = 9
+RUNS = [("socket", "sqlite"), ("http", "sqlite"), ("http", "postgresql")]
+"""How clicks come in, and where asks are stored."""
 CHANCES = 2
 """How often the process is killed around a click, at a random moment."""
 
@@ -69,30 +71,33 @@ class Town:
         await self.slack.until(lambda: self.number() == number, timeout=10)
 
 
-def free_port() -> int:
-    """A port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture(params=["socket", "http"])
+@pytest.fixture(params=RUNS, ids=":".join)
 async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
+    mode, store = request.param
+    with database_of(request, tmp_path, store) as database:
+        async with made_in(tmp_path, mode, database) as made:
+            yield made
+
+
+@asynccontextmanager
+async def made_in(folder: Path, mode: str, database: str) -> AsyncIterator[Town]:
+    """A town whose service is to run on this database."""
     async with FakeSlack() as slack:
         ada = slack.person("U0ADA", "ada")
         slack.workspace.add_channel(CHANNEL, ada.id)
         environment = {
             "SLACK_BOT_TOKEN": slack.bot_token,
             "ANSWERBACK_SLACK__API_URL": slack.api_url,
+            "ANSWERBACK_STORAGE__URL": database,
         }
-        if request.param == "socket":
+        if mode == "socket":
             environment["SLACK_APP_TOKEN"] = slack.app_token
         else:
             port = free_port()
             environment["SLACK_SIGNING_SECRET"] = slack.signing_secret
             environment["ANSWERBACK_PUBLIC__PORT"] = str(port)
             slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
-        yield Town(slack, ada, tmp_path, environment)
+        yield Town(slack, ada, folder, environment)
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")

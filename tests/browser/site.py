@@ -16,12 +16,11 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Action, Person
 from answerback.ports.person_key import Holder, operator
 from answerback.ports.surface import Acted, Actor
-from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.service.submission import Submission
-from answerback_storage.sqlite.store import SqliteStore
 from answerback_web.access import Access
 from answerback_web.adapter import WebSurface
+from tests.stores import held
 
 SECRET: Final = b"the secret of every site in tests"
 KEY: Final = "abk_the-key-of-every-site-in-tests"
@@ -105,11 +104,12 @@ async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRu
 
 @asynccontextmanager
 async def site(
-    folder: Path, *, labels: Labels | None = None, keys: Mapping[str, Person] | None = None
+    place: Path | str, *, labels: Labels | None = None, keys: Mapping[str, Person] | None = None
 ) -> AsyncIterator[Site]:
-    """A site on two listeners, the local and the public one, on a new database in ``folder``.
+    """A site on two listeners, the local and the public one.
 
     Args:
+        place: a folder for its database, the database's file, or a ``storage.url``.
         keys: whose keys are valid, as they are at each moment; without them, `KEY` alone, the operator's.
     """
 
@@ -117,29 +117,28 @@ async def site(
         known = {KEY: OPERATOR} if keys is None else keys
         return tuple(Holder(key, person) for key, person in known.items())
 
-    store = SqliteStore(folder / "answerback.db")
-    await store.open()
-    clock = SystemClock()
     urls = {"local": "", "public": ""}
     words = labels or Labels()
-    surface = WebSurface(
-        secret=SECRET,
-        labels=words,
-        local_url=lambda: urls["local"],
-        public_url=lambda: urls["public"],
-        now=clock.now,
-        holders=holders,
-    )
-    service = Service(
-        store, clock, {"web": surface}, known_surfaces=frozenset({"web"}), labels=words
-    )
-    await surface.start(service)
-    local, urls["local"] = await _listen(surface.routes(), local=True)
-    public, urls["public"] = await _listen(surface.public_routes(), local=False)
-    try:
-        yield Site(service, surface, urls["local"], urls["public"])
-    finally:
-        service.stop_waiting()
-        await local.cleanup()
-        await public.cleanup()
-        await store.close()
+    database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
+    async with held(database) as (store, claim, clock):
+        surface = WebSurface(
+            secret=SECRET,
+            labels=words,
+            local_url=lambda: urls["local"],
+            public_url=lambda: urls["public"],
+            now=clock.now,
+            holders=holders,
+        )
+        names = frozenset({"web"})
+        service = Service(
+            store, clock, {"web": surface}, known_surfaces=names, labels=words, claim=claim
+        )
+        await surface.start(service)
+        local, urls["local"] = await _listen(surface.routes(), local=True)
+        public, urls["public"] = await _listen(surface.public_routes(), local=False)
+        try:
+            yield Site(service, surface, urls["local"], urls["public"])
+        finally:
+            service.stop_waiting()
+            await local.cleanup()
+            await public.cleanup()

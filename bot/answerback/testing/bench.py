@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -29,6 +29,8 @@ class Bench:
 
     service: Service
     shower: Shower
+    beside: Sequence[Bench] = ()
+    """What other processes on the same store have up."""
 
     @property
     def store(self) -> Store:
@@ -39,18 +41,27 @@ class Bench:
         self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,), **more: Any
     ) -> Ask:
         """An ask of this form at a place, once it is shown; ``more`` are its other fields."""
-        number, now = f"{next(_NUMBERS):024x}", self.service.clock.now()
-        ask = new_ask(number, to=to, form=form, responders=responders, at=now, **more)
-        await self.store.create(Write(ask), None)
-        self.shower.poke(ask)
+        number, now = next(_NUMBERS), self.service.clock.now()
+        ask = new_ask(f"{number:024x}", to=to, form=form, responders=responders, at=now, **more)
+        at = [self, *self.beside][number % (1 + len(self.beside))]
+        await at.store.create(Write(ask), None)
+        at.shower.poke(ask)
         return await self.shown(ask.id)
 
     async def shown(self, ask_id: str) -> Ask:
         """The ask as it stands, once nothing is being shown any more."""
-        await self.shower.idle()
+        showers = [one.shower for one in (self, *self.beside)]
+        while any(shower.at_hand for shower in showers):
+            for shower in showers:
+                await shower.idle()
         stored = await self.store.get(ask_id)
         assert stored is not None
         return stored
+
+    async def stops_showing(self) -> None:
+        """Nothing is shown any more."""
+        for one in (self, *self.beside):
+            await one.shower.stop()
 
 
 @asynccontextmanager

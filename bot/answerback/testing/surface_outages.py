@@ -59,7 +59,7 @@ class OutagesContract:
         self, stage: Stage, ada: Desk
     ) -> None:
         ask = await opened(stage, [GO, WHY], ada)
-        await stage.bench.shower.stop()
+        await stage.bench.stops_showing()
         await acts(stage, ask, ada)
         await stage.restart()
         await stands(stage, ask, ada, after=1)

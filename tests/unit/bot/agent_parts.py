@@ -78,10 +78,9 @@ async def served(
         name: Agent.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
         for name, role in (roles or {}).items()
     }
+    storage = Storage(url=f"sqlite:///{folder / 'asks.db'}")
     settings = settings_type().model_construct(
-        **{"server": Server(port=0), **tables},
-        storage=Storage(url=f"sqlite:///{folder / 'asks.db'}"),
-        agents=agents,
+        **{"server": Server(port=0), "storage": storage, **tables}, agents=agents
     )
     surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)
     async with (

@@ -14,6 +14,8 @@ import pytest
 from answerback.cli.answer import _picked
 from answerback.cli.prompting import Prompting
 from answerback.core.labels import Labels
+from answerback.runtime.config import Storage
+from tests.postgres import STORES, database_of
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import (
     CTRL_C,
@@ -27,9 +29,16 @@ from tests.unit.bot.terminal_parts import (
 
 
 @pytest.fixture
-async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    async with terminal_in(tmp_path) as made:
-        yield made
+async def terminal(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Terminal]:
+    monkeypatch.chdir(tmp_path)  # where the person's key is when the asks are not in a file
+    with database_of(request, tmp_path, getattr(request, "param", "sqlite")) as url:
+        async with terminal_in(tmp_path, storage=Storage(url=url)) as made:
+            yield made
+
+
+on_each_store = pytest.mark.parametrize("terminal", STORES, indirect=True)
 
 
 @pytest.mark.rule("TERMINAL-1")
@@ -77,6 +86,7 @@ async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Termin
     assert (again.status, again.json["source"]) == ("answered", "remembered")
 
 
+@on_each_store
 @pytest.mark.rule("TERMINAL-1", "CARE-4")
 async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) -> None:
     first, second = {**question("boolean"), "id": "a"}, {**SELECT, "id": "b"}
@@ -110,6 +120,7 @@ async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal
     assert (await terminal.client.get(ask.id)).answers == {"a": False, "b": ["one"]}
 
 
+@on_each_store
 async def test_other_words_and_a_review_are_walked(terminal: Terminal) -> None:
     options = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
     questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
@@ -156,6 +167,7 @@ async def test_an_answer_that_is_refused_is_told_and_what_was_typed_is_still_the
     assert done.tool_result.structured == {"freeText": "Words."}
 
 
+@on_each_store
 async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_stands(
     terminal: Terminal,
 ) -> None:

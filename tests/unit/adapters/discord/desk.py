@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -17,12 +16,14 @@ from answerback.core.schema_fields import fields_of
 from answerback.testing.bench import SWEEP, Bench
 from answerback_chat import controls
 from answerback_chat.controls import Verb
+from answerback_discord.front import PATH
 from answerback_discord.text import fit
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import Control, Sight, sight_of
 from tests.fakes.discord.world import Channel, Guild, Message
+from tests.stores import Balanced, Setup, together
 from tests.unit.adapters.discord.rig import Mode, surface_in_front_of
 from tests.unit.adapters.discord.sight import unescaped
 
@@ -40,13 +41,14 @@ POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 class DiscordStage:
     """See `answerback.testing.desk.Stage`."""
 
-    def __init__(self, discord: FakeDiscord, database: Path, mode: Mode) -> None:
+    def __init__(self, discord: FakeDiscord, setup: Setup, mode: Mode) -> None:
         self.discord = discord
         self.guild: Guild = discord.add_guild()
         self.channel: Channel = discord.add_channel(self.guild)
         self.place = Destination(surface="discord", channel=str(self.channel.id))
-        self._database = database
+        self._setup = setup
         self._mode: Mode = mode
+        self._balanced = Balanced(PATH, self._set_endpoint)
         self._up = AsyncExitStack()
         self.bench: Bench
 
@@ -55,10 +57,17 @@ class DiscordStage:
 
     async def restart(self) -> None:
         await self._up.aclose()
-        up = surface_in_front_of(self.discord, self._database, self._mode)
-        _, service, _, shower = await self._up.enter_async_context(up)
-        await shower.sweep(SWEEP)
-        self.bench = Bench(service, shower)
+        self._up.push_async_callback(self._balanced.stop)
+        benches, serve = [], self._balanced.serve
+        for _ in range(self._setup.replicas):
+            up = surface_in_front_of(self.discord, self._setup.database, self._mode, serve)
+            _, service, _, shower = await self._up.enter_async_context(up)
+            await shower.sweep(SWEEP)
+            benches.append(Bench(service, shower))
+        self.bench = together(benches)
+
+    def _set_endpoint(self, url: str) -> None:
+        self.discord.application.interactions_endpoint_url = url
 
     async def stop(self) -> None:
         await self._up.aclose()
@@ -73,10 +82,10 @@ class DiscordStage:
 
 
 @asynccontextmanager
-async def stage_of(folder: Path, mode: Mode) -> AsyncIterator[DiscordStage]:
-    """A fake Discord with the service in front of it."""
+async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
+    """A fake Discord with the service in front of it, or several behind a load balancer."""
     async with FakeDiscord() as discord:
-        stage = DiscordStage(discord, folder / "answerback.db", mode)
+        stage = DiscordStage(discord, setup, mode)
         try:
             await stage.restart()
             yield stage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +12,18 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.ports.claims import SOLE, Shared
+from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_session
-from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.service.submission import Submission
 from answerback.workers.message_sync import Shower
 from answerback_discord.adapter import DiscordSurface
-from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
+from tests.stores import among_others, held
 
 Mode = Literal["gateway", "http"]
 MODES: tuple[Mode, ...] = ("gateway", "http")
@@ -35,7 +36,7 @@ class Rig:
     discord: FakeDiscord
     surface: DiscordSurface
     service: Service
-    store: SqliteStore
+    store: Store
     shower: Shower
     guild: Guild
     channel: Channel
@@ -63,13 +64,20 @@ class Rig:
 
 @asynccontextmanager
 async def surface_in_front_of(
-    discord: FakeDiscord, database: Path, mode: Mode, **options: Any
-) -> AsyncIterator[tuple[DiscordSurface, Service, SqliteStore, Shower]]:
-    """The service with its Discord surface, as one process has it."""
+    discord: FakeDiscord,
+    database: Path | str,
+    mode: Mode,
+    serves: Callable[[str], Awaitable[None]] | None = None,
+    **options: Any,
+) -> AsyncIterator[tuple[DiscordSurface, Service, Store, Shower]]:
+    """The service with its Discord surface, as one process has it.
+
+    Args:
+        database: an SQLite file, or a ``storage.url``.
+        serves: is told where it takes interactions; without it, the application's endpoint is set to that.
+    """
     async with AsyncExitStack() as stack:
-        store = SqliteStore(database)
-        await store.open()
-        stack.push_async_callback(store.close)
+        store, claim, clock = await stack.enter_async_context(held(database))
         http = await stack.enter_async_context(chat_session())
         surface = DiscordSurface(
             bot_token=options.pop("bot_token", discord.application.token),
@@ -78,15 +86,22 @@ async def surface_in_front_of(
             public_key=discord.application.public_key if mode == "http" else None,
             api_url=discord.api_url,
             confirm_after=options.pop("confirm_after", 0.05),
+            shared=None if claim is SOLE else Shared(store, claim.holder),
             **options,
         )
         surfaces: dict[str, Surface] = {"discord": surface}
-        service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset({"discord"}))
+        names = frozenset({"discord"})
+        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
         shower = Shower(service, first_pause=0.02)
+        await stack.enter_async_context(among_others(service, shower))
         stack.push_async_callback(shower.stop)
         service.hooks.show = shower.poke
         if mode == "http":
-            discord.application.interactions_endpoint_url = await _served(surface, stack)
+            url = await _served(surface, stack)
+            if serves is None:
+                discord.application.interactions_endpoint_url = url
+            else:
+                await serves(url)
         stack.push_async_callback(surface.stop)
         await surface.start(service)
         yield surface, service, store, shower

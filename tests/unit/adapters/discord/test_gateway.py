@@ -166,11 +166,8 @@ async def test_clicks_by_http_need_no_gateway(tmp_path: Path) -> None:
 
 async def test_a_wrong_token_is_said_in_words(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
-        options = {"bot_token": "1.not.it"}
-        async with surface_in_front_of(discord, tmp_path / "a.db", "gateway", **options) as (
-            surface,
-            *_,
-        ):
+        up = surface_in_front_of(discord, tmp_path / "a.db", "gateway", bot_token="1.not.it")
+        async with up as (surface, *_):
             assert "discord.bot_token" in (surface.ready() or "")
             assert discord.gateway.identifies == []
 

@@ -8,17 +8,20 @@ import pytest
 import pytest_asyncio
 
 from answerback.testing.surface_contract import SurfaceContract
+from tests.stores import in_modes, setup_of
 from tests.unit.adapters.discord.desk import DiscordStage, stage_of
 from tests.unit.adapters.discord.rig import MODES
 
 
-@pytest_asyncio.fixture(scope="class", loop_scope="class", params=MODES)
+@pytest_asyncio.fixture(scope="class", loop_scope="class", params=in_modes(*MODES), ids=":".join)
 async def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[DiscordStage]:
     """A Discord that all cases share."""
-    async with stage_of(tmp_path_factory.mktemp("discord"), request.param) as made:
-        yield made
+    mode, where = request.param
+    with setup_of(where, request, tmp_path_factory.mktemp("discord")) as setup:
+        async with stage_of(setup, mode) as made:
+            yield made
 
 
 class TestDiscord(SurfaceContract):

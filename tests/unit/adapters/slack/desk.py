@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -13,16 +12,17 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.bench import Bench
 from answerback_chat.controls import Verb
+from answerback_slack.adapter import PATH
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.sight import Control, Sight, look
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.workspace import Message, Snapshot, View
+from tests.stores import Balanced, Setup, together
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
-    App,
     Mode,
     app_in_front_of,
     belongs,
@@ -38,13 +38,13 @@ class SlackStage:
 
     place = Destination(surface="slack", channel=CHANNEL)
 
-    def __init__(self, slack: FakeSlack, database: Path, mode: Mode) -> None:
+    def __init__(self, slack: FakeSlack, setup: Setup, mode: Mode) -> None:
         self.slack = slack
-        self._database = database
+        self._setup = setup
         self._mode: Mode = mode
+        self._balanced = Balanced(PATH, slack.deliver_to)
         self._up = AsyncExitStack()
         self._people = 0
-        self.app: App
         self.bench: Bench
 
     async def person(self, name: str) -> SlackDesk:
@@ -55,9 +55,13 @@ class SlackStage:
 
     async def restart(self) -> None:
         await self._up.aclose()
-        up = app_in_front_of(self.slack, self._database, self._mode)
-        self.app = await self._up.enter_async_context(up)
-        self.bench = Bench(self.app.service, self.app.shower)
+        self._up.push_async_callback(self._balanced.stop)
+        benches = []
+        for _ in range(self._setup.replicas):
+            up = app_in_front_of(self.slack, self._setup.database, self._mode, self._balanced.serve)
+            app = await self._up.enter_async_context(up)
+            benches.append(Bench(app.service, app.shower))
+        self.bench = together(benches)
 
     async def stop(self) -> None:
         await self._up.aclose()
@@ -71,10 +75,10 @@ class SlackStage:
 
 
 @asynccontextmanager
-async def stage_of(folder: Path, mode: Mode) -> AsyncIterator[SlackStage]:
-    """A fake Slack with the service in front of it."""
+async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
+    """A fake Slack with the service in front of it, or several behind a load balancer."""
     async with workspace() as (slack, _, _):
-        stage = SlackStage(slack, folder / "answerback.db", mode)
+        stage = SlackStage(slack, setup, mode)
         try:
             await stage.restart()
             yield stage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +12,16 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.ports.store import Store
 from answerback.runtime.app import chat_session
-from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.service.submission import Submission
 from answerback.workers.message_sync import Shower
 from answerback_slack.adapter import SlackSurface
-from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
+from tests.stores import among_others, held
 
 Mode = Literal["socket", "http"]
 MODES: tuple[Mode, ...] = ("socket", "http")
@@ -35,7 +35,7 @@ class App:
 
     surface: SlackSurface
     service: Service
-    store: SqliteStore
+    store: Store
     shower: Shower
 
 
@@ -112,12 +112,20 @@ def belongs(message: Message, ask_id: str) -> bool:
 
 
 @asynccontextmanager
-async def app_in_front_of(slack: FakeSlack, database: Path, mode: Mode) -> AsyncIterator[App]:
-    """The service with its Slack surface, as one process has it."""
+async def app_in_front_of(
+    slack: FakeSlack,
+    database: Path | str,
+    mode: Mode,
+    serves: Callable[[str], Awaitable[None]] | None = None,
+) -> AsyncIterator[App]:
+    """The service with its Slack surface, as one process has it.
+
+    Args:
+        database: an SQLite file, or a ``storage.url``.
+        serves: is told where it takes what Slack sends; without it, Slack is.
+    """
     async with AsyncExitStack() as stack:
-        store = SqliteStore(database)
-        await store.open()
-        stack.push_async_callback(store.close)
+        store, claim, clock = await stack.enter_async_context(held(database))
         http = await stack.enter_async_context(chat_session())
         surface = SlackSurface(
             bot_token=slack.bot_token,
@@ -128,16 +136,20 @@ async def app_in_front_of(slack: FakeSlack, database: Path, mode: Mode) -> Async
             labels=LABELS,
             http=http,
         )
-        service = Service(
-            store, SystemClock(), {"slack": surface}, known_surfaces=frozenset({"slack"})
-        )
+        names = frozenset({"slack"})
+        service = Service(store, clock, {"slack": surface}, known_surfaces=names, claim=claim)
         shower = Shower(service, first_pause=0.02)
+        await stack.enter_async_context(among_others(service, shower))
         stack.push_async_callback(shower.stop)
         service.hooks.show = shower.poke
         stack.push_async_callback(surface.stop)
         await surface.start(service)
         if mode == "http":
-            slack.deliver_to(await _served(surface, stack))
+            url = await _served(surface, stack)
+            if serves is None:
+                slack.deliver_to(url)
+            else:
+                await serves(url)
         await shower.sweep(100)
         yield App(surface, service, store, shower)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -16,7 +15,8 @@ from answerback.ports.person_key import Holder
 from answerback.testing.bench import SWEEP, Bench
 from answerback.workers.message_sync import Shower
 from answerback_web.access import Access
-from tests.browser.site import SECRET, Site, site
+from tests.browser.site import SECRET, site
+from tests.stores import Balanced, Setup, among_others, together
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
 _OFFERS = {"back", "reply", "end_turn", "submit"}
@@ -27,11 +27,12 @@ class WebStage:
 
     place = Destination(surface="web")
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
         self._keys: dict[str, Person] = {}
         self._up = AsyncExitStack()
-        self.site: Site
+        self._balanced = Balanced("", self._is_at)
+        self._url: str
         self.bench: Bench
 
     async def person(self, name: str) -> WebDesk:
@@ -42,22 +43,31 @@ class WebStage:
 
     async def restart(self) -> None:
         await self._up.aclose()
-        self.site = await self._up.enter_async_context(site(self._folder, keys=self._keys))
-        shower = Shower(self.site.service)
+        self._up.push_async_callback(self._balanced.stop)
+        self.bench = together([await self._begun() for _ in range(self._setup.replicas)])
+        self.reader: Reader = await self._up.enter_async_context(reader(self._url))
+
+    async def _begun(self) -> Bench:
+        up = await self._up.enter_async_context(site(self._setup.database, keys=self._keys))
+        shower = Shower(up.service)
+        await self._up.enter_async_context(among_others(up.service, shower))
         self._up.push_async_callback(shower.stop)
-        self.site.service.hooks.show = shower.poke
+        up.service.hooks.show = shower.poke
         await shower.sweep(SWEEP)
-        self.bench = Bench(self.site.service, shower)
-        self.reader: Reader = await self._up.enter_async_context(reader(self.site.url))
+        await self._balanced.serve(up.url)
+        return Bench(up.service, shower)
+
+    def _is_at(self, url: str) -> None:
+        self._url = url
 
     async def stop(self) -> None:
         await self._up.aclose()
 
 
 @asynccontextmanager
-async def stage_of(folder: Path) -> AsyncIterator[WebStage]:
-    """A site with the service behind it."""
-    stage = WebStage(folder)
+async def stage_of(setup: Setup) -> AsyncIterator[WebStage]:
+    """A site with the service behind it, or several behind a load balancer."""
+    stage = WebStage(setup)
     try:
         await stage.restart()
         yield stage

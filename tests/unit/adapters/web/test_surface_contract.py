@@ -9,14 +9,18 @@ import pytest_asyncio
 
 from answerback.testing.desk import Capability
 from answerback.testing.surface_contract import SurfaceContract
+from tests.stores import SETUPS, setup_of
 from tests.unit.adapters.web.desk import WebStage, stage_of
 
 
-@pytest_asyncio.fixture(scope="class", loop_scope="class")
-async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[WebStage]:
+@pytest_asyncio.fixture(scope="class", loop_scope="class", params=SETUPS)
+async def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[WebStage]:
     """A site that all cases share."""
-    async with stage_of(tmp_path_factory.mktemp("web")) as made:
-        yield made
+    with setup_of(request.param, request, tmp_path_factory.mktemp("web")) as setup:
+        async with stage_of(setup) as made:
+            yield made
 
 
 class TestWeb(SurfaceContract):

@@ -1,0 +1,78 @@
+"""An agent whose calls come to two services in turn: what it asked at one it waits for and withdraws at the other."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult
+
+from tests.acceptance.replicas import Town, ended, town
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
+
+PORT = {"question": "Which port?"}
+
+
+@pytest.fixture
+async def two(database: str, tmp_path: Path) -> AsyncIterator[Town]:
+    async with town(tmp_path, database, {}) as made:
+        yield made
+
+
+def told(result: CallToolResult) -> dict[str, Any]:
+    """What a call came to."""
+    assert not result.is_error, result
+    assert result.structured_content is not None
+    return dict(result.structured_content)
+
+
+async def somebody_waits(two: Town) -> None:
+    """Returns once a replica has somebody waiting."""
+    for replica in itertools.cycle(two.replicas):
+        async with aiohttp.ClientSession(replica.url) as http, http.get("/metrics") as response:
+            if "answerback_waiters 1.0" in await response.text():
+                return
+
+
+async def answered(http: aiohttp.ClientSession, ask_id: str, value: object) -> None:
+    """Somebody answers."""
+    action = {"action": "answer", "value": value}
+    async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
+        assert response.status == 200, await response.text()
+
+
+@pytest.mark.rule("CLAIM-12")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_an_ask_of_one_replica_is_waited_for_at_the_other(two: Town, mode: str) -> None:
+    async with two.agent() as http, Client(f"{two.api.url}/mcp", mode=mode) as client:
+        pending = told(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
+        assert pending["status"] == "pending"
+        ask = {"ask_id": pending["ask_id"]}
+        for _ in two.replicas:
+            waiting = asyncio.create_task(client.call_tool("wait_for_answer", ask))
+            await somebody_waits(two)
+            await answered(http, pending["ask_id"], "8420")
+            assert told(await waiting) == {"answer_type": "text", "answer": "8420"}
+            pending = told(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
+            ask = {"ask_id": pending["ask_id"]}
+        assert told(await client.call_tool("get_answer", ask))["status"] == "pending"
+        told(await client.call_tool("withdraw_ask", ask))
+        assert (await ended(http, pending["ask_id"]))["status"] == "withdrawn"
+    assert len(set(two.api.taken)) == 2, "both have taken calls"
+
+
+@pytest.mark.rule("CLAIM-12")
+async def test_a_late_answer_is_told_once_whichever_replica_is_asked_for_it(two: Town) -> None:
+    async with two.agent() as http, Client(f"{two.api.url}/mcp") as client:
+        conversation = {"conversation": "one"}
+        asked = told(await client.call_tool("ask_user", PORT | conversation | {"mode": "async"}))
+        await answered(http, asked["ask_id"], "8420")
+        found = [await client.call_tool("check_answers", conversation) for _ in range(4)]
+        assert sum("8420" in str(result.content) for result in found) == 1

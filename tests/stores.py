@@ -1,0 +1,121 @@
+"""What a surface's suite runs on: a service on either store, or two services on one PostgreSQL behind a balancer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from itertools import product
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from answerback.ports.claims import SOLE
+from answerback.runtime.clock import SystemClock
+from answerback.runtime.config import Storage
+from answerback.runtime.replica import release
+from answerback.runtime.stores import Opened, opened
+from answerback.service.hearing import Hearing
+from answerback.service.service import Service
+from answerback.testing.bench import Bench
+from answerback.workers.message_sync import Shower
+from answerback_storage.sqlite.store import SqliteStore
+from tests.acceptance.replicas import Proxy
+from tests.postgres import Server
+
+SETUPS: Final = ("sqlite", "postgresql", "replicas")
+"""Parameters of the fixtures of suites; see `setup_of`."""
+
+
+def in_modes(first: str, second: str) -> tuple[tuple[str, str], ...]:
+    """A platform's modes with `SETUPS`; one service on PostgreSQL is the same in both, so the first has it alone."""
+    always = tuple(product((first, second), ("sqlite", "replicas")))
+    return (*always, (first, "postgresql"))
+
+
+class Setup(NamedTuple):
+    """Where asks are stored, and by how many services."""
+
+    database: Path | str
+    """An SQLite file, or a ``storage.url``."""
+    replicas: int = 1
+
+
+@contextmanager
+def setup_of(name: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Setup]:
+    """One of `SETUPS`, for as long as the context lasts."""
+    if name == "sqlite":
+        yield Setup(folder / "answerback.db")
+        return
+    server: Server = request.getfixturevalue("postgres_server")
+    with server.lent() as database:
+        yield Setup(server.url(database), 2 if name == "replicas" else 1)
+
+
+@asynccontextmanager
+async def held(database: Path | str) -> AsyncIterator[Opened]:
+    """A store, open, as a process has it."""
+    if isinstance(database, str):
+        async with opened(Storage(url=database)) as shared:
+            yield shared
+        return
+    store = SqliteStore(database)
+    await store.open()
+    try:
+        yield Opened(store, SOLE, SystemClock())
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
+    """Has a service hear what others commit, and give back at its end what it has claimed."""
+    if service.claim is SOLE:
+        yield
+        return
+    names = service.surfaces.keys()
+    hearing = Hearing(service.store, service.signals, names, moved_on=shower.moved_on)
+    service.store.listen(hearing.heard)
+    listening = asyncio.create_task(hearing.pass_on())
+    try:
+        yield
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await release(service)
+
+
+class Balanced:
+    """Where a platform sends what people do: to the one service there is, or to several in turn.
+
+    Args:
+        path: of the address that each service takes it at.
+    """
+
+    def __init__(self, path: str, deliver_to: Callable[[str], None]) -> None:
+        self._path = path
+        self._deliver_to = deliver_to
+        self._proxy = Proxy()
+        self._up = AsyncExitStack()
+
+    async def serve(self, url: str) -> None:
+        """One more service takes it."""
+        self._proxy.targets.append(url.removesuffix(self._path))
+        if len(self._proxy.targets) == 2:
+            await self._up.enter_async_context(self._proxy.up())
+            url = self._proxy.url + self._path
+        if len(self._proxy.targets) < 3:
+            self._deliver_to(url)
+
+    async def stop(self) -> None:
+        """They are all gone."""
+        await self._up.aclose()
+        self._proxy.targets.clear()
+
+
+def together(benches: Collection[Bench]) -> Bench:
+    """Several services at work as one: asks come in at each in turn."""
+    first, *others = benches
+    first.beside = others
+    return first
