@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -28,10 +27,11 @@ SETUPS: Final = ("sqlite", "postgresql", "replicas")
 """Parameters of the fixtures of suites; see `setup_of`."""
 
 
-def in_modes(first: str, second: str) -> tuple[tuple[str, str], ...]:
-    """A platform's modes with `SETUPS`; one service on PostgreSQL is the same in both, so the first has it alone."""
-    always = tuple(product((first, second), ("sqlite", "replicas")))
-    return (*always, (first, "postgresql"))
+def staged(*modes_and_setups: tuple[str, str]) -> pytest.MarkDecorator:
+    """Has the cases of a class share a ``stage`` for each mode of a platform with one of `SETUPS`."""
+    return pytest.mark.parametrize(
+        "stage", modes_and_setups, indirect=True, scope="class", ids=":".join
+    )
 
 
 class Setup(NamedTuple):
@@ -74,8 +74,13 @@ async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
     if service.claim is SOLE:
         yield
         return
-    names = service.surfaces.keys()
-    hearing = Hearing(service.store, service.signals, names, moved_on=shower.moved_on)
+    hearing = Hearing(
+        service.store,
+        service.signals,
+        service.listeners,
+        service.surfaces.keys(),
+        moved_on=shower.moved_on,
+    )
     service.store.listen(hearing.heard)
     listening = asyncio.create_task(hearing.pass_on())
     try:

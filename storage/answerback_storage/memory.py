@@ -201,11 +201,16 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         self._keep(now)
         return now
 
-    async def behind(self, limit: int) -> Sequence[str]:
+    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
         """See `Found.behind`."""
         turns: dict[tuple[object, ...], Iterator[int]] = {}
         found = []
-        late = [ask for ask in self._tables().asks.values() if ask.shown_revision < ask.revision]
+        asks = self._tables().asks.values()
+        late = [
+            ask
+            for ask in asks
+            if ask.shown_revision < ask.revision and self._free(Work.MESSAGE, ask.id, free_for)
+        ]
         for ask in sorted(late, key=lambda ask: ask.updated_at):
             surface, channel, _ = rows.placed(ask)
             turn = turns.setdefault((surface, channel, ask.message is None), count())

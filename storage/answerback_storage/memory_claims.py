@@ -138,12 +138,15 @@ class MemoryClaims:
 
     def _take(self, work: Work, key: str, claim: Claim) -> bool:
         """Claims one thing, unless another holds it."""
-        held, now = self._kept.claims[work], time.monotonic()
-        holder, until = held.get(key, (claim.holder, 0.0))
-        if until > now and holder != claim.holder:
+        if not self._free(work, key, claim.holder):
             return False
-        held[key] = (claim.holder, now + claim.seconds)
+        self._kept.claims[work][key] = (claim.holder, time.monotonic() + claim.seconds)
         return True
+
+    def _free(self, work: Work, key: str, holder: str | None) -> bool:
+        """Whether nobody holds one thing but this holder (None: whoever does)."""
+        whose, until = self._kept.claims[work].get(key, (holder, 0.0))
+        return holder is None or whose == holder or until <= time.monotonic()
 
     def _taken(self, work: Work, keys: Sequence[str], claim: Claim, limit: int) -> list[str]:
         """As many of these as may be, but those that another holds."""

@@ -50,5 +50,8 @@ class Found(Protocol):
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``, or None."""
 
-    async def behind(self, limit: int) -> Sequence[str]:
-        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
+    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn.
+
+        ``free_for``: a holder, for whom messages are left out that another has claimed.
+        """

@@ -29,7 +29,11 @@ class Replica:
         self._upkeep = upkeep
         self._deliverer = deliverer
         self.hearing = Hearing(
-            service.store, service.signals, service.surfaces.keys(), moved_on=shower.moved_on
+            service.store,
+            service.signals,
+            service.listeners,
+            service.surfaces.keys(),
+            moved_on=shower.moved_on,
         )
         service.store.listen(self.hearing.heard)
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from answerback.core.errors import StoreError
 from answerback.ports.store import Store
+from answerback.service.listening import Listeners
 from answerback.service.notify import Signals
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class Hearing:
     """Hears of other processes' commits, and passes them on.
 
     Args:
+        listeners: the agents that wait in this process.
         surfaces: the names of the surfaces whose asks may be followed.
         moved_on: is told of every ask that another process changed.
         every: seconds between two looks for what no notification told.
@@ -40,6 +42,7 @@ class Hearing:
         self,
         store: Store,
         signals: Signals,
+        listeners: Listeners,
         surfaces: Collection[str] = (),
         *,
         moved_on: Callable[[str], None] = lambda _ask_id: None,
@@ -48,6 +51,7 @@ class Hearing:
         self._store = store
         self._signals = signals
         self._surfaces = frozenset(surfaces)
+        self._listeners = listeners
         self._moved_on = moved_on
         self._every = every
         self._changed: dict[str, None] = {}
@@ -79,7 +83,8 @@ class Hearing:
             changed, self._changed = self._changed, {}
             for ask_id in changed:
                 self._moved_on(ask_id)
-                if not self._signals.followed.isdisjoint({ask_id} | self._surfaces):
+                followed = not self._signals.followed.isdisjoint({ask_id} | self._surfaces)
+                if followed or self._listeners.listens(ask_id):
                     await self._wake(ask_id)
 
     async def look(self) -> None:
@@ -132,6 +137,7 @@ class Hearing:
             return
         if ask is not None:
             self._signals.notify(ask)
+            await self._listeners.heard(ask)
 
     async def _wake_surfaces(self) -> None:
         """Whoever follows all asks of a surface looks at them again."""

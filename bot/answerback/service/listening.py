@@ -2,6 +2,9 @@
 
 Nothing is written when a wait is renewed. Only where nobody has come back for a while are people told, once; and what
 is stored of an agent that waits lapses by itself, so that a crash of ours leaves nobody waiting for ever.
+
+Where several processes share the store, one alone cannot tell that nobody waits. It stores that the wait is about to
+lapse, which the others hear of as of any change; the one where the agent waits now stores that it does.
 """
 
 from __future__ import annotations
@@ -24,12 +27,17 @@ GRACE: Final = 30.0
 """Seconds for which an agent may be away before people are told: between two calls, or while its model thinks."""
 LEASE: Final = 300.0
 """Seconds for which it is stored that an agent waits; it is stored again in the middle of them."""
+HANDOVER: Final = 5.0
+"""Seconds in which another process can say that the agent waits there, before people are told that it is gone."""
 
 
-def noted(ask: Ask, at: float, *, attended: bool) -> Change:
-    """The ask with a note whether its agent waits."""
-    until = at - ask.created_at + ask.set_back + LEASE if attended else None
-    now = replace(ask, attended_for=until, unattended=not attended)
+def noted(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
+    """The ask with a note whether its agent waits; None: not here, and perhaps elsewhere."""
+    if attended is None and ask.unattended:
+        return None
+    lasts = HANDOVER if attended is None else LEASE
+    until = None if attended is False else at - ask.created_at + ask.set_back + lasts
+    now = replace(ask, attended_for=until, unattended=attended is False)
     if ask.unattended != now.unattended:
         # The same revision shown anew: whoever is about to answer is not put off by it.
         now = replace(now, shown_revision=ask.revision - 1)
@@ -37,18 +45,24 @@ def noted(ask: Ask, at: float, *, attended: bool) -> Change:
 
 
 class Attend(Protocol):
-    """Stores whether the agent waits for an ask, and has its message say so."""
+    """Stores whether the agent waits for an ask, and has its message say so; None: not here, and perhaps elsewhere."""
 
-    async def __call__(self, ask_id: str, *, attended: bool) -> object:
+    async def __call__(self, ask_id: str, *, attended: bool | None) -> object:
         """Stores it."""
 
 
 class Listeners:
-    """Who waits in this process, and who has just left."""
+    """Who waits in this process, and who has just left.
 
-    def __init__(self, clock: Clock, attend: Attend) -> None:
+    Args:
+        alone: no other process shares the store.
+    """
+
+    def __init__(self, clock: Clock, attend: Attend, *, alone: bool = True) -> None:
         self._clock = clock
         self._attend = attend
+        self._gone = False if alone else None
+        """What is stored where nobody has come back for a while."""
         self._listening: Counter[str] = Counter()
         self._renewed: dict[str, float] = {}
         """When it was stored last that somebody waits, by the monotonic clock, the earliest first."""
@@ -78,6 +92,12 @@ class Listeners:
             async with self.listening(ask):
                 pass
 
+    async def heard(self, ask: Ask) -> None:
+        """Another process has changed an ask: perhaps it does not know who waits for it here."""
+        waits = ask.id in self._listening or (not ask.unattended and ask.id in self._left)
+        if waits and ask.open and self._lapses_soon(ask):
+            await self._renew(ask.id)
+
     def forget(self, ask_id: str) -> None:
         """Nobody is expected to come back for an ask."""
         self._left.pop(ask_id, None)
@@ -99,7 +119,7 @@ class Listeners:
         now = self._clock.monotonic()
         for ask_id in _before(self._left, now - GRACE):
             if self._left.pop(ask_id, None) is not None:
-                await self._store(ask_id, attended=False)
+                await self._store(ask_id, attended=self._gone)
                 if self.listens(ask_id):  # they have come back meanwhile
                     await self._store(ask_id, attended=True)
         for ask_id in _before(self._renewed, now - LEASE / 2):
@@ -113,9 +133,12 @@ class Listeners:
         self._listening[ask.id] += 1
         self._renewed.setdefault(ask.id, self._clock.monotonic())
         self._some.set()
-        lapses = ask.lapses_at
-        if lapses is None or lapses < self._clock.now() + LEASE / 2:
+        if self._lapses_soon(ask):
             await self._renew(ask.id)
+
+    def _lapses_soon(self, ask: Ask) -> bool:
+        lapses = ask.lapses_at
+        return lapses is None or lapses < self._clock.now() + LEASE / 2
 
     def _went(self, ask_id: str) -> None:
         self._listening[ask_id] -= 1
@@ -129,7 +152,7 @@ class Listeners:
             self._renewed[ask_id] = self._clock.monotonic()
         await self._store(ask_id, attended=True)
 
-    async def _store(self, ask_id: str, *, attended: bool) -> None:
+    async def _store(self, ask_id: str, *, attended: bool | None) -> None:
         try:
             await self._attend(ask_id, attended=attended)
         except StoreError as error:

@@ -78,7 +78,7 @@ class Service(Acting):
         self.signals = self._commits.signals
         self.hooks = self._commits.hooks
         self.telling = Telling(store, clock)
-        self.listeners = Listeners(clock, self.attend)
+        self.listeners = Listeners(clock, self.attend, alone=claim is SOLE)
         self._submitting = Submitting(
             self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
         )
@@ -180,9 +180,11 @@ class Service(Acting):
         """Changes an open ask for upkeep's purposes; ``decide`` is pure, and None leaves it as it is."""
         return await self._commits.change(ask_id, decide)
 
-    async def attend(self, ask_id: str, *, attended: bool) -> Acted | Rejected:
-        """Notes whether the agent waits for an ask, for a while; its message says so where it does not."""
+    async def attend(self, ask_id: str, *, attended: bool | None) -> Acted | Rejected:
+        """Notes whether the agent waits for an ask, for a while; its message says so where it does not.
 
+        None: it does not wait here, and perhaps it does elsewhere.
+        """
         return await self.update(ask_id, partial(noted, attended=attended))
 
     async def left(self, ask_id: str) -> None:

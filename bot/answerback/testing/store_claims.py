@@ -134,6 +134,17 @@ class ClaimsContract:
         await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
         assert await store.behind(1) == ["ask_1"]
 
+    @pytest.mark.rule("CLAIM-1")
+    async def test_what_is_behind_and_anothers_is_left_out_for_whom_could_not_show_it(
+        self, store: Store
+    ) -> None:
+        for number, claim in enumerate((ANN, Claim("ann", 0.0), None, BEN), 1):
+            await store.create(Write(new_ask(number, at=1_000.0 + number), claim=claim), None)
+        assert await store.behind(9) == ["ask_1", "ask_2", "ask_3", "ask_4"]
+        assert await store.behind(9, "ann") == ["ask_1", "ask_2", "ask_3"]
+        assert await store.behind(9, "ben") == ["ask_2", "ask_3", "ask_4"]
+        assert await store.behind(1, "ben") == ["ask_2"], "what is another's takes up no room"
+
     # --- timers ---
 
     @pytest.mark.rule("CLAIM-1", "CLAIM-2")

@@ -22,15 +22,8 @@ from answerback.testing.surface_walks import WalksContract
 
 
 @pytest.mark.asyncio(loop_scope="class")
-class SurfaceContract(
-    WalksContract,
-    ClicksContract,
-    TypingContract,
-    TextsContract,
-    PeopleContract,
-    OutagesContract,
-):
-    """The behaviour of every surface."""
+class SharedSurfaceContract(WalksContract, ClicksContract, TypingContract, OutagesContract):
+    """What people do at a surface, whatever store is behind it, and however many services."""
 
     lacks: ClassVar[Mapping[Capability, str]] = {}
     """What the platform does not have, and why. The cases that need it do not exist in this class."""
@@ -62,3 +55,7 @@ class SurfaceContract(
         if capability is Capability.REMINDERS:
             [surface] = stage.bench.service.surfaces.values()
             assert isinstance(surface, Reminds) is (capability not in self.lacks)
+
+
+class SurfaceContract(SharedSurfaceContract, TextsContract, PeopleContract):
+    """The behaviour of every surface."""

@@ -74,7 +74,8 @@ class Shower:
         now = self._service.clock.monotonic()
         self._resting = {ask_id: until for ask_id, until in self._resting.items() if until > now}
         known = len(self._resting) + len(self._lanes)
-        for ask_id in await self._service.store.behind(limit + known):
+        holder = self._service.claim.holder
+        for ask_id in await self._service.store.behind(limit + known, holder):
             if ask_id in self._resting or ask_id in self._lanes:
                 continue
             try:

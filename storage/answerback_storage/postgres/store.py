@@ -179,9 +179,9 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         noted_ask, _ = await self._change(ChangeJob(ask_id, decide))
         return noted_ask
 
-    async def behind(self, limit: int) -> Sequence[str]:
-        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
-        return [name for (name,) in await self._read(upkeep.BEHIND, limit)]
+    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """See `answerback.ports.places.Found.behind`."""
+        return [name for (name,) in await self._read(upkeep.BEHIND, limit, free_for)]
 
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next, or None."""

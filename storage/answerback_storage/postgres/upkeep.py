@@ -9,12 +9,14 @@ from answerback.core.ask import Entry
 from answerback_storage import rows
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.statements import Parameters
+from answerback_storage.postgres.statements import Parameters, free
 
-BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
-    ) AS turn FROM asks WHERE shown_revision < revision) AS behind ORDER BY turn, updated_at LIMIT $1"""
-"""The asks whose message is behind, oldest change first, all places in turn."""
+    ) AS turn FROM asks WHERE shown_revision < revision
+        AND ($2::text IS NULL OR show_holder = $2 OR {free("show_holder", "show_until")})
+    ) AS behind ORDER BY turn, updated_at LIMIT $1"""
+"""The asks whose message is behind and, for a holder, not another's: oldest change first, all places in turn."""
 _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 _SAME_SETTING: Final = 600.0

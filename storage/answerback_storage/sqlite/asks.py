@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -264,14 +265,16 @@ def newest_first(
     return seqs, rows.cursor(table, seqs[-1]) if more else None
 
 
-_BEHIND: Final = """SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+_BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
-    ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision) ORDER BY turn, updated_at LIMIT ?"""
+    ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision
+        AND (?1 IS NULL OR show_holder = ?1 OR {claims.free("show_holder", "show_until", "?2")})
+    ) ORDER BY turn, updated_at LIMIT ?3"""
 
 
-def behind(db: sqlite3.Connection, limit: int) -> list[str]:
-    """Ids of asks whose message shows an older revision, oldest change first, all places in turn."""
-    return [ask_id for (ask_id,) in db.execute(_BEHIND, (limit,))]
+def behind(db: sqlite3.Connection, limit: int, free_for: str | None) -> list[str]:
+    """Ids of asks whose message shows an older revision and is not another's, all places in turn."""
+    return [ask_id for (ask_id,) in db.execute(_BEHIND, (free_for, time.monotonic(), limit))]
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:

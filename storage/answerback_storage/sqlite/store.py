@@ -147,9 +147,9 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
         noted_ask, _ = await self._write(ChangeJob(self._batch, ask_id, decide, None))
         return noted_ask
 
-    async def behind(self, limit: int) -> Sequence[str]:
-        """Ids of asks whose live message shows an older revision, oldest change first, all places in turn."""
-        return await self._read(lambda db: asks.behind(db, limit))
+    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """See `answerback.ports.places.Found.behind`."""
+        return await self._read(lambda db: asks.behind(db, limit, free_for))
 
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next, or None."""

@@ -59,6 +59,7 @@ class Process:
         hearing = Hearing(
             self.store,
             service.signals,
+            service.listeners,
             service.surfaces.keys(),
             moved_on=self.shower.moved_on,
             every=every,

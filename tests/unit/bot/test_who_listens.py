@@ -51,10 +51,10 @@ class Changes:
     """How often whether somebody waits was stored."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, service: Service) -> None:
-        self.made: list[bool] = []
+        self.made: list[bool | None] = []
         attend = service.attend
 
-        async def counted(ask_id: str, *, attended: bool) -> object:
+        async def counted(ask_id: str, *, attended: bool | None) -> object:
             self.made.append(attended)
             return await attend(ask_id, attended=attended)
 
@@ -195,9 +195,9 @@ async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
 
 
 async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(parts: Parts) -> None:
-    stored: list[bool] = []
+    stored: list[bool | None] = []
 
-    async def attend(ask_id: str, *, attended: bool) -> None:
+    async def attend(ask_id: str, *, attended: bool | None) -> None:
         assert ask_id == ask.id
         stored.append(attended)
         if not attended:
@@ -219,7 +219,7 @@ async def test_several_who_left_are_told_of_and_one_who_is_forgotten_meanwhile_i
 ) -> None:
     stored: list[str] = []
 
-    async def attend(ask_id: str, *, attended: bool) -> None:
+    async def attend(ask_id: str, *, attended: bool | None) -> None:
         stored.append(ask_id)
         listeners.forget(asks[1].id)
         assert not attended
@@ -242,7 +242,7 @@ async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
 ) -> None:
     tried = asyncio.Event()
 
-    async def attend(ask_id: str, *, attended: bool) -> None:
+    async def attend(ask_id: str, *, attended: bool | None) -> None:
         assert (ask_id, attended) == (ask.id, False)
         tried.set()
         raise StoreError("The disk is full.")

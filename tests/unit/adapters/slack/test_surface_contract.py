@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.surface_contract import SurfaceContract
-from tests.stores import in_modes, setup_of
+from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
+from tests.stores import setup_of, staged
 from tests.unit.adapters.slack.desk import SlackStage, stage_of
-from tests.unit.adapters.slack.rig import MODES
 
 
-@pytest_asyncio.fixture(scope="class", loop_scope="class", params=in_modes(*MODES), ids=":".join)
+@pytest_asyncio.fixture(scope="class", loop_scope="class")
 async def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[SlackStage]:
@@ -24,5 +23,11 @@ async def stage(
             yield made
 
 
+@staged(("socket", "sqlite"), ("http", "sqlite"))
 class TestSlack(SurfaceContract):
     """`SurfaceContract`: Slack has all there is."""
+
+
+@staged(("socket", "postgresql"), ("socket", "replicas"), ("http", "replicas"))
+class TestSlackOnPostgres(SharedSurfaceContract):
+    """One service, and two that take what people do in turn."""

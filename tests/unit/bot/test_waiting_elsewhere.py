@@ -1,0 +1,192 @@
+"""An agent that waits at another process waits: people are told that it has moved on only where it waits at none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.ports.claims import Claim
+from answerback.runtime.app import running
+from answerback.runtime.config import Server, Storage, settings_type
+from answerback.runtime.replica import Replica
+from answerback.service import listening
+from answerback.service.listening import GRACE, HANDOVER, LEASE
+from answerback.service.service import Service
+from answerback.webhooks.outbox import Deliverer
+from answerback.webhooks.sender import Sender
+from answerback.workers.message_sync import Shower
+from answerback.workers.scheduler import Upkeep
+from answerback_storage.memory import MemoryStore
+from answerback_storage.memory_claims import Tables
+from tests.service_parts import WAIT, FakePage, ManualClock, ask_user
+from tests.unit.bot.test_who_listens import Changes, waiting
+
+
+class Pair:
+    """Two processes that share a store and a clock."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self._tables = Tables()
+        self.upkeeps: list[Upkeep] = []
+
+    @asynccontextmanager
+    async def process(self, name: str) -> AsyncIterator[Service]:
+        """One of them, which hears the other."""
+        store = MemoryStore(self._tables)
+        await store.open()
+        page = FakePage("web", responders=("anyone",))
+        service = Service(
+            store, self.clock, {"web": page}, known_surfaces=frozenset(), claim=Claim(name, 60.0)
+        )
+        shower = Shower(service)
+        upkeep = Upkeep(service, shower)
+        self.upkeeps.append(upkeep)
+        hearing = Replica(service, shower, upkeep, Deliverer(store, self.clock, NOBODY)).hearing
+        loop = asyncio.create_task(hearing.pass_on())
+        yield service
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
+        await store.close()
+
+    async def passes(self, seconds: float, *services: Service) -> None:
+        """Time goes by, and everybody does what is to be done then."""
+        await self.clock.advance(seconds)
+        for service in services:
+            await service.listeners.once()
+        for _ in range(20):  # what one has stored the other hears of
+            await asyncio.sleep(0)
+        for upkeep in self.upkeeps:
+            await upkeep.once()
+
+
+NOBODY: Sender = object()  # type: ignore[assignment] # there is nothing to deliver
+
+
+@pytest.fixture
+async def pair() -> AsyncIterator[tuple[Pair, Service, Service]]:
+    made = Pair()
+    async with AsyncExitStack() as stack:
+        ann, ben = [await stack.enter_async_context(made.process(name)) for name in ("ann", "ben")]
+        yield made, ann, ben
+
+
+async def submitted(service: Service) -> Ask:
+    return (await service.submit(ask_user(to="web", responders=None))).ask
+
+
+async def unattended(service: Service, ask: Ask) -> bool:
+    found = await service.get(ask.id)
+    assert found is not None
+    return found.unattended
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_who_goes_on_waiting_at_another_process_is_never_taken_for_gone(
+    pair: tuple[Pair, Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    changes = [Changes(monkeypatch, service) for service in (ann, ben)]
+    for here, there in ((ann, ben), (ben, ann), (ann, ben)):
+        async with waiting(here, ask):
+            await made.passes(GRACE + 1, ann, ben)
+            await made.passes(HANDOVER + 1, ann, ben)
+        await made.passes(GRACE - 5, here, there)
+    assert not await unattended(ann, ask)
+    # The one it left says that it is about to lapse; the one where it is, that it is not.
+    assert [each.made for each in changes] == [[None, True], [True, None]]
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_who_waits_nowhere_is_told_of_after_a_while(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    async with waiting(ben, ask):
+        await made.passes(GRACE + 1, ann, ben)
+    await made.passes(GRACE, ann, ben)
+    assert not await unattended(ann, ask), "the other might know better"
+    await made.passes(HANDOVER, ann, ben)
+    assert await unattended(ann, ask)
+    async with waiting(ann, ask):
+        await made.passes(0, ann, ben)
+        assert not await unattended(ben, ask)
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_looks_at_two_processes_in_turn_are_a_wait(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    for service in (ben, ann, ben, ann, ben):
+        await made.passes(GRACE * 2 / 3, ann, ben)
+        found = await service.get(ask.id)
+        assert found is not None
+        assert not found.unattended
+        await service.listeners.seen(found)
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_who_waits_says_so_also_where_people_were_told_otherwise(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    async with waiting(ben, ask):
+        await ann.attend(ask.id, attended=False)
+        await made.passes(0, ann, ben)
+        assert not await unattended(ann, ask)
+    await ann.attend(ask.id, attended=False)
+    await made.passes(0, ann, ben)
+    assert await unattended(ann, ask), "whoever has just left does not contradict"
+    await made.passes(GRACE, ann, ben)
+    assert await unattended(ann, ask), "nor does it say anything when it is away for long enough"
+
+
+@pytest.mark.rule("WAITING-2", "WAITING-4")
+async def test_a_process_at_which_an_agent_stays_stores_no_more_than_it_would_alone(
+    pair: tuple[Pair, Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    changes = [Changes(monkeypatch, service) for service in (ann, ben)]
+    for _ in range(4):
+        async with waiting(ann, ask), waiting(ann, ask):
+            await made.passes(GRACE - 5, ann, ben)
+        await made.passes(5, ann, ben)
+    assert [each.made for each in changes] == [[], []]
+    async with waiting(ann, ask):
+        await made.passes(LEASE / 2, ann, ben)
+    assert [each.made for each in changes] == [[True], []]
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_two_services_on_one_database_agree_on_who_waits(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(listening, "GRACE", 0.2)
+    monkeypatch.setattr(listening, "HANDOVER", 1.0)
+    settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
+    async with running(settings) as one, running(settings) as other:
+        ask = await submitted(one.service)
+        seen = asyncio.create_task(_follow(one.service, ask))
+        async with waiting(other.service, ask):
+            await asyncio.sleep(2.5)
+            assert not seen.done(), "it has waited all the time"
+        async with asyncio.timeout(WAIT):
+            await seen
+
+
+async def _follow(service: Service, ask: Ask) -> None:
+    """Returns once it is stored that nobody waits."""
+    while not await unattended(service, ask):  # noqa: ASYNC110 it tells nobody here
+        await asyncio.sleep(0.05)
