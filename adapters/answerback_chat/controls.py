@@ -35,6 +35,8 @@ class Verb(StrEnum):
     """Hand in what is chosen in the menus or boxes of the message."""
     OTHER = "other"
     """Open the entry of "Something else…"."""
+    NOTE = "note"
+    """Open the entry of a choice with a note beside it."""
     WRITE = "write"
     """Open the entry of a text answer."""
     FILL = "fill"

@@ -21,6 +21,7 @@ from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
 from answerback_discord.fitting import Block
+from answerback_discord.forms import takes_note
 from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.text import fit, fit_button
 
@@ -51,7 +52,7 @@ OPTIONS: Final = OptionLimits(
     description=limits.OPTION_DESCRIPTION,
     # Three components each, of the forty that a message may have with all that stands beside them:
     # https://docs.discord.com/developers/components/reference
-    sections=7,
+    sections=6,
 )
 
 
@@ -172,14 +173,14 @@ def sections(view: View, prompt: Prompt, labels: Labels, told: Sequence[str]) ->
     chosen = chosen_indexes(prompt)
     made = [
         c.section(
-            "".join(told[2 * i : 2 * i + 2]), _pick(view, fit(name, OPTIONS.button), i, chosen)
+            "".join(told[2 * i : 2 * i + 2]), pick(view, fit(name, OPTIONS.button), i, chosen)
         )
         for i, name in enumerate(names)
     ]
     return [*made, *c.rows(_other(view, prompt, labels))]
 
 
-def _pick(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
+def pick(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
     """The button that answers with an option."""
     style = Style.PRIMARY if index in chosen else Style.SECONDARY
     return button(view, name, Verb.ANSWER, index, style)
@@ -195,7 +196,7 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
     if OPTIONS.as_buttons(question):
         chosen = chosen_indexes(prompt)
         buttons = [
-            _pick(view, name, i, chosen)
+            pick(view, name, i, chosen)
             for i, name in enumerate(OPTIONS.names(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
@@ -240,7 +241,7 @@ def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
     first = chosen_indexes(prompt)[:1]
     names = OPTIONS.names(prompt.question, first)
-    return [_pick(view, name, i, first) for i, name in zip(first, names, strict=True)]
+    return [pick(view, name, i, first) for i, name in zip(first, names, strict=True)]
 
 
 def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
@@ -249,10 +250,15 @@ def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
 
 
 def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
-    if not prompt.question.other:
-        return []
-    style = Style.SECONDARY if prompt.words is None else Style.PRIMARY
-    return [button(view, labels.other, Verb.OTHER, style=style)]
+    """The buttons of answers that take words."""
+    made = []
+    if prompt.question.other:
+        style = Style.SECONDARY if prompt.words is None else Style.PRIMARY
+        made.append(button(view, labels.other, Verb.OTHER, style=style))
+    if takes_note(prompt.question):
+        style = Style.SECONDARY if prompt.note is None else Style.PRIMARY
+        made.append(button(view, labels.answer_with_note, Verb.NOTE, style=style))
+    return made
 
 
 def _paging(view: View, question: Question, labels: Labels, look: Look) -> list[Json]:

@@ -20,12 +20,12 @@ from answerback_chat.controls import Control, Verb, digits
 from answerback_discord import choices, forms, lists, modals, notes, reading, render
 from answerback_discord.blocks import Json
 from answerback_discord.choices import Look
-from answerback_discord.forms import Sheet
 from answerback_discord.parse import Interaction
 from answerback_discord.replies import Callback, Replies, Reply, told, update
+from answerback_discord.sheets import Sheet
 from answerback_discord.text import escape
 
-OPENS = frozenset({Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.SEARCH})
+OPENS = frozenset({Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL, Verb.REPLY, Verb.SEARCH})
 """What opens a modal."""
 
 

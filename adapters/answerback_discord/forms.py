@@ -1,4 +1,4 @@
-"""What is asked for in a modal, as slots, each one input; and what was entered, as an action. Pure.
+"""From a question to the sheet of its modals, and from what was entered to an action. Pure.
 
 A sheet follows from the stored ask alone, so that its pages stay what they are over a restart and
 what was entered (by slot name) fits them again. Texts longer than one input holds are divided over
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum, auto
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -27,13 +26,13 @@ from answerback.core.walker import Action, Answer
 from answerback_chat import texts
 from answerback_chat.controls import Verb
 from answerback_chat.entries import action_of, text_entry
+from answerback_chat.options import chosen_indexes
 from answerback_chat.sanitize import one_line, unseen
 from answerback_chat.texts import fits
 from answerback_discord import limits
+from answerback_discord.sheets import Look, Sheet, Slot, Values
 from answerback_discord.text import fit
 
-Values: TypeAlias = Mapping[str, JsonValue]
-"""What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""
 LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
 SPELLED_ROOM: Final = 1_000
@@ -41,66 +40,6 @@ SPELLED_ROOM: Final = 1_000
 SELECTION_ROOM: Final = 1_000
 """Characters of a modal's text in which the selected options are named."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
-
-
-class Look(Enum):
-    """Which input a slot is."""
-
-    LINE = auto()
-    LINES = auto()
-    RADIO = auto()
-    BOXES = auto()
-    MENU = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One input of a modal."""
-
-    name: str
-    """The place of its field, and behind a dot the part of a divided text."""
-    look: Look
-    label: str
-    description: str = ""
-    required: bool = False
-    start: JsonValue = None
-    options: tuple[tuple[str, str], ...] = ()
-    """Label and description of each."""
-    least: int = 0
-    most: int = 1
-    placeholder: str = ""
-    lengths: tuple[int | None, int | None] = (None, None)
-    """The least and the most characters of a text that is not empty; None: unbounded."""
-
-    @property
-    def field(self) -> int:
-        """The place of the field that this is an input (or a part) of."""
-        return int(self.name.partition(".")[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """All inputs of one modal, or of several in a row."""
-
-    title: str
-    intro: str
-    """What stands above the inputs, verbatim; empty: nothing."""
-    slots: tuple[Slot, ...]
-    fields: tuple[Field, ...] = ()
-    code: bool = False
-    """Whether the intro is code."""
-
-    def pages(self) -> list[tuple[Slot, ...]]:
-        """The slots, a modal each."""
-        size = limits.MODAL_COMPONENTS - bool(self.intro)
-        return [self.slots[i : i + size] for i in range(0, len(self.slots), size)]
-
-    def page_with(self, pointer: str) -> int:
-        """The page on which the field of a mistake is; the first where it is of none."""
-        name = pointer.removeprefix("/").split("/")[0].replace("~1", "/").replace("~0", "~")
-        place = next((i for i, field in enumerate(self.fields) if field.name == name), 0)
-        pages = self.pages()
-        return next((n for n, page in enumerate(pages) if any(s.field == place for s in page)), 0)
 
 
 def sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()) -> Sheet | None:
@@ -125,6 +64,8 @@ def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) 
     prompt = shown.prompt
     if verb is Verb.SEARCH and prompt is not None:
         return Sheet(labels.search, "", _text_slots(0, labels.search, "", True, "", Look.LINE))
+    if verb is Verb.NOTE and prompt is not None and takes_note(prompt.question):
+        return _noted_sheet(prompt, labels, selected)
     entry = text_entry(shown, verb, labels)
     if entry is None:
         return None
@@ -157,6 +98,8 @@ def read(
     """The action that the entered values stand for, or every mistake in them."""
     if verb is Verb.FILL and prompt is not None and sheet.fields:
         return _read_fields(sheet, values)
+    if verb is Verb.NOTE and prompt is not None:
+        return _read_noted(prompt, sheet, values)
     found = action_of(verb, _joined(sheet, 0, values))
     return (found,) if isinstance(found, Problem) else found
 
@@ -171,6 +114,11 @@ def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
     return (
         tuple(one for one in found if one.pointer in pointers) if isinstance(found, tuple) else ()
     )
+
+
+def takes_note(question: Question) -> bool:
+    """Whether a note may stand beside a choice; past one menu's options the choice is made without."""
+    return question.notes and 0 < len(question.options) <= limits.SELECT_OPTIONS
 
 
 def words_of(values: Values) -> str:
@@ -217,6 +165,19 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> 
     return Sheet(question.text, "\n\n".join(spelled), slots, fields)
 
 
+def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> Sheet:
+    """The choice, and the note beside it."""
+    question = prompt.question
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    count = len(question.options)
+    start: list[JsonValue] = [str(i) for i in (selected or chosen_indexes(prompt))]
+    most = count if several else 1
+    choice = Slot("0", Look.MENU, labels.choose, "", not several, start, most=most, several=several)
+    made = [(option.label, option.description or "") for option in question.options]
+    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", Look.LINES)
+    return Sheet(question.text, question.text, (_choosing(choice, made, labels), *note))
+
+
 def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot, ...]:
     description = field.description or ""
     needed = _is_needed(field)
@@ -246,31 +207,38 @@ def _choice_slot(
     place: int, field: Field, chosen: Sequence[int], needed: bool, labels: Labels
 ) -> Slot:
     count, several = len(field.choices), field.kind is Kind.CHOICES
-    look = Look.MENU
     most = min(field.max_items or count, count) if several else 1
-    if several and count <= limits.CHECKBOX_OPTIONS:
-        look = Look.BOXES
-    elif not several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
-        look = Look.RADIO
-    titles = [fit(choice.title, limits.OPTION_LABEL) for choice in field.choices]
-    if len(set(titles)) < count:
-        titles = [fit(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
-    options = tuple(
-        (title, fit(choice.description or "", limits.OPTION_DESCRIPTION))
-        for title, choice in zip(titles, field.choices, strict=True)
-    )
-    return Slot(
+    slot = Slot(
         str(place),
-        look,
+        Look.MENU,
         field.title,
         field.description or "",
         needed,
         [str(i) for i in chosen],
-        options,
-        min(field.min_items, most) if needed and several else 0,
-        most,
-        labels.choose if look is Look.MENU else "",
+        least=min(field.min_items, most) if needed and several else 0,
+        most=most,
+        several=several,
     )
+    made = [(choice.title, choice.description or "") for choice in field.choices]
+    return _choosing(slot, made, labels)
+
+
+def _choosing(slot: Slot, made: Sequence[tuple[str, str]], labels: Labels) -> Slot:
+    """A slot with the input that shows these choices: their labels and descriptions."""
+    count, look = len(made), Look.MENU
+    if slot.several and count <= limits.CHECKBOX_OPTIONS:
+        look = Look.BOXES
+    elif not slot.several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
+        look = Look.RADIO
+    titles = [fit(title, limits.OPTION_LABEL) for title, _ in made]
+    if len(set(titles)) < count:
+        titles = [fit(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
+    options = tuple(
+        (title, fit(description, limits.OPTION_DESCRIPTION))
+        for title, (_, description) in zip(titles, made, strict=True)
+    )
+    placeholder = labels.choose if look is Look.MENU else ""
+    return replace(slot, look=look, options=options, placeholder=placeholder)
 
 
 def _text_slots(
@@ -333,6 +301,21 @@ def _joined(sheet: Sheet, place: int, values: Values) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
+def _read_noted(prompt: Prompt, sheet: Sheet, values: Values) -> Action:
+    """A choice with the note beside it; a choice that is missing is told of where the answer is checked."""
+    options = prompt.question.options
+    chosen = [options[i].value for i in _places(values.get("0")) if i < len(options)]
+    several = prompt.question.answer_type is AnswerType.MULTI_SELECT
+    value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
+    return Answer(value=value, note=_joined(sheet, 1, values) or None)
+
+
+def _places(value: JsonValue) -> list[int]:
+    """The places that were chosen in an input."""
+    listed = value if isinstance(value, list) else []
+    return [int(i) for i in listed if isinstance(i, str) and i.isascii() and i.isdigit()]
+
+
 def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
     entered: dict[str, Entry] = {}
     problems: list[Problem] = []
@@ -358,8 +341,7 @@ def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
 
 
 def _indexes(field: Field, value: JsonValue) -> Entry:
-    listed = value if isinstance(value, list) else []
-    indexes = [int(i) for i in listed if isinstance(i, str) and i.isascii() and i.isdigit()]
+    indexes = _places(value)
     if field.kind is Kind.BOOLEAN:
         return indexes[0] == 0 if indexes else None
     return indexes or None

@@ -31,7 +31,9 @@ from answerback_discord.text import escape
 
 logger = logging.getLogger(__name__)
 
-_SELECTING: Final = frozenset({Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH, Verb.OTHER})
+_SELECTING: Final = frozenset(
+    {Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
+)
 """What reads or changes what is selected, where several options may be."""
 _INBOX_WITHIN: Final = limits.ANSWER_SECONDS - 0.8
 """Seconds in which an inbox is to be found, so that its answer still is in time."""

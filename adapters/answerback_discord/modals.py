@@ -16,7 +16,7 @@ from answerback_chat.texts import units
 from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json
-from answerback_discord.forms import Look, Sheet, Slot, Values
+from answerback_discord.sheets import Look, Sheet, Slot, Values
 from answerback_discord.text import code_block, fit, shorten
 
 SHORT, PARAGRAPH = 1, 2

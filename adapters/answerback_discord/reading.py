@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Final
 
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
-from answerback.core.view import View
+from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline
 from answerback_chat.controls import Verb
+from answerback_chat.options import chosen_indexes
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
-from answerback_discord import limits
+from answerback_discord import context, limits
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look, selection, turning
+from answerback_discord.choices import OPTIONS, Look, button, pick, selection, turning
 from answerback_discord.fitting import answer_text
-from answerback_discord.text import escape, pieces
+from answerback_discord.text import escape, in_a_line, pieces
 
-ROOM = limits.MESSAGE_TEXT - 200
+ROOM: Final = limits.MESSAGE_TEXT - 200
+_TITLE_ROOM: Final = 300
 
 
 def page(view: View, verb: Verb, number: int, labels: Labels, look: Look | None = None) -> Json:
     """One page of what `Verb.FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
-    everything = _everything(view, labels, look or Look())
-    pages = packed(_previews(view) if verb is Verb.PREVIEW else everything)
+    if verb is Verb.PREVIEW and view.prompt is not None:
+        return _preview(view, view.prompt, number, labels)
+    pages = packed(_everything(view, labels, look or Look()))
     number = number if 0 <= number < len(pages) else 0
     parts = [c.text(pages[number])]
     if len(pages) > 1:
@@ -34,6 +38,40 @@ def page(view: View, verb: Verb, number: int, labels: Labels, look: Look | None 
         )
         parts += c.rows(turning(view, verb, number, len(pages), labels))
     return c.message(parts, private=True)
+
+
+def _preview(view: View, prompt: Prompt, number: int, labels: Labels) -> Json:
+    """The preview of an option, a page or more each, with the button that chooses that option."""
+    pages = [
+        (i, page)
+        for i, option in enumerate(prompt.question.options)
+        if option.preview
+        for page in _drawn(prompt, f"{i + 1}. {option.label}", option.preview)
+    ]
+    if not pages:
+        return c.message([c.text(escape("…"))], private=True)
+    number = number if 0 <= number < len(pages) else 0
+    place, text = pages[number]
+    parts = [c.text(text)]
+    if len(pages) > 1:
+        where = labels.page_of.format(page=number + 1, pages=len(pages))
+        parts.append(c.text(f"-# {escape(where)}"))
+    buttons = turning(view, Verb.PREVIEW, number, len(pages), labels)
+    if prompt.question.answer_type is AnswerType.SELECT:
+        [name] = OPTIONS.names(prompt.question, [place])
+        buttons.append(pick(view, name, place, chosen_indexes(prompt)))
+    buttons.append(button(view, labels.details, Verb.FULL, "0"))  # the same as its author wrote it
+    return c.message([*parts, *c.rows(buttons)], private=True)
+
+
+def _drawn(prompt: Prompt, title: str, preview: str) -> list[str]:
+    """A preview as Markdown on one page; one that does not fit there as it was written, on several."""
+    heading, _ = in_a_line(title, _TITLE_ROOM)
+    question = prompt.question.model_copy(update={"context": preview})
+    found = context.within(prompt._replace(question=question), ROOM - _TITLE_ROOM - len("****\n"))
+    if found.drawn.whole and found.text:
+        return [f"**{heading}**\n{found.text}"]
+    return packed(iter((f"**{heading}**", *pieces(preview))))
 
 
 def packed(blocks: Iterator[str]) -> list[str]:
@@ -68,6 +106,7 @@ def _question(question: Question) -> Iterator[str]:
     yield from _titled(question.text, "")
     for i, option in enumerate(question.options):
         yield from _titled(f"{i + 1}. {option.label}", option.description or "")
+        yield from pieces(option.preview or "")
     if question.answer_type is AnswerType.SCHEMA:
         yield from _schema(question)
 
@@ -82,13 +121,6 @@ def _schema(question: Question) -> Iterator[str]:
         for i, choice in enumerate(field.choices):
             note = f" — {choice.description}" if choice.description else ""
             yield from pieces(f"{i + 1}. {choice.title}{note}")
-
-
-def _previews(view: View) -> Iterator[str]:
-    question = view.prompt.question if view.prompt else None
-    for i, option in enumerate(question.options if question else ()):
-        if option.preview:
-            yield from _titled(f"{i + 1}. {option.label}", option.preview)
 
 
 def _titled(title: str, body: str) -> Iterator[str]:

@@ -88,6 +88,9 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     blocks = [Block(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
     if selected := choices.selection(prompt, look):
         blocks.append(Block(selected, choices.SELECTION_ROOM, "-# ☑ {}"))
+    if prompt.note:
+        said = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
+        blocks.append(Block(one_line(said), 300, "-# {}"))
     if filled := outline.prefilled(prompt, labels):
         blocks.append(Block(filled, 300, "-# {}"))
     room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
@@ -98,7 +101,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if so_far:
         parts += (c.text(so_far), c.separator())
     if about.text:
-        parts.append(c.text(about.text))
+        parts += (c.text(about.text), c.separator())
     parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
     told, others = others[: len(options)], others[len(options) :]
     in_sections = choices.OPTIONS.as_sections(question)

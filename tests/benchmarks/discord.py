@@ -247,6 +247,8 @@ async def api() -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_patch("/channels/{channel}/messages/{message}", edited)
     app.router.add_get("/users/@me", me)
+    app.router.add_get("/applications/@me", me)
+    app.router.add_route("*", "/applications/1/commands", me)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,5 +1,6 @@
 """The markup of the page: messages, components and modals in Discord's dark look."""
 
+import re
 from html import escape
 
 from tests.fakes.discord.markdown import to_html
@@ -21,6 +22,7 @@ from tests.fakes.discord.rules import (
 from tests.fakes.discord.sight import Field, Modal, bounds_of, options_of
 from tests.fakes.discord.world import Channel, Message, World
 
+MENTION = "<span class=mention>"
 STYLE = """
 body{margin:0;background:#313338;color:#dbdee1;font:16px/1.375 "gg sans","Noto Sans",Helvetica,Arial,sans-serif}
 header{padding:12px 16px;border-bottom:1px solid #232428;font-weight:600;color:#f2f3f5}
@@ -49,6 +51,7 @@ h1,h2,h3{margin:6px 0;color:#f2f3f5;line-height:1.3}h1{font-size:22px}h2{font-si
 pre,code{background:#1e1f22;border-radius:4px;font:14px/18px Consolas,"DejaVu Sans Mono",monospace}
 pre{padding:8px;border:1px solid #232428;white-space:pre-wrap;overflow-wrap:anywhere}code{padding:1px 4px}
 blockquote{margin:0;padding-left:12px;border-left:4px solid #4e5058}.li::before{content:"\\2022\\00a0\\00a0"}
+.added{color:#8ec07c}.removed{color:#f47067}.hunk{color:#6cb6ff}
 .mention{background:#3c4270;color:#c9cdfb;border-radius:3px;padding:0 2px}
 .reaction{display:inline-block;margin:4px 4px 0 0;background:#373a53;border:1px solid #5865f2;border-radius:8px;
 padding:1px 7px}
@@ -125,8 +128,18 @@ def message_html(world: World, message: Message, channel: Channel, who: int | No
     return (
         f'<article id="m{message.id}"><div class=face>{escape(author.name[:1].upper())}</div><div>'
         f"<span class=who>{escape(author.name)}</span>{app}{edited}"
-        f"{to_html(message.content)}{embeds}{parts}{files}<div>{marks}</div>{only}</div></article>"
+        f"{_named(f'{to_html(message.content)}{embeds}{parts}', world)}{files}<div>{marks}</div>{only}</div></article>"
     )
+
+
+def _named(html: str, world: World) -> str:
+    """Mentions of people by their names, as a client shows them."""
+
+    def name(match: re.Match[str]) -> str:
+        user = world.users.get(int(match[1]))
+        return f"{MENTION}@{escape(user.name)}<" if user else match[0]
+
+    return re.sub(rf"{MENTION}@!?(\d+)<", name, html)
 
 
 def _component(component: Payload, message: Message, channel: Channel, who: int | None) -> str:

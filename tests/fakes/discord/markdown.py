@@ -4,13 +4,16 @@ https://support.discord.com/hc/en-us/articles/210298617. A backslash takes the m
 """
 
 import re
+import time
 from html import escape
 
-FENCE = re.compile(r"```(?:[\w+-]*\n)?(.*?)```", re.DOTALL)
+FENCE = re.compile(r"```(?:(?P<language>[\w+-]*)\n)?(?P<code>.*?)```", re.DOTALL)
+DIFF_LINES = {"+": "added", "-": "removed", "@": "hunk"}
 INLINE = re.compile(
     r"\\(?P<plain>[^0-9A-Za-z\s])|(?P<tick>`+)(?P<code>.+?)(?P=tick)|\*\*(?P<bold>.+?)\*\*|__(?P<under>.+?)__"
     r"|~~(?P<struck>.+?)~~|\*(?P<star>[^*\s](?:[^*]*[^*\s])?)\*|(?<!\w)_(?P<bar>[^_]+)_(?!\w)"
-    r"|\[(?P<label>[^\]]+)\]\((?P<href>https?://[^)\s]+)\)|(?P<url>https?://[^\s<>]+)|<(?P<mention>[@#][!&]?\d+)>",
+    r"|\[(?P<label>[^\]]+)\]\((?P<href>https?://[^)\s]+)\)|(?P<url>https?://[^\s<>]+)|<(?P<mention>[@#][!&]?\d+)>"
+    r"|<t:(?P<time>\d+):(?P<style>[fR])>",
     re.DOTALL,
 )
 LINE_MARKS = [("### ", "h3"), ("## ", "h2"), ("# ", "h1"), ("-# ", "small"), ("> ", "blockquote")]
@@ -22,9 +25,22 @@ def to_html(text: str) -> str:
     parts, last = [], 0
     for fence in FENCE.finditer(text):
         parts.append(_lines(text[last : fence.start()]))
-        parts.append(f"<pre>{escape(fence[1])}</pre>")
+        parts.append(f"<pre>{_code(fence['code'], fence['language'])}</pre>")
         last = fence.end()
     return "".join([*parts, _lines(text[last:])])
+
+
+def _code(code: str, language: str | None) -> str:
+    """Code; of a diff each line in its colour."""
+    if language != "diff":
+        return escape(code)
+    lines = code.removesuffix("\n").split("\n")
+    return "\n".join(
+        f"<span class={DIFF_LINES[line[0]]}>{escape(line)}</span>"
+        if line[:1] in DIFF_LINES
+        else escape(line)
+        for line in lines
+    )
 
 
 def _lines(text: str) -> str:
@@ -65,5 +81,11 @@ def _one(match: re.Match[str]) -> str:
         return f'<a href="{escape(match["url"])}">{escape(match["url"])}</a>'
     if match["mention"]:
         return f"<span class=mention>{escape(match['mention'])}</span>"
+    if match["style"] == "f":
+        at = time.strftime("%d %B %Y %H:%M", time.gmtime(int(match["time"])))
+        return f"<span class=mention>{at}</span>"
+    if match["time"]:
+        minutes = max(0, int(time.time()) - int(match["time"])) // 60
+        return f"<span class=mention>{minutes} minutes ago</span>"
     tag = TAGS[kind or "bold"]
     return f"<{tag}>{_inline(match[kind or 'bold'])}</{tag}>"

@@ -10,6 +10,7 @@ from typing import Any
 
 from playwright.async_api import Page, async_playwright
 
+from tests.unit.adapters.discord.migration import QUESTION
 from tests.unit.adapters.discord.rig import Rig, rig
 
 IMAGES = Path(__file__).parents[4] / "docs" / "images"
@@ -47,6 +48,14 @@ QUESTIONS: list[dict[str, Any]] = [
     },
     {"id": "incident", "text": "What happened?", "answer_type": "schema", "schema": SCHEMA},
 ]
+OPTIONS = [
+    {"value": "canary", "label": "Canary", "description": "5 % for an hour, then everybody."},
+    {"value": "all", "label": "At once", "description": "Everybody, in about two minutes."},
+    {"value": "monday", "label": "On Monday", "description": "Nothing before 09:00 UTC."},
+]
+DESCRIBED = {
+    "questions": [{"id": "rollout", "prompt": "How shall 3.8 be rolled out?", "options": OPTIONS}]
+}
 
 
 async def taken(up: Rig, page: Page) -> None:
@@ -70,6 +79,26 @@ async def taken(up: Rig, page: Page) -> None:
     await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-record.png")
 
 
+async def migration(up: Rig, page: Page) -> None:
+    """A decision that is read alone: a table, a diff, and what Yes does."""
+    await up.shown(await up.submit([QUESTION]))
+    await opened(up, page)
+    message = up.ann.latest(up.channel).message
+    await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-migration.png")
+
+
+async def lists(up: Rig, page: Page) -> None:
+    """Described options with their buttons, and the command's private answer."""
+    await up.shown(await up.submit([], name="question", arguments=DESCRIBED))
+    await opened(up, page)
+    message = up.ann.latest(up.channel).message
+    await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-described.png")
+    await up.ann.command("inbox", up.channel)
+    await opened(up, page)
+    note = up.ann.notes()[0].message
+    await page.locator(f"#m{note.id}").screenshot(path=IMAGES / "discord-inbox.png")
+
+
 async def opened(up: Rig, page: Page) -> None:
     """The channel as Ann sees it."""
     await page.goto(f"{up.discord.url}/channels/{up.channel.id}?as={up.ann.id}")
@@ -86,6 +115,8 @@ async def main() -> None:
                 viewport={"width": 900, "height": 900}, device_scale_factor=2
             )
             await taken(up, page)
+            await migration(up, page)
+            await lists(up, page)
             await browser.close()
 
 

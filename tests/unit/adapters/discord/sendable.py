@@ -16,7 +16,7 @@ from answerback_discord import (
     render,
 )
 from answerback_discord.blocks import Json
-from answerback_discord.forms import Sheet
+from answerback_discord.sheets import Sheet
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.unit.adapters.discord.examples import ask_of, question
 

@@ -13,7 +13,7 @@ import pytest
 from answerback.core.form import Form, Option
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Edit
+from answerback.core.walker import Answer, Back, Edit, Other
 from answerback_chat.controls import Verb
 from answerback_discord import (
     blocks,
@@ -25,7 +25,7 @@ from answerback_discord import (
     posting,
 )
 from answerback_discord.calls import page_behind
-from answerback_discord.forms import Look, Sheet, Slot
+from answerback_discord.sheets import Look, Sheet, Slot
 from tests.edges import edge
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
@@ -267,13 +267,21 @@ def test_the_largest_message_has_fewer_components_than_discord_takes() -> None:
         ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * count)
         shown(ask)
         shown(after(ask, Edit(question_id="q0")))
-    sections = one(
-        SELECT, options=options(7, description="d" * 20_000, preview="# p"), other=True, header="h",
-        context="c" * 9_000,
+    choice = question(
+        SELECT, options=options(6, description="d" * 20_000, preview="# p"), other=True, header="h",
+        context="c" * 9_000, notes=True,
     )  # fmt: skip
-    beside = of_type(9, shown(sections))
-    assert len(beside) == 7
-    assert of_type(9, shown(one(SELECT, options=options(8, description="d")))) == []
+    first = question(BOOLEAN, id="first", text="f" * 9_000)
+    last = question(BOOLEAN, id="last")
+    ask = after(ask_of(Form(questions=(first, choice, last))), Answer(value=True))
+    for back in (False, True):
+        if back:
+            ask = after(ask, Answer(value="v1", note="n" * 9_000), Back())
+        assert len(shown(ask)) <= rules.V2_COMPONENTS_MAX - 2, "room for a control to come"
+        assert len(of_type(9, shown(ask))) == 6
+    ask = after(ask_of(Form(questions=(first, choice, last))), Answer(value=True))
+    shown(after(ask, Other(text="o" * 9_000), Back()))
+    assert of_type(9, shown(one(SELECT, options=options(7, description="d")))) == []
     every = one(
         MULTI, options=options(60, preview="# p"), context="c" * 9_000, other=True, header="h"
     )

@@ -1,0 +1,33 @@
+"""The message of a migration, read alone, tells what happens after Yes: all of it stands above the buttons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.adapters.discord.migration import CONTEXT, DIFF, QUESTION, TABLE
+from tests.unit.adapters.discord.rig import MODES, Mode, rig
+from tests.unit.adapters.discord.sight import squeezed, unescaped
+
+
+@pytest.mark.rule("TEXT-5", "TEXT-6")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_migration_of_thirty_lines_with_a_table_stands_whole_above_its_question(
+    tmp_path: Path, mode: Mode
+) -> None:
+    async with rig(tmp_path, mode) as up:
+        await up.shown(await up.submit([QUESTION]))
+        seen = up.ann.latest(up.channel)
+        assert len(DIFF.splitlines()) == 30
+        shown = squeezed(unescaped(seen.text))
+        for line in DIFF.splitlines():
+            assert squeezed(line) in shown
+        for cell in TABLE:
+            assert squeezed(cell) in shown
+        assert "```diff\n" in seen.text, "coloured as a diff"
+        assert shown.index(squeezed(DIFF.splitlines()[-1])) < shown.index(
+            squeezed(QUESTION["text"])
+        )
+        assert seen.labels == ["Yes", "No", "Reply", "End Turn"], "nothing is behind a button"
+        assert "Yes" in CONTEXT

@@ -1,0 +1,144 @@
+"""What Claude's questions bring along: previews of options as Markdown, and a note beside the choice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.dialects import registry
+from tests.fakes.discord.rules import CHECKBOXES, RADIO
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+from tests.unit.adapters.discord.sight import unescaped
+
+LABELS = Labels()
+CARDS = "**Cards** in a grid\n\n```html\n<article>*</article>\n```\n\n- wide\n- [docs](https://example.com/a)"
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        yield made
+
+
+async def asked(up: Rig, *, several: bool = False) -> Ask:
+    options: list[dict[str, Any]] = [
+        {"label": "Cards", "description": "A grid"},
+        {"label": "List", "description": "One below the other"},
+    ]
+    if not several:
+        options[0]["preview"] = CARDS
+        options[1]["preview"] = "x" * 9_000 + " end"
+    question = {"question": "Which layout?", "header": "Layout", "options": options}
+    arguments = {"questions": [question | {"multiSelect": several}]}
+    return await up.shown(await up.submit([], name="AskUserQuestion", arguments=arguments))
+
+
+def annotation(ask: Ask) -> Any:
+    result = registry.result_of(ask)
+    assert result is not None
+    structured = result.structured
+    assert isinstance(structured, dict)
+    annotations = structured["annotations"]
+    assert isinstance(annotations, dict)
+    return annotations["Which layout?"]
+
+
+@pytest.mark.rule("DISCORD-16")
+async def test_a_preview_is_shown_privately_as_markdown_with_the_button_that_chooses_it(
+    up: Rig,
+) -> None:
+    ask = await asked(up)
+    await up.ann.click(LABELS.preview)
+    card = up.ann.notes()[0]
+    assert card.message.only_for == up.ann.id
+    assert "**1\\. Cards**" in card.text
+    assert "```html\n<article>*</article>\n```" in card.text
+    assert "**Cards** in a grid" in card.text
+    assert "docs (<https://example.com/a>)" in card.text
+    assert (await up.ann.click("Cards", on=card.message)).answered
+    stored = await up.shown(ask)
+    assert stored.status == "answered"
+    assert annotation(stored) == {"preview": CARDS}
+    assert up.ann.sees(card.message).controls == []
+
+
+@pytest.mark.rule("DISCORD-16", "TEXT-2")
+async def test_a_preview_longer_than_a_page_is_read_to_its_end_as_it_was_written(up: Rig) -> None:
+    await asked(up)
+    await up.ann.click(LABELS.preview)
+    card = up.ann.notes()[0].message
+    read = ""
+    while LABELS.next in up.ann.sees(card).labels:
+        assert (await up.ann.click(LABELS.next, on=card)).answered
+        read += unescaped(up.ann.sees(card).texts[0])
+    assert read.count("x") == 9_000
+    assert read.endswith("end")
+    assert (await up.ann.click(LABELS.details, on=card)).answered
+    everything = unescaped(up.ann.sees(card).text)
+    assert "**Cards** in a grid" in everything
+    assert "[docs](https://example.com/a)" in everything
+
+
+@pytest.mark.rule("DISCORD-16")
+async def test_a_note_goes_with_the_choice_and_stands_in_the_record(up: Rig) -> None:
+    ask = await asked(up)
+    await up.ann.click(LABELS.answer_with_note)
+    modal = up.ann.modal
+    assert modal is not None
+    assert modal.field(LABELS.choose).component["type"] == RADIO
+    up.ann.fill(LABELS.choose, "List")
+    up.ann.fill(LABELS.note_label, "On phones *too*")
+    assert (await up.ann.submit()).answered
+    stored = await up.shown(ask)
+    assert annotation(stored)["notes"] == "On phones *too*"
+    assert LABELS.noted.format(text="On phones *too*") in unescaped(up.ann.latest(up.channel).text)
+
+
+@pytest.mark.rule("DISCORD-16")
+async def test_a_note_goes_with_several_choices_that_start_from_what_is_selected(up: Rig) -> None:
+    ask = await asked(up, several=True)
+    await up.ann.choose(None, ["List"])
+    await up.ann.click(LABELS.answer_with_note)
+    modal = up.ann.modal
+    assert modal is not None
+    boxes = modal.field(LABELS.choose)
+    assert boxes.component["type"] == CHECKBOXES
+    assert boxes.value == ["1"]
+    up.ann.fill(LABELS.choose, ["Cards", "List"])
+    assert (await up.ann.submit()).answered
+    stored = await up.shown(ask)
+    assert stored.walk.answers[0].value == ["Cards", "List"]
+    assert stored.walk.answers[0].note is None
+
+
+@pytest.mark.rule("DISCORD-16")
+async def test_a_note_is_there_again_after_back(up: Rig) -> None:
+    option = {"label": "Cards", "description": "A grid"}
+    other = {"label": "List", "description": "Rows"}
+    first = {"question": "Which layout?", "header": "Layout", "options": [option, other]}
+    arguments = {"questions": [first | {"multiSelect": False},
+                               {**first, "question": "And then?", "multiSelect": False}]}  # fmt: skip
+    await up.shown(await up.submit([], name="AskUserQuestion", arguments=arguments))
+    await up.ann.click(LABELS.answer_with_note)
+    up.ann.fill(LABELS.choose, "List")
+    up.ann.fill(LABELS.note_label, "On phones")
+    assert (await up.ann.submit()).answered
+    assert "On phones" in up.ann.latest(up.channel).text
+    await up.ann.click(LABELS.back)
+    assert "On phones" in up.ann.latest(up.channel).text
+    await up.ann.click(LABELS.answer_with_note)
+    assert up.ann.modal is not None
+    assert up.ann.modal.field(LABELS.choose).value == "1"
+    assert up.ann.modal.field(LABELS.note_label).value == "On phones"
+
+
+async def test_a_note_is_offered_only_where_the_dialect_takes_one(up: Rig) -> None:
+    plain = [{"id": "q", "text": "Which?", "answer_type": "select", "options": ["A", "B"]}]
+    await up.shown(await up.submit(plain))
+    assert LABELS.answer_with_note not in up.ann.latest(up.channel).labels

@@ -1,0 +1,93 @@
+"""What a screen reader says of a message, in its order, is the whole decision: in every state of every answer type.
+
+A message of components has no ``content`` of its own, and Discord takes no other text for it
+(https://docs.discord.com/developers/resources/message#create-message): what is read out are its Text Displays and the
+names of its controls, from top to bottom.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.form import AnswerType, Form
+from answerback.core.view import View, view_of
+from answerback.core.walker import Answer
+from answerback_chat import messages
+from answerback_chat.controls import Verb, decode
+from answerback_discord import blocks as c
+from answerback_discord import render
+from answerback_discord.blocks import Json
+from tests.unit.adapters.discord.examples import after, ask_of, question
+from tests.unit.adapters.discord.sendable import LABELS
+from tests.unit.adapters.discord.sight import squeezed, unescaped
+from tests.unit.adapters.discord.test_snapshots import KINDS, states
+
+pytestmark = pytest.mark.rule("DISCORD-15")
+
+
+def read_aloud(message: Json) -> list[tuple[str, str]]:
+    """What is read, one after the other: the kind of each part, and its words."""
+    said: list[tuple[str, str]] = []
+    for part in c.walk(message["components"]):
+        if part["type"] == c.TEXT_DISPLAY:
+            said.append(("text", squeezed(unescaped(str(part["content"])))))
+        elif part["type"] == c.BUTTON:
+            said.append(("button", squeezed(str(part["label"]))))
+        elif part["type"] == c.STRING_SELECT:
+            said.append(("menu", squeezed(str(part["placeholder"]))))
+            options = part["options"]
+            assert isinstance(options, list)
+            said += [
+                ("option", squeezed(str(dict(o)["label"]))) for o in options if isinstance(o, dict)
+            ]
+    return said
+
+
+def place(said: list[tuple[str, str]], words: str) -> int:
+    """Where words are read first."""
+    wanted = squeezed(words)
+    found = [i for i, (_, text) in enumerate(said) if wanted in text]
+    assert found, f"nothing says {words!r}: {said}"
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_message_read_from_its_top_tells_the_whole_decision(kind: str) -> None:
+    for state, ask in states(kind).items():
+        view = view_of(ask)
+        message = render.message(view, LABELS)
+        said = read_aloud(message)
+        assert place(said, messages.who_asks(view, LABELS)) == 0, state
+        if view.prompt is None:
+            assert squeezed(messages.ending(view, LABELS)) in said[0][1], state
+            for line in view.lines:
+                assert place(said, line.question.text) >= 0, state
+            continue
+        is_open(view, message, said)
+
+
+def is_open(view: View, message: Json, said: list[tuple[str, str]]) -> None:
+    """An open question is read after what it is about, and before what answers it."""
+    assert view.prompt is not None
+    asked = place(said, view.prompt.question.text)
+    first_control = next(i for i, (kind, _) in enumerate(said) if kind != "text")
+    if view.prompt.question.context:
+        assert place(said, view.prompt.question.context) < asked
+    assert asked < first_control
+    names = [decode(part.get("custom_id")) for part in c.walk(message["components"])]
+    ways = [i for i, each in enumerate(filter(None, names)) if each.verb is Verb.REPLY]
+    assert ways, "Reply and End Turn come behind what answers"
+    listed = view.prompt.question.options[:25] if len(view.prompt.question.options) <= 25 else ()
+    for option in listed:
+        place(said, option.label[:40])
+        place(said, (option.description or option.label)[:40])
+    buttons = [text for each, text in said if each == "button"]
+    assert len(set(buttons)) == len(buttons), "each button has a name of its own"
+
+
+def test_the_buttons_of_a_review_say_which_answer_they_edit() -> None:
+    asked = tuple(question(AnswerType.TEXT, id=f"q{n}", text=f"Question {n}?") for n in range(1, 9))
+    ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value="Yes.")] * len(asked))
+    said = read_aloud(render.message(view_of(ask), LABELS))
+    for n in range(1, 9):
+        assert place(said, f"{n}. Question {n}?") + 1 == said.index(("button", f"{LABELS.edit}{n}"))
