@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -18,6 +19,8 @@ WORDS_ROOM: Final = 300
 """Units of a configured label in such a line."""
 _NAMES: Final = "web"
 """The surface where the id of a person is a name that they are known by."""
+_PLATFORMS_ID: Final = re.compile(r"@.*|[A-Z0-9]+")
+"""Ids of groups, and of people as platforms write them."""
 _SAME: Final = 60.0
 """Seconds within which two times read alike."""
 
@@ -119,9 +122,9 @@ def _filled(label: str, marks: Marks, **places: str) -> str:
 
 
 def name_of(surface: str, responder: str) -> str | None:
-    """A responder whose id is a name: somebody on the web, an address or ``web:NAME``; None for a platform's ids."""
+    """A responder whose id is a name: somebody on the web, or ``web:NAME``; None for a platform's ids."""
     there, colon, name = responder.partition(":")
     if colon and there == _NAMES:
         return one_line(name)
     # An ask may have come to the web from a chat, with the responders that it had there.
-    return one_line(responder) if surface == _NAMES and "@" in responder[1:] else None
+    return None if surface != _NAMES or _PLATFORMS_ID.fullmatch(responder) else one_line(responder)

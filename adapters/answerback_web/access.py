@@ -44,7 +44,7 @@ class Access:
 
     def answering_link(self, ask_id: str, holder: Holder) -> str:
         """The name under which one person may answer the ask; it opens nothing else."""
-        return f"{self.link(ask_id)}.{_digest(holder.key.encode(), 'answer', ask_id)}"
+        return f"{self.link(ask_id)}.{_digest(holder.seal, 'answer', ask_id)}"
 
     def opened(self, link: str, holders: Iterable[Holder]) -> Opened | None:
         """What a link opens, or None for a link that we did not make.
@@ -59,7 +59,7 @@ class Access:
 
     def inbox(self, holder: Holder) -> str:
         """The name of a person's inbox."""
-        return _digest(holder.key.encode(), "inbox", "")
+        return _digest(holder.seal, "inbox", "")
 
     def inbox_of(self, name: str, holders: Iterable[Holder]) -> Holder | None:
         """Whose inbox this is, or None."""

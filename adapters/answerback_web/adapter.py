@@ -21,6 +21,8 @@ from answerback_web.access import Access
 from answerback_web.asking import AskPages
 from answerback_web.front import NAME, Front
 from answerback_web.inbox import Inbox
+from answerback_web.proxy import Proxies
+from answerback_web.visitors import Visitors
 
 
 class WebSurface:
@@ -34,6 +36,7 @@ class WebSurface:
         holders: whose keys are valid, the service's own first.
         tokens: whether agents need tokens.
         now: the time in seconds since the epoch.
+        proxies: who signs people in on the public listener.
     """
 
     name = NAME
@@ -49,10 +52,13 @@ class WebSurface:
         holders: Holders,
         public_url: Callable[[], str | None] = lambda: None,
         tokens: bool = False,
+        proxies: Proxies | None = None,
     ) -> None:
-        self._front = Front(Access(secret), labels, local_url, public_url, now, holders)
-        self._inbox = Inbox(self._front, tokens=tokens)
-        self._pages = AskPages(self._front)
+        access = Access(secret)
+        self._front = Front(access, labels, local_url, public_url, now, holders)
+        self._local = Visitors(access, holders, Proxies(), operators=True)
+        self._public = Visitors(access, holders, proxies or Proxies(), operators=False)
+        self._tokens = tokens
 
     # --- the surface -------------------------------------------------------------------------------
 
@@ -87,8 +93,8 @@ class WebSurface:
 
     async def inbox_url(self) -> str:
         """The address that opens the inbox, with the key: for the operator's eyes alone."""
-        key = (await self._front.holders())[0].key
-        return f"{self._front.local_url()}/?key={quote(key)}"
+        operator = (await self._front.holders())[0]
+        return f"{self._front.local_url()}/?key={quote(operator.seal)}"
 
     async def answering_url(self, ask_id: str) -> str:
         """The address where the operator may answer one ask, on this machine."""
@@ -98,23 +104,23 @@ class WebSurface:
     # --- routes ------------------------------------------------------------------------------------
 
     def routes(self) -> list[web.RouteDef]:
-        """What the agents' listener serves: the inbox and the pages of single asks."""
-        return [
-            web.get("/", self._inbox.door),
-            web.post("/", self._inbox.enter),
-            web.get("/inbox/{name}", self._inbox.get),
-            web.get("/inbox/{name}/events", self._inbox.events),
-            *self._ask_routes(local=True),
-        ]
+        """What the agents' listener serves."""
+        return self._routes(self._local)
 
     def public_routes(self) -> list[web.RouteDef]:
-        """What the public listener may serve: single asks by their links."""
-        return self._ask_routes(local=False)
+        """What the public listener may serve: single asks by their links, and people's own inboxes."""
+        return self._routes(self._public)
 
-    def _ask_routes(self, *, local: bool) -> list[web.RouteDef]:
+    def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
+        inbox = Inbox(self._front, visitors, tokens=self._tokens)
+        asks = AskPages(self._front, visitors)
         return [
+            web.get("/", inbox.door),
+            web.post("/", inbox.enter),
+            web.get("/inbox/{name}", inbox.get),
+            web.get("/inbox/{name}/events", inbox.events),
             web.get("/a/-/{name}", pages.static),
-            web.get("/a/{link}", self._pages.linked(self._pages.get, local=local)),
-            web.post("/a/{link}", self._pages.linked(self._pages.post, local=local)),
-            web.get("/a/{link}/events", self._pages.linked(self._pages.events, local=local)),
+            web.get("/a/{link}", asks.linked(asks.get)),
+            web.post("/a/{link}", asks.linked(asks.post)),
+            web.get("/a/{link}/events", asks.linked(asks.events)),
         ]

@@ -17,13 +17,14 @@ from answerback.core.intents import Intent
 from answerback.core.view import view_of
 from answerback.core.walker import Action, Person
 from answerback.http.strangers import known
-from answerback.ports.person_key import holder_of
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback_chat import messages
+from answerback_chat.responders import is_stranger
 from answerback_web import context, pages, parse, render
 from answerback_web.access import Opened
 from answerback_web.front import NAME, Front
 from answerback_web.parse import Confirm, Post, Stay, Wrong
+from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
 
@@ -44,38 +45,43 @@ class _Place:
     ask_id: str
     here: str
     """The last part of the address: what the page calls itself by."""
-    person: Person | None
+    visitor: Visitor | None
     """Who may answer here; None: nobody, the page only shows the ask."""
     home: str | None
     """Where that person's inbox is; None where this listener has none."""
+
+    @property
+    def person(self) -> Person | None:
+        """The visitor as somebody who acts."""
+        return self.visitor.person if self.visitor else None
+
+    def may_answer(self, ask: Ask) -> bool:
+        """Whether the visitor may: nobody is in a group here."""
+        person = self.person
+        return person is not None and not is_stranger(ask, Actor(person, all_groups=True))
 
 
 _Handler: TypeAlias = Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
 
 
 class AskPages:
-    """The handlers of the pages of single asks."""
+    """The handlers of the pages of single asks, for the visitors of one listener."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: Front, visitors: Visitors) -> None:
         self._front = front
+        self._visitors = visitors
 
-    def linked(
-        self, handler: _Handler, *, local: bool
-    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        """A handler for the pages that a link opens.
-
-        Args:
-            local: whether the inbox is on the same listener.
-        """
+    def linked(self, handler: _Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """A handler for the pages that a link opens."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
-                found = await self._opened(request)
+                found = await self._visitors.at_ask(request)
                 if found is None:
                     message = self._front.labels.page_missing
                     return self._front.notice(404, message, root="../", home=None)
                 known(request)
-                return await handler(request, self._place(found, local=local))
+                return await handler(request, self._place(*found))
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
                 labels = self._front.labels
@@ -85,17 +91,10 @@ class AskPages:
 
         return handle
 
-    async def _opened(self, request: web.Request) -> Opened | None:
-        holders = await self._front.holders()
-        return self._front.access.opened(request.match_info["link"], holders)
-
-    def _place(self, opened: Opened, *, local: bool) -> _Place:
-        ask_id, link, holder = opened
-        if holder is None:
-            return _Place(ask_id, link, None, None)
-        home = f"../inbox/{self._front.access.inbox(holder)}" if local else None
-        here = self._front.access.answering_link(ask_id, holder)
-        return _Place(ask_id, here, holder.person, home)
+    def _place(self, opened: Opened, visitor: Visitor | None) -> _Place:
+        here = self._visitors.link(opened.ask_id, visitor)
+        inbox = self._visitors.inbox(visitor) if visitor else None
+        return _Place(opened.ask_id, here, visitor, f"../inbox/{inbox}" if inbox else None)
 
     async def get(self, request: web.Request, place: _Place) -> web.StreamResponse:
         """The ask as it stands."""
@@ -120,7 +119,8 @@ class AskPages:
 
     async def post(self, request: web.Request, place: _Place) -> web.StreamResponse:
         """What the page's form leads to: the page again, or on to it once something was done."""
-        post = await self._front.post_of(request, root="../", home=place.home)
+        signed_in = place.visitor is not None and place.visitor.holder is None
+        post = await self._front.post_of(request, root="../", home=place.home, signed_in=signed_in)
         if isinstance(post, web.Response):
             return post
         action = None if "key" in post.fields else parse.wanted(post)
@@ -134,6 +134,14 @@ class AskPages:
         if place.person is None:
             notice, kept = self._front.labels.page_expired, render.typed_texts(post)
             return await self._ask_page(place, ask, 403, notice=notice, kept=kept)
+        return await self._answered(place, place.person, ask, post)
+
+    async def _answered(
+        self, place: _Place, person: Person, ask: Ask, post: Post
+    ) -> web.StreamResponse:
+        """What comes of a post to the page of ``ask``."""
+        if ask.open and not place.may_answer(ask):
+            return await self._rejected(place, post, Rejected(Why.NOT_ALLOWED, ask))
         meant = parse.action_of(post, ask, self._front.labels)
         if isinstance(meant, Wrong | Confirm | Stay) and post.revision != ask.revision:
             why = Why.STALE if ask.open else Why.ENDED
@@ -146,14 +154,14 @@ class AskPages:
             case Stay():
                 return await self._ask_page(place, ask, post=post)
             case _:
-                return await self._act(place, place.person, post, meant)
+                return await self._act(place, person, post, meant)
 
     async def _unlock(self, place: _Place, ask: Ask, post: Post) -> web.StreamResponse:
         """Leads whoever entered their key on to the page where they may answer."""
-        holder = holder_of(post.one("key").strip(), await self._front.holders())
-        if holder is None:
+        visitor = await self._visitors.with_key(post.one("key"))
+        if visitor is None:
             return await self._ask_page(place, ask, 403, key_error=self._front.labels.key_wrong)
-        return pages.see(self._front.access.answering_link(ask.id, holder))
+        return pages.see(self._visitors.link(ask.id, visitor))
 
     async def _act(
         self, place: _Place, person: Person, post: Post, action: Action
@@ -219,7 +227,9 @@ class AskPages:
                 home=place.home,
                 here=place.here,
                 page=page,
-                answering=place.person is not None,
+                answering=place.may_answer(ask),
+                stranger=place.person is not None,
+                you=render.known_as(place.person, self._front.labels),
                 key_error=key_error,
                 share=self._front.link(ask.id) if place.person is not None else None,
             ),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup, escape
 
 from answerback.core.labels import Labels
+from answerback.core.person import Known
 from answerback.core.view import View
 from answerback.core.walker import Person
 from answerback_chat import messages, people
@@ -32,7 +33,19 @@ def audience(view: View, surface: str, labels: Labels) -> Markup:
 
 def by(person: Person | None, labels: Labels) -> str | None:
     """Who did something; None where no person did."""
-    return labels.by.format(name=visible(messages.name_of(person))) if person else None
+    return labels.by.format(name=named(person, labels)) if person else None
+
+
+def named(person: Person, labels: Labels) -> str:
+    """A person's name, and how it is known where no platform says it."""
+    name = visible(messages.name_of(person))
+    known = {
+        Known.KEY: labels.known_key,
+        Known.LINK: labels.known_link,
+        Known.PROXY: labels.known_proxy,
+        None: None,
+    }[person.known]
+    return f"{name} ({known})" if known else name
 
 
 def time(at: float) -> Markup:

@@ -46,9 +46,19 @@ class Front:
         return f"{(self.public_url() or self.local_url()).rstrip('/')}/a/{self.access.link(ask_id)}"
 
     async def post_of(
-        self, request: web.Request, *, root: str, home: str | None
+        self,
+        request: web.Request,
+        *,
+        root: str,
+        home: str | None,
+        signed_in: bool = False,
     ) -> Post | web.Response:
-        """A form post of one of our own pages, or the page that says why it is refused."""
+        """A form post of one of our own pages, or the page that says why it is refused.
+
+        Args:
+            signed_in: whether a proxy says who sends it: a browser then answers for its person on any site's behalf,
+                so it has to say where the post comes from.
+        """
         if request.content_type != _FORM:
             return self.notice(415, self.labels.page_refused, root=root, home=home)
         body = await self.bodies.read(request)
@@ -59,9 +69,8 @@ class Front:
             return self.notice(413, self.labels.page_too_large, root=root, home=home)
         headers = request.headers
         said = headers.get("Origin"), headers.get("Sec-Fetch-Site")
-        if access.is_own_page(*said, request.host) or access.is_own_page(
-            *said, self._public_host()
-        ):
+        own = any(access.is_own_page(*said, host) for host in (request.host, self._public_host()))
+        if own and (any(said) or not signed_in):
             return post
         return self.notice(403, self.labels.page_refused, root=root, home=home)
 

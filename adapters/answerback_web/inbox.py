@@ -11,10 +11,11 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.ports.person_key import Holder, holder_of
+from answerback.http.strangers import known
 from answerback.ports.records import Page
-from answerback_web import pages, render
+from answerback_web import listing, pages, render
 from answerback_web.front import NAME, Front
+from answerback_web.visitors import ME, Visitor, Visitors
 
 logger = logging.getLogger(__name__)
 
@@ -29,29 +30,48 @@ class Inbox:
         tokens: whether agents need tokens: the example shows one then.
     """
 
-    def __init__(self, front: Front, *, tokens: bool) -> None:
+    def __init__(self, front: Front, visitors: Visitors, *, tokens: bool) -> None:
         self._front = front
+        self._visitors = visitors
         self._tokens = tokens
 
     async def door(self, request: web.Request) -> web.StreamResponse:
-        """Asks for the key; the address that `answerback serve` prints carries it."""
-        if "key" not in request.query:
-            return self._closed(200, root="")
-        return await self._let_in(request.query["key"])
+        """Asks for the key; the addresses that `answerback serve` and `answerback person` print carry it.
+
+        Whoever the proxy names goes straight in. Where nobody can have an inbox, there is no door.
+        """
+        try:
+            if self._visitors.named(request) is not None:
+                return pages.see(f"inbox/{ME}")
+            if not await self._visitors.expected():
+                raise web.HTTPNotFound(headers=pages.HEADERS)
+            if "key" not in request.query:
+                return self._closed(200, root="")
+            return await self._let_in(request, request.query["key"])
+        except StoreError:
+            return self._failed("")
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
         """Takes the key that was entered at the door."""
-        post = await self._front.post_of(request, root="", home=None)
-        return post if isinstance(post, web.Response) else await self._let_in(post.one("key"))
-
-    async def _let_in(self, key: str) -> web.StreamResponse:
         try:
-            holder = holder_of(key.strip(), await self._front.holders())
+            if not await self._visitors.expected():
+                raise web.HTTPNotFound(headers=pages.HEADERS)
+            post = await self._front.post_of(request, root="", home=None)
+            if isinstance(post, web.Response):
+                return post
+            return await self._let_in(request, post.one("key"))
         except StoreError:
             return self._failed("")
-        if holder is None:
+
+    async def _let_in(self, request: web.Request, key: str) -> web.StreamResponse:
+        visitor = await self._visitors.with_key(key)
+        if visitor is None:
             return self._closed(403, root="", error=self._front.labels.key_wrong)
-        return pages.see(f"inbox/{self._front.access.inbox(holder)}")
+        known(request)
+        name = self._visitors.inbox(visitor)
+        if name is None:
+            return self._closed(403, root="", error=self._front.labels.key_elsewhere)
+        return pages.see(f"inbox/{name}")
 
     def _closed(self, status: int, *, root: str, error: str | None = None) -> web.Response:
         body = self._front.html("door", root=root, home=None, here=root or "./", error=error)
@@ -61,19 +81,30 @@ class Inbox:
         logger.exception("The inbox failed", extra={"action": "page"})
         return self._front.notice(503, self._front.labels.unavailable, root=root, home=None)
 
-    async def _holder(self, request: web.Request) -> Holder | None:
-        holders = await self._front.holders()
-        return self._front.access.inbox_of(request.match_info["name"], holders)
+    async def _visitor(self, request: web.Request) -> Visitor | None:
+        visitor = await self._visitors.at_inbox(request)
+        if visitor is None and not await self._visitors.expected():
+            raise web.HTTPNotFound(headers=pages.HEADERS)
+        if visitor is not None:
+            known(request)
+        return visitor
+
+    async def _found(self, visitor: Visitor, after: str | None) -> Page[Ask]:
+        """What waits for somebody: for the operator everything on the page, for others what they may answer."""
+        if visitor.holder is not None and visitor.holder.is_operator:
+            return await self._front.service.inbox(NAME, after, _PAGE)
+        return await self._front.service.waiting_for(visitor.person, after, _PAGE)
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """A page of somebody's inbox."""
         after = request.query.get("after")
-        name = request.match_info["name"]
+        name = ""
         try:
-            holder = await self._holder(request)
-            if holder is None:
+            visitor = await self._visitor(request)
+            if visitor is None:
                 return self._closed(403, root="../")
-            found = await self._front.service.inbox(NAME, after, _PAGE)
+            name = self._visitors.inbox(visitor) or ""
+            found = await self._found(visitor, after)
         except StoreError:
             return self._failed("../")
         except ValueError:
@@ -84,31 +115,31 @@ class Inbox:
                 "inbox",
                 root="../",
                 home=name,
-                page=render.inbox_page(
+                page=listing.inbox_page(
                     found.rows,
                     self._front.labels,
                     now=self._front.now(),
                     after=found.after,
                     first=not after,
                 ),
-                links={
-                    ask.id: self._front.access.answering_link(ask.id, holder) for ask in found.rows
-                },
+                links={ask.id: self._visitors.link(ask.id, visitor) for ask in found.rows},
                 events=f"{name}/events?state={_state(found)}{cursor}",
-                curl=self._curl(),
+                curl=self._curl() if self._visitors.operators else None,
+                you=render.known_as(visitor.person, self._front.labels),
             )
         )
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Says once that the inbox does not look as the browser has it."""
-        if await self._holder(request) is None:
+        visitor = await self._visitor(request)
+        if visitor is None:
             return web.Response(status=403, headers=pages.HEADERS)
         after = request.query.get("after")
 
         async def event() -> str:
             with self._front.service.follow(NAME) as following:
                 try:
-                    found = await self._front.service.inbox(NAME, after, _PAGE)
+                    found = await self._found(visitor, after)
                 except ValueError:
                     return "gone"
                 if _state(found) == request.query.get("state"):

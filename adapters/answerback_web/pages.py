@@ -74,7 +74,7 @@ _STYLESHEET: Final = re.compile(r'<link rel="stylesheet"[^>]*>')
 
 def html(name: str, **context: object) -> str:
     """A page's markup; everything in ``context`` is escaped where it is put in."""
-    return _ENVIRONMENT.get_template(f"{name}.html").render(context)
+    return _ENVIRONMENT.get_template(f"{name}.html").render({"you": None} | context)
 
 
 def standalone(name: str, labels: Labels, **context: object) -> str:

@@ -19,7 +19,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Line, Prompt, View, texts_of, view_of
-from answerback.core.walker import Given, place_of
+from answerback.core.walker import Given, Person, place_of
 from answerback_chat import messages
 from answerback_chat.sanitize import as_json, one_line, unseen, visible
 from answerback_chat.texts import shorten
@@ -137,27 +137,6 @@ class AskPage:
         return tuple(error for error in self.errors if error.target == target)
 
 
-@dataclass(frozen=True, slots=True)
-class InboxItem:
-    """One open ask in the inbox."""
-
-    ask_id: str
-    label: str
-    text: str
-    progress: str | None
-    created_at: float
-    age: str
-
-
-@dataclass(frozen=True, slots=True)
-class InboxPage:
-    """A page of the inbox; ``after`` is the next page's cursor."""
-
-    items: tuple[InboxItem, ...]
-    after: str | None
-    first: bool
-
-
 def ask_page(
     ask: Ask,
     labels: Labels,
@@ -211,11 +190,11 @@ def ask_page(
     )
 
 
-def inbox_page(
-    asks: Sequence[Ask], labels: Labels, *, now: float, after: str | None, first: bool
-) -> InboxPage:
-    """The inbox as it stands at ``now`` (seconds since the epoch)."""
-    return InboxPage(tuple(_item(ask, labels, now) for ask in asks), after, first)
+def known_as(person: Person | None, labels: Labels) -> str | None:
+    """Who the visitor of a page is, and how that is known; None for a visitor who is nobody in particular."""
+    if person is None:
+        return None
+    return labels.you_are.format(name=credits.named(person, labels))
 
 
 def typed_texts(post: Post) -> tuple[str, ...]:
@@ -368,27 +347,3 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
 def _leads_to(pointer: str, field_pointer: str) -> bool:
     """Whether a pointer is a field's or leads into its value."""
     return f"{pointer}/".startswith(f"{field_pointer}/")
-
-
-def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
-    view = view_of(ask)
-    text = view.prompt.question.text if view.prompt else labels.review_title
-    return InboxItem(
-        ask_id=ask.id,
-        label=one_line(messages.who_asks(view, labels)),
-        text=shorten(one_line(text), limits.FIRST_WORDS),
-        progress=view.prompt.progress if view.prompt else None,
-        created_at=ask.created_at,
-        age=_age(now - ask.created_at, labels),
-    )
-
-
-def _age(seconds: float, labels: Labels) -> str:
-    minutes = int(seconds // 60)
-    if minutes < 1:
-        return labels.age_now
-    if minutes < 60:
-        return labels.age_minutes.format(n=minutes)
-    if minutes < 60 * 48:
-        return labels.age_hours.format(n=minutes // 60)
-    return labels.age_days.format(n=minutes // (60 * 24))

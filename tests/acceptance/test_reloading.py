@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.api.auth import hash_of
+from answerback.ports.person_key import hash_of
 from tests.acceptance.process import PATIENCE, Process, serving
 from tests.fakes.receiver import receiving
 from tests.unit.bot.outbox_parts import SECRET

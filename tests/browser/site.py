@@ -14,7 +14,7 @@ from answerback.api.guard import guarded
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.walker import Action, Person
-from answerback.ports.person_key import Holder, operator
+from answerback.ports.person_key import Holder, operator, operators
 from answerback.ports.surface import Acted, Actor
 from answerback.service.service import Service
 from answerback.service.submission import Submission
@@ -46,10 +46,10 @@ MIGRATION: Final[tuple[dict[str, Any], ...]] = (
 
 def answering_path(ask: Ask) -> str:
     """Where the operator answers an ask, on any site of a test."""
-    return f"/a/{Access(SECRET).answering_link(ask.id, Holder(KEY, OPERATOR))}"
+    return f"/a/{Access(SECRET).answering_link(ask.id, operators(KEY, OPERATOR))}"
 
 
-INBOX: Final = f"/inbox/{Access(SECRET).inbox(Holder(KEY, OPERATOR))}"
+INBOX: Final = f"/inbox/{Access(SECRET).inbox(operators(KEY, OPERATOR))}"
 
 
 @dataclass
@@ -115,7 +115,7 @@ async def site(
 
     async def holders() -> tuple[Holder, ...]:
         known = {KEY: OPERATOR} if keys is None else keys
-        return tuple(Holder(key, person) for key, person in known.items())
+        return tuple(operators(key, person) for key, person in known.items())
 
     urls = {"local": "", "public": ""}
     words = labels or Labels()

@@ -28,6 +28,7 @@ from answerback_slack import modals as slack_modals
 from answerback_slack import reading as slack_reading
 from answerback_slack import render as slack
 from answerback_storage import rows
+from answerback_web import listing as web_listing
 from answerback_web import render as web
 from tests.timing import BLOCKED, seconds
 
@@ -263,7 +264,10 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     yield "discord, in full", lambda: discord_reading.page(view, Verb.FULL, 0, LABELS)
     yield "discord, previews", lambda: discord_reading.page(view, Verb.PREVIEW, 0, LABELS)
     yield "web", lambda: web.ask_page(ask, LABELS)
-    yield "web, inbox", lambda: web.inbox_page([ask], LABELS, now=2.0, after=None, first=True)
+    yield (
+        "web, inbox",
+        lambda: web_listing.inbox_page([ask], LABELS, now=2.0, after=None, first=True),
+    )
     for verb in (
         Verb.WRITE,
         Verb.CHOOSE,

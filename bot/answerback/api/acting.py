@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
@@ -74,9 +75,12 @@ def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
                 f"With a key only asks on the {surface} surface can be acted on by this call; "
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
-        if named is None:
+        if named is None or named.user_id == call.person.user_id:
             return Actor(call.person)
-        return Actor(Person(surface=surface, user_id=named.user_id, name=named.name))
+        if call.guest is not None:
+            own = f"This key acts as {call.guest.user_id}. Leave actor out."
+            raise ProblemError(403, "Another actor", own)
+        return Actor(replace(call.person, user_id=named.user_id, name=named.name))
     if call.agent is None:
         raise AssertionError("the route lets nobody act without a key or a token")
     if named is None:

@@ -86,7 +86,7 @@ async def page(call: Call) -> web.Response:
         )
     except ValueError as error:
         raise bad_cursor() from error
-    asks: list[JsonValue] = [ask_json(ask) for ask in found.rows]
+    asks: list[JsonValue] = [ask_json(ask) for ask in found.rows if call.may_see(ask)]
     return json_response(
         {"asks": asks, "next": found.after}, headers=next_link(call.request, found.after)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from aiohttp import web
 
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holders, holder_of
+from answerback.ports.person_key import Holders, hash_of, holder_of
 from answerback.service.submission import Agent
 
 _TOKEN_PREFIX: Final = "ab_"
@@ -22,11 +21,6 @@ CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 def new_token() -> str:
     """A token of 256 random bits; nothing but its hash is kept."""
     return _TOKEN_PREFIX + secrets.token_urlsafe(32)
-
-
-def hash_of(token: str) -> str:
-    """The hash that stands in the configuration. A random token of 256 bits needs no slow hash."""
-    return "sha256:" + hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class Tokens:
@@ -112,7 +106,8 @@ async def actor(request: web.Request, tokens: Tokens, holders: Holders) -> Calle
         raise ProblemError(
             401,
             "Key missing" if token is None else "Key unknown",
-            "Acting takes the person's key: send Authorization: Bearer and what `answerback key` prints. "
+            "Acting takes a person's key: send Authorization: Bearer and what `answerback key` prints, or a personal "
+            "link's key. "
             "An agent cannot answer its own questions.",
         )
     return Caller(person=holder.person)

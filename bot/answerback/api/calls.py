@@ -21,10 +21,11 @@ from answerback.api.replica import ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holders
+from answerback.ports.person_key import Holders, is_operator
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.service.callers import CARRIER
+from answerback.service.inbox import concerns
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission import Agent, problems_of
@@ -99,8 +100,10 @@ class Call:
         return ask
 
     def may_see(self, ask: Ask) -> bool:
-        """Whether the caller may know of an ask: an agent of its own, a surface of all."""
-        return self.agent is None or self.agent.role != "agent" or ask.request.agent == self.owner
+        """Whether the caller may know of an ask: an agent of its own, somebody with a personal link of theirs."""
+        if self.owner is not None:
+            return ask.request.agent == self.owner
+        return self.guest is None or concerns(ask, self.guest)
 
     def told(self, ask: Ask) -> Ask:
         """The ask, which the response tells its agent of: a front end or a person who reads it is not told for it."""
@@ -117,6 +120,11 @@ class Call:
     def is_agents(self) -> bool:
         """Whether an agent calls, as anybody does here who shows neither a token nor a key."""
         return self.person is None and (self.agent is None or self.agent.role == "agent")
+
+    @property
+    def guest(self) -> Person | None:
+        """Who calls with the key of a personal link, and so may see what is theirs alone."""
+        return None if self.person is None or is_operator(self.person) else self.person
 
     @property
     def owner(self) -> str | None:
@@ -183,6 +191,8 @@ class Operation:
     """Operations that take the id in this one's answer."""
     headers: tuple[Header, ...] = ()
     description: str = ""
+    guests: bool = True
+    """Whether the keys of personal links may call it, where the service's own may."""
 
 
 class NoQuery(BaseModel):

@@ -14,10 +14,9 @@ from answerback.api.calls import Call, json_response
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.person_key import operator
 from answerback.ports.records import Page
 from answerback.ports.searching import Search, word_of, words_of
-from answerback.service.inbox import waiting_for
+from answerback.service.inbox import found_for, waiting_for
 from answerback.service.serialize import ask_json
 
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
@@ -83,7 +82,7 @@ async def inbox(call: Call) -> web.Response:
     query = call.query(InboxQuery)
     surface, _, user_id = query.responder.partition(":")
     person = Person(surface=surface, user_id=user_id)
-    check_may_read(call.person, person)
+    check_may_read(call.guest, person)
     api = call.api
     try:
         found = await waiting_for(api.store, api.surfaces, person, query.after or None, query.limit)
@@ -92,17 +91,16 @@ async def inbox(call: Call) -> web.Response:
     return _page(call, found)
 
 
-def check_may_read(reader: Person | None, person: Person) -> None:
-    """Whether who bears a person's key (None: a front end's token) may read this person's inbox.
+def check_may_read(guest: Person | None, person: Person) -> None:
+    """Whether who bears a personal link's key (None: another caller) may read this person's inbox.
 
     Raises:
         ProblemError: 403.
     """
-    if reader is None or reader == operator(reader.surface):
+    if guest is None or (guest.surface, guest.user_id) == (person.surface, person.user_id):
         return
-    if (reader.surface, reader.user_id) != (person.surface, person.user_id):
-        own = f"{reader.surface}:{reader.user_id}"
-        raise ProblemError(403, "Another's inbox", f"With this key, ask for responder={own}.")
+    own = f"{guest.surface}:{guest.user_id}"
+    raise ProblemError(403, "Another's inbox", f"With this key, ask for responder={own}.")
 
 
 async def search(call: Call) -> web.Response:
@@ -113,10 +111,17 @@ async def search(call: Call) -> web.Response:
         return _page(call, Page((), None))
     wanted = Search(_words(query), query.status, agent, _at(query.since), _at(query.until))
     try:
-        found = await call.api.store.search(wanted, query.after or None, query.limit)
+        found = await _found(call, wanted, query.after or None, query.limit)
     except ValueError as error:
         raise bad_cursor() from error
     return _page(call, found)
+
+
+async def _found(call: Call, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+    store = call.api.store
+    if call.guest is None:
+        return await store.search(wanted, after, limit)
+    return await found_for(store, call.api.surfaces, call.guest, wanted, after, limit)
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:

@@ -108,6 +108,8 @@ OPERATIONS: Final = (
         asks.page,
         {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         query=asks.AsksQuery,
+        description="An agent gets its own asks. Whoever bears a personal link's key gets those that they may answer "
+        "or answered; a page may then have fewer than `limit`.",
     ),
     Operation(
         "get",
@@ -143,7 +145,8 @@ OPERATIONS: Final = (
         headers=(_KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
-        "person's key (`answerback key` prints it), for asks that are answered with it. Never for agents.",
+        "person's key (`answerback key` prints it) or a personal link's, for asks that are answered with it. "
+        "Never for agents.",
     ),
     Operation(
         "withdraw",
@@ -169,6 +172,7 @@ OPERATIONS: Final = (
         description="What the agent and people wrote goes, in the database and in the live message: questions, "
         "answers, names, bodies of webhooks. The skeleton of the record stays: when, which kind, how it ended. For "
         "operators and custom front ends; not for agents, who could hide what they asked.",
+        guests=False,
     ),
     Operation(
         "events",
@@ -240,7 +244,8 @@ OPERATIONS: Final = (
         finding.search,
         {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         query=finding.SearchQuery,
-        description="An agent finds its own asks alone.",
+        description="An agent finds its own asks alone. Whoever bears a personal link's key finds what they answered, "
+        "and with `status=open` what waits for them.",
     ),
     Operation(
         "deliveries",
@@ -280,6 +285,7 @@ OPERATIONS: Final = (
         roles=BOTH,
         description="Asks with what was submitted, each followed by its record, then the webhook deliveries: an "
         "agent's own, or everybody's with the person's key or a token of the role surface. No secret is among them.",
+        guests=False,
     ),
     Operation(
         "tools",

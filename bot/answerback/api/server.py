@@ -80,7 +80,11 @@ def _described(tokens: bool) -> Described:
 def _route(api: Api, operation: Operation) -> web.RouteDef:
     async def handle(request: web.Request) -> web.StreamResponse:
         caller = await _caller(api, request, operation)
-        return await operation.handle(Call(api, request, caller.agent, caller.person))
+        call = Call(api, request, caller.agent, caller.person)
+        if call.guest is not None and not operation.guests:
+            words = "A personal link's key opens only what is its person's; `answerback key` prints the operator's."
+            raise ProblemError(403, "Not for personal links", words)
+        return await operation.handle(call)
 
     return web.route(operation.method, operation.path, handle)
 

@@ -14,8 +14,13 @@ def url_or_configured(url: str | None) -> str:
     if url is not None:
         return url.rstrip("/")
     server = load().server
-    host = "127.0.0.1" if server.host in {"0.0.0.0", "::"} else server.host
-    return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
+    return url_of(server.host, server.port)
+
+
+def url_of(host: str, port: int) -> str:
+    """The address of a listener, from this machine."""
+    host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def local_key(base: str) -> str | None:

@@ -17,6 +17,7 @@ from answerback.cli.lines import PipedLines, TerminalLines
 from answerback.cli.output import fail, say
 from answerback.cli.prompting import Prompting
 from answerback.core.labels import Labels
+from answerback.ports.person_key import is_personal
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import one_line
 from answerback_client import (
@@ -64,7 +65,9 @@ async def _answer(
     base: str, token: str | None, ask_id: str | None, user: str, prompting: Prompting
 ) -> None:
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
-        actor: dict[str, JsonValue] = {"user_id": user, "name": user}
+        actor: dict[str, JsonValue] | None = {"user_id": user, "name": user}
+        if token is not None and is_personal(token):
+            actor = None  # whose link it is says who acts
         try:
             ask = await (client.get(ask_id) if ask_id else _picked(client, prompting))
             if ask is not None:
@@ -95,7 +98,7 @@ class Walk:
     """One person's way through one ask."""
 
     def __init__(
-        self, client: AsyncClient, prompting: Prompting, actor: dict[str, JsonValue]
+        self, client: AsyncClient, prompting: Prompting, actor: dict[str, JsonValue] | None
     ) -> None:
         self._client = client
         self._prompting = prompting

@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "doctor": "Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.",
     "copy": "Copy a database into another one: SQLite to PostgreSQL, or back.",
     "key": "Print the key with which a person answers on the page and in the terminal.",
+    "person": "Personal links, with which people answer on the page under their own names.",
     "token": "Tokens for agents and custom front ends.",
     "export": "Print everything as JSON lines: asks, their records, the webhook deliveries.",
     "erase": "Erase what people and agents wrote in asks that have ended, for good.",

@@ -146,9 +146,17 @@ class Labels(BaseModel):
     page_too_large: str = (
         "That is more than Answerback takes at once. Nothing was changed: go back and shorten it."
     )
+    you_are: str = "You are {name}."
+    known_key: str = "key"
+    known_link: str = "personal link"
+    known_proxy: str = "signed in"
+    key_elsewhere: str = (
+        "This key opens the inbox only on the machine where Answerback runs. To answer a question here, open its"
+        " link."
+    )
     key_needed: str = "Answering takes your key."
     key_label: str = "Your key"
-    key_hint: str = "`answerback key` prints it where Answerback runs. Give it to no agent."
+    key_hint: str = "Your personal link holds it, and `answerback key` prints the operator's. Give it to no agent."
     key_wrong: str = "That is not a valid key. `answerback key` prints the current one."
     page_missing: str = "There is no such page, or no such question any more."
 
@@ -169,6 +177,7 @@ class Labels(BaseModel):
         "No question is open here, so there is nothing to end. The agent goes on with its work."
     )
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
+    for_others: str = "Only {who} may answer this."
     those_asked: str = "the people who were asked"
     unchecked: str = (
         "Answerback could not find out just now whether you may answer here. Nothing was changed:"

@@ -11,31 +11,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final, assert_never
 
-from pydantic import ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from answerback.core.answers import Unfit, check_noted, check_own_words, check_words, json_equal
 from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
-
-
-class Exact:
-    """What is stored as JSON: no key is read that is not known.
-
-    Dataclasses, checked where they are read (`answerback_storage.rows`) and not where they are made: every
-    step makes new ones, out of values that were checked when they came in.
-    """
-
-    __slots__ = ()
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person(Exact):
-    """Somebody who acted: where, the platform's id, and the name people know them by."""
-
-    surface: str
-    user_id: str
-    name: str | None = None
+from answerback.core.person import Exact as Exact
+from answerback.core.person import Person as Person
 
 
 class Source(StrEnum):

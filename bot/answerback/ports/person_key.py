@@ -1,44 +1,108 @@
-"""The person's key: who may act where no chat platform says who somebody is.
+"""People's keys: who may act where no chat platform says who somebody is.
 
-A key belongs to a person. Whoever bears it, in the API or on the page, acts as that person. Pure: where
-keys are kept is storage's, and who bears one is the listeners' to find out.
+A key belongs to a person: the service's own to the operator, a personal link's to whom it was made for. Whoever bears
+it, in the API or on the page, acts as that person. Pure: where keys are kept is storage's, and who bears one is the
+listeners' to find out.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
+from answerback.core.ask import ANYONE
+from answerback.core.person import Known
 from answerback.core.walker import Person
 
+OPERATOR: Final = "operator"
+"""The id of whoever bears the service's own key."""
 _PREFIX: Final = "abk_"
+_PERSONAL: Final = "abp_"
+_NAME: Final = re.compile(r"[^\s@,][^,]{0,127}(?<!\s)")
+_RESERVED: Final = frozenset({OPERATOR, ANYONE})
 
 
 class Holder(NamedTuple):
-    """A key, and the person it belongs to."""
+    """A key as it is known here, and the person it belongs to."""
 
-    key: str
+    hashed: str
+    """The hash by which the key is recognised."""
+    seal: bytes
+    """The secret that the addresses of this person's pages are made of; they close when it changes. The operator's is
+    the key itself."""
     person: Person
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is the service's own key."""
+        return is_operator(self.person)
 
 
 Holders = Callable[[], Awaitable[tuple[Holder, ...]]]
-"""All valid keys as they are now: a replaced key is refused at once."""
+"""All valid keys as they are now, the service's own first: a replaced or revoked key is refused at once."""
 
 
 def operator(surface: str) -> Person:
     """Who bears the service's own key, on the surface whose asks are answered with it."""
-    return Person(surface=surface, user_id="operator", name="the operator")
+    return Person(surface=surface, user_id=OPERATOR, name="the operator", known=Known.KEY)
+
+
+def is_operator(person: Person) -> bool:
+    """Whether a person bears the service's own key."""
+    return person.known is Known.KEY and person.user_id == OPERATOR
 
 
 def new_key() -> str:
-    """A key of 256 random bits."""
+    """The service's own key: 256 random bits."""
     return _PREFIX + secrets.token_urlsafe(32)
+
+
+def new_personal_key() -> str:
+    """The key of a personal link: 256 random bits, of which only the hash is kept."""
+    return _PERSONAL + secrets.token_urlsafe(32)
+
+
+def is_personal(key: str) -> bool:
+    """Whether a key is that of a personal link."""
+    return key.startswith(_PERSONAL)
+
+
+def hash_of(key: str) -> str:
+    """The hash of a key or a token. What has 256 random bits needs no slow hash."""
+    return "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def operators(key: str, person: Person) -> Holder:
+    """The holder of the service's own key."""
+    return Holder(hash_of(key), key.encode(), person)
+
+
+def personal(hashed: str, key: str, person: Person) -> Holder:
+    """The holder of a personal link.
+
+    Its pages' addresses take the service's own ``key``, too: whoever reads the hashes alone can make none of them.
+    """
+    seal = hmac.new(key.encode(), f"answerback:person:{hashed}".encode(), hashlib.sha256)
+    return Holder(hashed, seal.digest(), person)
 
 
 def holder_of(key: str, holders: Iterable[Holder]) -> Holder | None:
     """Whose key this is, compared in constant time; None for an unknown one."""
-    given = key.encode("utf-8", "surrogateescape")
-    found = [one for one in holders if hmac.compare_digest(one.key.encode(), given)]
+    given = hash_of(key)
+    found = [one for one in holders if hmac.compare_digest(one.hashed, given)]
     return found[0] if found else None
+
+
+def wrong_name(name: str, surface: str) -> str | None:
+    """Why nobody can go by this name on a surface, in half a sentence; None where somebody can."""
+    if name in _RESERVED:
+        return "it is reserved"
+    if not _NAME.fullmatch(name) or not name.isprintable():
+        return "a name has 1 to 128 printable characters without a comma, and does not begin with @"
+    if name.startswith(f"{surface}:"):
+        return f"leave out {surface}:, which is written only among responders"
+    return None

@@ -36,6 +36,14 @@ class SurfaceSettings(Table):
         """The setting that makes people's actions arrive on the public listener; None: they do not."""
         return None
 
+    def by_address(self) -> str | None:
+        """The setting that makes it matter by which address people reach the public listener; None: it does not."""
+        return None
+
+    def name_of(self, user_id: str) -> str:
+        """What somebody without a platform is called, by the id that a personal link or a proxy gives."""
+        return user_id
+
     def connection(self) -> str:
         """How actions arrive, in a word or two for `answerback serve --check`; empty where nothing can be chosen."""
         return ""

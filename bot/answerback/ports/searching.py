@@ -94,6 +94,19 @@ class Search(NamedTuple):
     until: float | None = None
     """Asks created from ``since`` on and before ``until``."""
 
+    def matches(self, ask: Ask) -> bool:
+        """Whether an open ask has all that is wanted."""
+        return (
+            self.status in {None, ask.status}
+            and self.agent in {None, ask.request.agent}
+            and (self.since is None or self.since <= ask.created_at)
+            and (self.until is None or ask.created_at < self.until)
+            and self._has_words(asked_words(ask) if self.words else ())
+        )
+
+    def _has_words(self, words: tuple[str, ...]) -> bool:
+        return all(any(word.startswith(one) for word in words) for one in self.words)
+
 
 class Searching(Protocol):
     """The store, as asked by people. Every method may raise StoreError, and ValueError for a made-up cursor."""

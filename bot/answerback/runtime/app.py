@@ -20,8 +20,9 @@ from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp import mount
 from answerback.ports.claims import SOLE, Shared
-from answerback.ports.person_key import Holder, Holders, operator
+from answerback.ports.person_key import Holders
 from answerback.ports.plugin import Built, Entrances, Host
+from answerback.runtime import people
 from answerback.runtime.clock import SharedClock
 from answerback.runtime.config import Settings, is_loopback, table_of
 from answerback.runtime.configured import callbacks_of, check_extras, routes_of, tokens_of
@@ -42,7 +43,6 @@ from answerback.workers.inquiry import HttpInquiry
 from answerback.workers.message_sync import Shower
 from answerback.workers.retention import Retention
 from answerback.workers.scheduler import Upkeep
-from answerback_storage.key_file import KeyFile
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -77,7 +77,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         metrics = Metrics()
         timed = metrics.commit_seconds.observe
         held = await stack.enter_async_context(opened(settings.storage, timed))
-        holders = await _holders(settings)
+        holders = await people.holders(settings)
         http = await stack.enter_async_context(chat_session())
         built = await _built(settings, held, sockets, holders, http)
         service = _service(settings, held, built, routes, callbacks, metrics)
@@ -142,19 +142,6 @@ async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
     public = await bind(settings.public.host, settings.public.port, "public")
     stack.callback(public.close)
     return _Sockets(api, public, address_of(api), settings.public.url or address_of(public))
-
-
-async def _holders(settings: Settings) -> Holders:
-    """Whose keys are valid, read anew each time: `answerback key rotate` counts at once."""
-    file = KeyFile(settings.storage.sqlite_path)
-    await asyncio.to_thread(file.ensure)
-    person = operator(installed().home)
-
-    async def holders() -> tuple[Holder, ...]:
-        key = await file.current()
-        return () if key is None else (Holder(key, person),)
-
-    return holders
 
 
 async def _built(

@@ -204,11 +204,8 @@ class Settings(BaseSettings):
             )
         for name in type(self).model_fields:
             table = getattr(self, name)
-            key = table.by_http() if isinstance(table, SurfaceSettings) else None
-            if key and self.public.port is None:
-                raise ValueError(
-                    f"{key} means that clicks come by HTTP, and no listener takes them: set public.port"
-                )
+            if isinstance(table, SurfaceSettings):
+                self._reachable(table)
         for name, agent in self.agents.items():
             for route in agent.routes:
                 if route not in {*self.routes, self.default_route}:
@@ -216,6 +213,15 @@ class Settings(BaseSettings):
                         f"agents.{name}.routes names {route!r}, and there is no [routes.{route}]"
                     )
         return self
+
+    def _reachable(self, table: SurfaceSettings) -> None:
+        """Raises where people act by HTTP, and the public listener is not there or does not know its address."""
+        if (key := table.by_http()) and self.public.port is None:
+            raise ValueError(
+                f"{key} means that clicks come by HTTP, and no listener takes them: set public.port"
+            )
+        if (key := table.by_address()) and self.public.url is None:
+            raise ValueError(f"{key} needs the address at which people reach it: set public.url")
 
 
 def settings_type(plugins: Plugins | None = None) -> type[Settings]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from answerback.core.ask import ANYONE, Ask
+from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
 from answerback.core.walker import Person
 from answerback.ports.records import Page
+from answerback.ports.searching import Search, word_of
 from answerback.ports.store import Store
 from answerback.ports.surface import Groups, Surface
 
@@ -45,6 +46,37 @@ async def waiting_for(
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
+
+
+async def found_for(
+    store: Store,
+    surfaces: Mapping[str, Surface],
+    person: Person,
+    wanted: Search,
+    after: str | None,
+    limit: int,
+) -> Page[Ask]:
+    """The asks of a search that are a person's: those that wait for them where open ones are wanted, else those that
+    they answered. A page may have fewer than ``limit`` of them."""
+    if wanted.status is not Status.OPEN:
+        words = (*wanted.words, word_of(person))
+        return await store.search(wanted._replace(words=words), after, limit)
+    while True:
+        page = await waiting_for(store, surfaces, person, after, limit)
+        asks = tuple(ask for ask in page.rows if wanted.matches(ask))
+        if asks or page.after is None:
+            return Page(asks, page.after)
+        after = page.after
+
+
+def concerns(ask: Ask, person: Person) -> bool:
+    """Whether an ask is a person's: one that they answered, or may answer without being in any group."""
+    there = [given.by for given in ask.walk.answers if given.by]
+    there += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
+    if any((one.surface, one.user_id) == (person.surface, person.user_id) for one in there):
+        return True
+    here = ask.open and ask.destination.surface == person.surface
+    return here and _is_for(ask, person.user_id, frozenset())
 
 
 async def groups_among(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
 
@@ -134,7 +133,18 @@ def _answered(view: View) -> JsonValue:
 
 def person_json(person: Person | None) -> JsonValue:
     """A person, or null."""
-    return asdict(person) if person else None
+    return _person(person) if person else None
+
+
+def _person(person: Person) -> dict[str, JsonValue]:
+    return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
+
+
+def _by(person: Person | None) -> JsonValue:
+    """A person in the record, with how their name is known where no platform says who they are."""
+    if person is None or person.known is None:
+        return person_json(person)
+    return {**_person(person), "known": person.known.value}
 
 
 def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:
@@ -149,22 +159,22 @@ def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:
         case "request":
             return {**line, "type": "request", "request": entry.body}
         case "answered":
-            answered: JsonValue = {**entry.body, "by": person_json(entry.by)}
+            answered: JsonValue = {**entry.body, "by": _by(entry.by)}
             return {**line, "type": "response", "response": {"answered": answered}}
         case "backed":
             return {
                 **line,
                 "type": "response",
-                "response": {"backed": {"by": person_json(entry.by)}},
+                "response": {"backed": {"by": _by(entry.by)}},
             }
         case "cancelled":
-            cancelled: JsonValue = {**entry.body, "by": person_json(entry.by)}
+            cancelled: JsonValue = {**entry.body, "by": _by(entry.by)}
             return {**line, "type": "response", "response": {"cancelled": cancelled}}
         case "ended" | "delivery" | "note":
             return {
                 **line,
                 "type": entry.kind,
-                entry.kind: {**entry.body, "by": person_json(entry.by)},
+                entry.kind: {**entry.body, "by": _by(entry.by)},
             }
 
 

@@ -281,7 +281,7 @@ def plan(
     if isinstance(destination, str):
         known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
         return (_unknown(f"{destination} Configured routes: {known}."),)
-    responders = _responders(submission.responders, route)
+    responders = _responders(submission.responders, route, destination.surface)
     if isinstance(responders, Problem):
         return (responders,)
     return Plan(
@@ -292,7 +292,7 @@ def plan(
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
         context_format=submission.context_format or (route.context_format if route else "markdown"),
         mention=route is not None and route.mention,
-        escalation=_escalation(route, surfaces),
+        escalation=_escalation(route, surfaces, destination),
     )
 
 
@@ -327,15 +327,15 @@ def _unknown(message: str) -> Problem:
 
 
 def _responders(
-    named: tuple[str, ...] | Literal["anyone"] | None, route: Route | None
+    named: tuple[str, ...] | Literal["anyone"] | None, route: Route | None, surface: str
 ) -> tuple[str, ...] | Problem | None:
     """Who may act, by the call and its route: who may decide is the operator's to say, not the model's.
 
     A route's list is a ceiling. Names are compared as they are written: whether somebody is in a group on the list is
     not known here, so a call that names them is refused.
     """
-    ceiling = _listed(route.responders) if route else None
-    given = _listed(named)
+    ceiling = _listed(route.responders, surface) if route else None
+    given = _listed(named, surface)
     if named is None:
         return ceiling
     if route is not None and not route.responders_from_call:
@@ -358,21 +358,32 @@ def _forbidden(message: str) -> Problem:
     return Problem(pointer="/responders", code="responders_forbidden", message=message)
 
 
-def _listed(responders: tuple[str, ...] | Literal["anyone"] | None) -> tuple[str, ...] | None:
-    return (ANYONE,) if responders == ANYONE else (tuple(responders) if responders else None)
+def _listed(
+    responders: tuple[str, ...] | Literal["anyone"] | None, surface: str
+) -> tuple[str, ...] | None:
+    """The responders as the surface knows them: ``web:alice`` is ``alice`` on the page; platforms' ids are literal."""
+    if responders == ANYONE:
+        return (ANYONE,)
+    named = f"{DEFAULT_SURFACE}:" if surface == DEFAULT_SURFACE else ""
+    return tuple(one.removeprefix(named) for one in responders) if responders else None
 
 
 def _sorted(given: tuple[float, ...] | None, otherwise: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(sorted(otherwise if given is None else given))
 
 
-def _escalation(route: Route | None, surfaces: frozenset[str]) -> Escalation | None:
+def _escalation(
+    route: Route | None, surfaces: frozenset[str], origin: Destination
+) -> Escalation | None:
     if route is None or route.escalate is None:
         return None
     to = None if route.escalate.to is None else destination_of(route.escalate.to, surfaces)
     # Routes are checked when the configuration is read; a destination that is none is a broken promise of it.
     if isinstance(to, str):
         raise ConfigError(to)
+    surface = (to or origin).surface
     return Escalation(
-        after=route.escalate.after, to=to, responders=_listed(route.escalate.responders) or ()
+        after=route.escalate.after,
+        to=to,
+        responders=_listed(route.escalate.responders, surface) or (),
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from answerback.api.auth import hash_of
 from answerback.core.errors import ConfigError
+from answerback.ports.person_key import hash_of
 from answerback.runtime.config import Settings
 from answerback.runtime.configured import callbacks_of, tokens_of
 from answerback.runtime.reloading import Reloading

@@ -39,7 +39,8 @@ def create(
 
     Example: `answerback token create deploy-bot`
     """
-    from answerback.api.auth import hash_of, new_token
+    from answerback.api.auth import new_token
+    from answerback.ports.person_key import hash_of
 
     if not _NAME.fullmatch(name):
         fail(f"{name[:80]!r} is no name for an agent: use 1 to 64 letters, digits, - and _.", 2)

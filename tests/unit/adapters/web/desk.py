@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Person, place_of
-from answerback.ports.person_key import Holder
+from answerback.ports.person_key import Holder, operators
 from answerback.testing.bench import SWEEP, Bench
 from answerback.workers.message_sync import Shower
 from answerback_web.access import Access
@@ -39,7 +39,7 @@ class WebStage:
         key = f"abk_{len(self._keys)}"
         person = Person(surface="web", user_id=f"{name}{len(self._keys)}@example.com", name=name)
         self._keys[key] = person
-        return WebDesk(self, Holder(key, person))
+        return WebDesk(self, operators(key, person))
 
     async def restart(self) -> None:
         await self._up.aclose()

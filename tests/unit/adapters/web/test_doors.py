@@ -14,7 +14,7 @@ from aiohttp import hdrs
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer, EndTurn, Person
-from answerback.ports.person_key import Holder
+from answerback.ports.person_key import operators
 from answerback.ports.surface import Groups, Moves, Reminds
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import (
@@ -136,7 +136,7 @@ async def test_two_people_who_send_the_same_are_two_people(tmp_path: Path) -> No
     alice = Person(surface="web", user_id="alice", name="Alice")
     async with site(tmp_path, keys={KEY: OPERATOR, "hers": alice}) as shared:
         ask = await shared.ask(TEXT)
-        hers = shared.surface._front.access.answering_link(ask.id, Holder("hers", alice))
+        hers = shared.surface._front.access.answering_link(ask.id, operators("hers", alice))
         async with reader(shared.url) as first, reader(shared.url) as second:
             one, other = await first.open(path(ask)), await second.open(f"/a/{hers}")
             done = await first.press(one, path(ask), "answer", {"text": "x"})

@@ -14,7 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer
-from answerback_web import context, front, pages, parse, render
+from answerback_web import context, front, listing, pages, parse, render
 from tests.edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of
 
@@ -49,7 +49,7 @@ def widget(**field: object) -> str:
 def test_the_inbox_shows_two_lines_of_a_question() -> None:
     for length, full in ((160, True), (161, False)):
         asks = [one(AnswerType.TEXT, text="x" * length)]
-        [item] = render.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
+        [item] = listing.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
         assert (item.text == "x" * length) == full
         assert len(item.text) <= 160
 

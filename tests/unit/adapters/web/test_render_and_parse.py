@@ -21,10 +21,10 @@ from answerback.core.schema_entries import entries_of
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import as_json, view_of
 from answerback.core.walker import Answer, Other, Person, start
-from answerback.ports.person_key import Holder, operator
+from answerback.ports.person_key import operator, operators
 from answerback.testing import strategies
 from answerback_chat.sanitize import visible
-from answerback_web import limits, pages, parse, render
+from answerback_web import limits, listing, pages, parse, render
 from answerback_web.access import Access, is_own_page
 from answerback_web.parse import Confirm, Post, Stay, Wrong
 from tests.unit.adapters.web.reader import Document
@@ -261,15 +261,15 @@ def test_the_record_says_how_it_ended_and_what_was_open(status: Status, words: s
 def test_ages_in_the_inbox_are_rounded_down() -> None:
     ask = ask_of(Form(questions=(Question(id="q", text="x " * 500, answer_type=AnswerType.TEXT),)))
     for now, age in ((59, "just now"), (60, "1 min ago"), (7199, "1 h ago"), (172800, "2 d ago")):
-        item = render.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[0]
+        item = listing.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[0]
         assert item.age == age
         assert len(item.text) <= limits.FIRST_WORDS
 
 
 def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
     access, foreign = Access(b"a" * 32), Access(b"b" * 32)
-    operator = Holder("key", OPERATOR)
-    alice = Holder("hers", Person(surface="web", user_id="alice"))
+    operator = operators("key", OPERATOR)
+    alice = operators("hers", Person(surface="web", user_id="alice"))
     holders = (operator, alice)
     link = access.link("ask_1")
     assert access.opened(link, holders) == ("ask_1", link, None)
@@ -287,7 +287,7 @@ def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
 
 def test_an_inbox_is_its_holders_until_the_key_is_replaced() -> None:
     access = Access(b"a" * 32)
-    old, new = Holder("old", OPERATOR), Holder("new", OPERATOR)
+    old, new = operators("old", OPERATOR), operators("new", OPERATOR)
     assert access.inbox_of(access.inbox(old), (new, old)) == old
     assert access.inbox_of(access.inbox(old), (new,)) is None
     assert access.inbox_of("\udcff", (new,)) is None

@@ -1,0 +1,90 @@
+"""Who somebody is on a page: by a key, which its address is made of, or by the name that a trusted proxy gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from answerback.core.walker import Person
+from answerback.ports.person_key import Holder, Holders, holder_of
+from answerback_web.access import Access, Opened
+from answerback_web.proxy import Proxies
+
+ME: Final = "me"
+"""The name of the inbox of whomever the proxy names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody who may answer."""
+
+    person: Person
+    holder: Holder | None
+    """Whose key their pages' addresses are made of; None: the proxy names them, and an address opens nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitors:
+    """The visitors of one listener.
+
+    Args:
+        operators: whether the service's own key opens its inbox here, as on the agents' listener.
+        proxies: who signs people in on this listener.
+    """
+
+    access: Access
+    holders: Holders
+    proxies: Proxies
+    operators: bool
+
+    async def expected(self) -> bool:
+        """Whether anybody can have an inbox here."""
+        return self.operators or self.proxies.used or len(await self.holders()) > 1
+
+    def named(self, request: web.Request) -> Visitor | None:
+        """Whom the proxy names."""
+        person = self.proxies.person_of(request)
+        return Visitor(person, None) if person is not None else None
+
+    async def with_key(self, key: str) -> Visitor | None:
+        """Whoever has this key."""
+        holder = holder_of(key.strip(), await self.holders())
+        return Visitor(holder.person, holder) if holder is not None else None
+
+    async def at_inbox(self, request: web.Request) -> Visitor | None:
+        """Whose inbox an address is, by the name in it; the proxy's word counts before that."""
+        name, named = request.match_info["name"], self.named(request)
+        if named is not None or name == ME:
+            return named
+        holder = self.access.inbox_of(name, await self.holders())
+        if holder is None or not self.may_have_inbox(holder):
+            return None
+        return Visitor(holder.person, holder)
+
+    async def at_ask(self, request: web.Request) -> tuple[Opened, Visitor | None] | None:
+        """What an ask's address opens, and to whom: the proxy's word counts before the address."""
+        opened = self.access.opened(request.match_info["link"], await self.holders())
+        if opened is None:
+            return None
+        visitor = self.named(request)
+        if visitor is None and opened.holder is not None:
+            visitor = Visitor(opened.holder.person, opened.holder)
+        return opened, visitor
+
+    def may_have_inbox(self, holder: Holder | None) -> bool:
+        """Whether somebody has an inbox on this listener."""
+        return self.operators or holder is None or not holder.is_operator
+
+    def inbox(self, visitor: Visitor) -> str | None:
+        """The name of somebody's inbox; None where they have none on this listener."""
+        if not self.may_have_inbox(visitor.holder):
+            return None
+        return ME if visitor.holder is None else self.access.inbox(visitor.holder)
+
+    def link(self, ask_id: str, visitor: Visitor | None) -> str:
+        """The name of an ask's page for somebody; for nobody, the one that only shows it."""
+        if visitor is None or visitor.holder is None:
+            return self.access.link(ask_id)
+        return self.access.answering_link(ask_id, visitor.holder)

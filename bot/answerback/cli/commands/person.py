@@ -1,0 +1,111 @@
+"""``answerback person``: personal links, with which people other than the operator answer on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from answerback.cli.commands.options import Config
+from answerback.cli.output import fail, result, say
+
+if TYPE_CHECKING:
+    from answerback.runtime.config import Settings
+    from answerback_storage.people_file import PeopleFile
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Personal links, with which people answer on the page under their own names.",
+)
+_Name = Annotated[str, typer.Argument(help="Who it is, such as alice@example.com.")]
+
+
+@app.callback()
+def people() -> None:
+    """Personal links, with which people answer on the page under their own names."""
+
+
+@app.command()
+def add(
+    name: _Name,
+    url: Annotated[
+        str | None,
+        typer.Option(help="The address at which the person reaches the service."),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Make a personal link, and print it once.
+
+    Example: `answerback person add alice@example.com`
+
+    Run it where the service runs, as the service's user. A running service takes the link at once. Send it to that
+    person alone: whoever has it answers under their name.
+    """
+    import time
+
+    from answerback.cli import personal_links
+
+    settings = _settings(config)
+    if (wrong := personal_links.wrong(name)) is not None:
+        fail(f"{name[:80]!r} cannot be a person's name: {wrong}.", 2)
+    key = _file(settings).add(name, time.time())
+    if key is None:
+        fail(f"{name} has a personal link. Run `answerback person revoke` first to replace it.")
+    base, far = personal_links.address(settings, url)
+    say(f"The personal link of {name}, shown this once:")
+    result(f"{base}/?key={key}")
+    if not far:
+        say(
+            "It works on this machine only. To reach people elsewhere, set public.port and public.url, or name the"
+            " address with --url."
+        )
+
+
+@app.command("list")
+def list_people(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config = None,
+) -> None:
+    """List who has a personal link, and since when.
+
+    Example: `answerback person list`
+    """
+    from datetime import UTC, datetime
+
+    from answerback_chat.sanitize import as_json
+
+    found = [
+        (name, datetime.fromtimestamp(one.added_at, UTC).isoformat(timespec="seconds"))
+        for name, one in _file(_settings(config)).read().items()
+    ]
+    if json:
+        result(as_json([{"name": name, "added_at": added} for name, added in found]))
+    elif not found:
+        say("Nobody has a personal link.")
+    else:
+        result("\n".join(f"{added}  {name}" for name, added in found))
+
+
+@app.command()
+def revoke(name: _Name, config: Config = None) -> None:
+    """Revoke a personal link: it stops working at once, and so does every page that was opened with it.
+
+    Example: `answerback person revoke alice@example.com`
+    """
+    if not _file(_settings(config)).revoke(name):
+        fail(f"{name} has no personal link; `answerback person list` shows who has one.")
+    say(f"{name} can no longer answer with the personal link.")
+
+
+def _settings(config: Path | None) -> Settings:
+    from answerback.runtime.config_file import load
+
+    return load(config)
+
+
+def _file(settings: Settings) -> PeopleFile:
+    from answerback_storage.people_file import PeopleFile
+
+    return PeopleFile(settings.storage.sqlite_path)

@@ -1,0 +1,105 @@
+"""The people with a personal link, kept in a file of its own beside the key file.
+
+The file has the hash of each key, so reading it gives nobody the right to act. Commands change it while the service
+runs, and the service reads it whenever somebody shows a key.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from answerback.core.errors import StoreError
+from answerback.ports.person_key import hash_of, new_personal_key
+from answerback_storage import private_file
+
+_WHAT: Final = "file of personal links"
+
+
+class Linked(BaseModel):
+    """One person's link, without its secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key_hash: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+    added_at: float
+    """Seconds since the epoch."""
+
+
+_PEOPLE: Final = TypeAdapter(dict[str, Linked])
+
+
+class PeopleFile:
+    """The file of personal links beside a database (``….people``), mode 0600."""
+
+    def __init__(self, database: Path) -> None:
+        self.path = database.with_name(f"{database.name}.people")
+
+    def read(self) -> dict[str, Linked]:
+        """The people by their names, in the order in which they were added.
+
+        Raises:
+            StoreError: the file cannot be read, or is damaged; in words.
+        """
+        text = private_file.read(self.path, _WHAT)
+        if text is None:
+            return {}
+        try:
+            return _PEOPLE.validate_json(text)
+        except ValidationError as error:
+            raise StoreError(
+                f"The {_WHAT} {self.path} is damaged. Remove it, and add the people again."
+            ) from error
+
+    def add(self, name: str, now: float) -> str | None:
+        """A new key for somebody; None where they have one.
+
+        Raises:
+            StoreError: the file cannot be read or written; in words.
+        """
+        with self._alone():
+            people = self.read()
+            if name in people:
+                return None
+            key = new_personal_key()
+            self._write({**people, name: Linked(key_hash=hash_of(key), added_at=now)})
+            return key
+
+    def revoke(self, name: str) -> bool:
+        """Forgets somebody's key; False where they have none.
+
+        Raises:
+            StoreError: the file cannot be read or written; in words.
+        """
+        with self._alone():
+            people = self.read()
+            if name not in people:
+                return False
+            self._write({other: linked for other, linked in people.items() if other != name})
+            return True
+
+    def _write(self, people: dict[str, Linked]) -> None:
+        text = _PEOPLE.dump_json(people, indent=2).decode()
+        private_file.replace(self.path, f"{text}\n", _WHAT)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keeps other commands waiting: the lock is on the directory, since the file itself is replaced."""
+        try:
+            directory = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise StoreError(
+                f"The directory {self.path.parent} cannot be opened ({error.strerror}). Run this in the service's "
+                "directory, or name its configuration with --config."
+            ) from error
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(directory)

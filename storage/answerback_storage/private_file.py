@@ -1,0 +1,49 @@
+"""A small text file that only the service's user can read, replaced in one step; what goes wrong is told in words."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from answerback.core.errors import StoreError
+
+
+def read(path: Path, what: str) -> str | None:
+    """The text, or None where there is no such file; ``what`` it is stands in errors.
+
+    Raises:
+        StoreError: the file cannot be read.
+    """
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(
+            f"The {what} {path} cannot be read ({error.strerror}). Run this as the user that "
+            "`answerback serve` runs as."
+        ) from error
+
+
+def replace(path: Path, text: str, what: str) -> None:
+    """Writes a file of mode 0600 in place of the old one: a reader finds the old one or the new one.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(
+            os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w"
+        ) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise StoreError(
+            f"The {what} {path} cannot be written ({error.strerror}). Run this as the user that "
+            "`answerback serve` runs as, and give that user write permission on the directory."
+        ) from error

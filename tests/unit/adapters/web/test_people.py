@@ -1,0 +1,117 @@
+"""People on the page: personal links, whose inbox is whose, and who may answer what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.person import Known
+from answerback.core.walker import Person
+from answerback.ports.person_key import operators
+from answerback_web.access import Access
+from tests.browser.site import INBOX, KEY, OPERATOR, SECRET, Site, site
+from tests.unit.adapters.web.examples import TEXT, path
+from tests.unit.adapters.web.reader import Document, Reader, reader
+
+ALICE = Person(surface="web", user_id="alice", name="Alice Adams", known=Known.LINK)
+BOB = Person(surface="web", user_id="bob", name="bob", known=Known.LINK)
+KEYS = {KEY: OPERATOR, "abp_alice": ALICE, "abp_bob": BOB}
+
+
+@pytest.fixture
+async def shared(tmp_path: Path) -> AsyncIterator[Site]:
+    """A site where three people have keys."""
+    async with site(tmp_path, keys=KEYS) as running:
+        yield running
+
+
+@pytest.fixture
+async def far(shared: Site) -> AsyncIterator[Reader]:
+    """A visitor of its public listener."""
+    async with reader(shared.public_url) as visiting:
+        yield visiting
+
+
+def asks_in(page: Document) -> list[str]:
+    """The addresses of the asks that an inbox lists."""
+    return [link.removeprefix("..") for link in page.links if "/a/ask_" in link]
+
+
+@pytest.mark.rule("AUTH-14", "WHO-4")
+async def test_a_personal_link_opens_its_persons_inbox_and_answers_in_their_name(
+    shared: Site, far: Reader
+) -> None:
+    hers = await shared.ask(TEXT, responders=["web:alice"])
+    await shared.ask({**TEXT, "text": "Bob's own"}, responders=["bob"])
+    inbox = await far.open("/?key=abp_alice")
+    assert "You are Alice Adams (personal link)." in inbox.text
+    assert "Bob's own" not in inbox.text
+    (own,) = asks_in(inbox)
+    assert own != path(hers)
+    page = await far.open(own)
+    assert "You are Alice Adams (personal link)." in page.text
+    ended = await far.press(page, own, "answer", {"text": "x"})
+    assert "by Alice Adams (personal link)" in ended.text
+    assert (await shared.stored(hers)).acted_by == ALICE
+    assert asks_in(await far.open("/?key=abp_alice")) == []
+
+
+@pytest.mark.rule("WHO-4", "SURFACE-9")
+async def test_whoever_is_not_named_sees_so_and_is_refused_privately(
+    shared: Site, far: Reader
+) -> None:
+    ask = await shared.ask(TEXT, responders=["web:alice"])
+    bobs = f"/a/{Access(SECRET).answering_link(ask.id, operators('abp_bob', BOB))}"
+    page = await far.open(bobs)
+    assert "Only the people who were asked may answer this" in page.text
+    assert "Your key" not in page.text
+    assert next(a for t, a in page.tags if t == "fieldset").keys() == {"disabled"}
+    refused = await far.press(page, bobs, "answer", {"text": "mine"})
+    assert refused.status == 403
+    assert "Only the people who were asked may answer here" in refused.text
+    assert "mine" in refused.text
+    assert (await shared.stored(ask)).open
+    assert (await shared.stored(ask)).revision == 1
+
+
+@pytest.mark.rule("AUTH-16")
+async def test_the_public_listener_opens_no_operators_inbox(shared: Site, far: Reader) -> None:
+    await shared.ask(TEXT)
+    door = await far.open("/")
+    assert door.status == 200
+    assert "Say something" not in door.text
+    refused = await far.press(door, "/", "", {"key": KEY})
+    assert refused.status == 403
+    assert "only on the machine where Answerback runs" in refused.text
+    for address in (INBOX, f"{INBOX}/events"):
+        assert (await far.open(address)).status == 403
+    assert (await far.press(door, "/", "", {"key": "wrong"})).status == 403
+    for name in ("me", "0"):
+        assert (await far.open(f"/inbox/{name}")).status == 403
+
+
+@pytest.mark.rule("AUTH-14")
+async def test_a_revoked_link_closes_its_pages_at_once(tmp_path: Path) -> None:
+    keys = dict(KEYS)
+    async with site(tmp_path, keys=keys) as shared, reader(shared.public_url) as far:
+        ask = await shared.ask(TEXT)
+        inbox = await far.open("/?key=abp_alice")
+        (own,) = asks_in(inbox)
+        page = await far.open(own)
+        del keys["abp_alice"]
+        refused = await far.press(page, own, "answer", {"text": "x"})
+        assert refused.status == 403
+        assert (await far.open("/?key=abp_alice")).status == 403
+        assert (await shared.stored(ask)).open
+        assert asks_in(await far.open("/?key=abp_bob")) != []
+
+
+@pytest.mark.rule("AUTH-16")
+async def test_without_people_the_public_listener_has_no_door(tmp_path: Path) -> None:
+    async with site(tmp_path) as alone, reader(alone.public_url) as far:
+        for address in ("/", f"/?key={KEY}", INBOX, f"{INBOX}/events"):
+            assert (await far.open(address)).status == 404
+        async with far.http.post("/", data={"key": KEY}) as response:
+            assert response.status == 404

@@ -1,0 +1,191 @@
+"""Keys of personal links in the API: whose they are, what they open, and what they do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.person import Known
+from answerback.core.walker import Person
+from answerback.ports.person_key import (
+    holder_of,
+    new_personal_key,
+    operator,
+    operators,
+    personal,
+    wrong_name,
+)
+from answerback_storage.people_file import PeopleFile
+from tests.unit.bot.api.conftest import Json, Serve, Served
+
+TEXT: Json = {"question": "Which port?"}
+ROLES = {"ci": "agent"}
+
+
+@pytest.fixture(params=[{}, ROLES], ids=["without tokens", "with tokens"])
+async def api(serve: Serve, request: pytest.FixtureRequest) -> AsyncIterator[Served]:
+    async with serve(request.param) as served:
+        yield served
+
+
+async def link(folder: Path, name: str) -> dict[str, str]:
+    """A new personal link's header."""
+    key = await asyncio.to_thread(PeopleFile(folder / "asks.db").add, name, 1.0)
+    return {"Authorization": f"Bearer {key}"}
+
+
+async def asked(api: Served, **more: object) -> Json:
+    headers = api.bearer("ci") if api.tokens else None
+    return await api.asked(TEXT, headers=headers, **more)
+
+
+async def act(api: Served, ask: Json, who: dict[str, str], **action: object) -> tuple[int, Json]:
+    path = f"/v1/asks/{ask['id']}/actions"
+    async with api.http.post(path, json=action, headers=who) as response:
+        return response.status, await response.json(content_type=None)
+
+
+async def answered(api: Served, ask: Json) -> list[Json]:
+    """Who answered, as the record has it."""
+    _, page = await api.get(f"/v1/asks/{ask['id']}/record", **api.person)
+    bodies = [line["response"]["answered"] for line in page["entries"] if "response" in line]
+    return [body["by"] for body in bodies]
+
+
+@pytest.mark.rule("AUTH-14", "WHO-4")
+async def test_a_personal_key_acts_under_its_persons_name(api: Served, tmp_path: Path) -> None:
+    alice = await link(tmp_path, "alice@example.com")
+    for actor in (None, {"user_id": "alice@example.com", "name": "Somebody"}):
+        ask = await asked(api)
+        named = {"actor": actor} if actor else {}
+        status, ended = await act(api, ask, alice, action="answer", value="80", **named)
+        who = {"surface": "web", "user_id": "alice@example.com", "name": "alice@example.com"}
+        assert (status, ended["ended_by"]) == (200, who)
+        assert await answered(api, ask) == [who | {"known": "link"}]
+
+
+@pytest.mark.rule("WHO-4")
+async def test_the_record_says_that_a_name_is_known_by_the_key(api: Served) -> None:
+    ask = await asked(api)
+    who = {"user_id": "U1", "name": "Alice"}
+    assert (await api.act(ask, action="answer", value="80", actor=who))[0] == 200
+    assert await answered(api, ask) == [{"surface": "web", "known": "key"} | who]
+
+
+@pytest.mark.rule("AUTH-14")
+async def test_a_personal_key_vouches_for_nobody_else(api: Served, tmp_path: Path) -> None:
+    ask, alice = await asked(api), await link(tmp_path, "alice")
+    for other in ("bob", "operator"):
+        status, problem = await act(
+            api, ask, alice, action="answer", value="80", actor={"user_id": other}
+        )
+        assert (status, problem["title"]) == (403, "Another actor")
+    assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["status"] == "open"
+
+
+@pytest.mark.rule("AUTH-14", "CLI-24")
+async def test_a_revoked_link_stops_acting_at_once(api: Served, tmp_path: Path) -> None:
+    ask, alice = await asked(api), await link(tmp_path, "alice")
+    await asyncio.to_thread(PeopleFile(tmp_path / "asks.db").revoke, "alice")
+    status, _ = await act(api, ask, alice, action="answer", value="80")
+    assert status == 401
+
+
+@pytest.mark.rule("WHO-4")
+async def test_responders_name_people_of_the_web_with_or_without_their_surface(
+    api: Served, tmp_path: Path
+) -> None:
+    alice, bob = await link(tmp_path, "alice@example.com"), await link(tmp_path, "bob@example.com")
+    for responder in ("web:alice@example.com", "alice@example.com"):
+        ask = await asked(api, responders=[responder])
+        status, problem = await act(api, ask, bob, action="answer", value="80")
+        assert (status, problem["title"]) == (404, "Not found")
+        assert (await act(api, ask, alice, action="answer", value="80"))[0] == 200
+
+
+@pytest.mark.rule("AUTH-14")
+async def test_a_personal_key_reads_what_is_its_persons_and_nothing_else(
+    api: Served, tmp_path: Path
+) -> None:
+    alice, bob = await link(tmp_path, "alice"), await link(tmp_path, "bob")
+    hers = await asked(api, responders=["alice"])
+    everybodys = await asked(api)
+    assert (await act(api, everybodys, bob, action="answer", value="80"))[0] == 200
+
+    async def ids(path: str, who: dict[str, str]) -> list[str]:
+        status, page = await api.get(path, **who)
+        assert status == 200, page
+        return [ask["id"] for ask in page["asks"]]
+
+    assert await ids("/v1/inbox?responder=web:alice", alice) == [hers["id"]]
+    assert await ids("/v1/asks", alice) == [hers["id"]]
+    assert await ids("/v1/asks", bob) == [everybodys["id"]]
+    assert await ids("/v1/search?q=port&status=open", alice) == [hers["id"]]
+    assert await ids("/v1/search?q=gate&status=open", alice) == []
+    assert await ids("/v1/search?q=port", alice) == []
+    assert await ids("/v1/search?q=port", bob) == [everybodys["id"]]
+    for tail in ("", "/record"):
+        assert (await api.get(f"/v1/asks/{hers['id']}{tail}", **alice))[0] == 200
+        assert (await api.get(f"/v1/asks/{hers['id']}{tail}", **bob))[0] == 404
+        assert (await api.get(f"/v1/asks/{everybodys['id']}{tail}", **bob))[0] == 200
+        assert (await api.get(f"/v1/asks/{everybodys['id']}{tail}", **alice))[0] == 404
+    assert (await api.get("/v1/inbox?responder=web:bob", **alice))[0] == 403
+
+
+@pytest.mark.rule("AUTH-14")
+async def test_a_personal_key_exports_and_erases_nothing(api: Served, tmp_path: Path) -> None:
+    ask, alice = await asked(api), await link(tmp_path, "alice")
+    assert (await act(api, ask, alice, action="answer", value="80"))[0] == 200
+    async with api.http.post(f"/v1/asks/{ask['id']}/erase", headers=alice) as response:
+        assert (response.status, (await response.json(content_type=None))["title"]) == (
+            403,
+            "Not for personal links",
+        )
+    assert (await api.get("/v1/export", **alice))[0] == 403
+
+
+async def test_a_personal_key_pages_through_what_waits_for_its_person(
+    api: Served, tmp_path: Path
+) -> None:
+    alice = await link(tmp_path, "alice")
+    for number in range(5):
+        await asked(api, responders=["bob"] if number % 2 else ["alice"])
+    found, after = [], ""
+    while True:
+        _, page = await api.get(f"/v1/search?status=open&limit=2{after}", **alice)
+        found += page["asks"]
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+    assert len(found) == 3
+
+
+@pytest.mark.rule("AUTH-14")
+def test_addresses_take_more_than_what_is_kept_of_a_personal_key() -> None:
+    key, person = new_personal_key(), Person(surface="web", user_id="a", known=Known.LINK)
+    held = personal(operators(key, person).hashed, "abk_the service's own", person)
+    assert holder_of(key, [held]) == held
+    assert holder_of("abk_the service's own", [held]) is None
+    assert held.seal != personal(held.hashed, "abk_another", person).seal
+    assert not held.is_operator
+    assert operators("abk_x", operator("web")).is_operator
+
+
+@pytest.mark.rule("WHO-4")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", " alice", "alice ", "@alice", "operator", "anyone", "web:alice"),
+        *("a,b", "a\nb", "a\u202eb", "a\u200bb", "a\ud800", "x" * 129),
+    ],
+)
+def test_nobody_is_called_what_could_be_taken_for_something_else(name: str) -> None:
+    assert wrong_name(name, "web") is not None
+
+
+@pytest.mark.parametrize("name", ["a", "alice@example.com", "Alice Ämter", "x:y", "x" * 128])
+def test_people_are_called_what_their_provider_calls_them(name: str) -> None:
+    assert wrong_name(name, "web") is None
