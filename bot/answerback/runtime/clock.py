@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from answerback.core.errors import StoreError
-from answerback.ports.clock import Watch
+from answerback.ports.clock import Clock, Watch
 
 logger = logging.getLogger(__name__)
 
@@ -29,22 +29,17 @@ _TRIES: Final = 5
 class SystemClock:
     """The machine's clock."""
 
-    def now(self) -> float:
-        """Seconds since the epoch, UTC."""
-        return time.time()
-
-    def monotonic(self) -> float:
-        """Seconds since some moment; no setting of the clock moves it."""
-        return time.monotonic()
+    now = staticmethod(time.time)
+    """Seconds since the epoch, UTC."""
+    monotonic = staticmethod(time.monotonic)
+    """Seconds since some moment; no setting of the clock moves it."""
 
     async def sleep_until(self, when: float) -> None:
         """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
-        watch = Watch(self)
-        while (left := when - self.now()) > 0 and not watch.set_back():  # noqa: ASYNC110 the clock is watched
-            await asyncio.sleep(min(left, _LOOK))
+        await _sleep_until(self, when)
 
 
-class SharedClock(SystemClock):
+class SharedClock:
     """The clock of the store that several processes share: what one of them writes is in no other's future.
 
     It is asked for every few seconds and goes on by the monotonic clock, so the machine's own clock may say anything.
@@ -57,9 +52,16 @@ class SharedClock(SystemClock):
         self._ask = ask
         self._ahead = time.time() - time.monotonic()
 
+    monotonic = staticmethod(time.monotonic)
+    """Seconds since some moment; no setting of the clock moves it."""
+
     def now(self) -> float:
         """Seconds since the epoch, UTC."""
         return self.monotonic() + self._ahead
+
+    async def sleep_until(self, when: float) -> None:
+        """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
+        await _sleep_until(self, when)
 
     async def start(self) -> None:
         """Learns the time.
@@ -92,3 +94,9 @@ class SharedClock(SystemClock):
         if abs(ahead - self._ahead) > took / 2:  # otherwise it may well be as it was
             self._ahead = ahead
         return True
+
+
+async def _sleep_until(clock: Clock, when: float) -> None:
+    watch = Watch(clock)
+    while (left := when - clock.now()) > 0 and not watch.set_back():  # noqa: ASYNC110 the clock is watched
+        await asyncio.sleep(min(left, _LOOK))

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 from answerback.ports.claims import SOLE, Claim
+from answerback.ports.clock import Clock
 from answerback.ports.store import Store
 from answerback.runtime.clock import SharedClock, SystemClock
 from answerback.runtime.config import Storage
@@ -23,7 +24,7 @@ class Opened(NamedTuple):
 
     store: Store
     claim: Claim
-    clock: SystemClock
+    clock: Clock
 
 
 @asynccontextmanager

@@ -45,7 +45,7 @@ class Told:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     made = Told(3_600.0)
-    monkeypatch.setattr(SystemClock, "monotonic", lambda _clock: made.monotonic())
+    monkeypatch.setattr(SharedClock, "monotonic", made.monotonic)
     return made
 
 
