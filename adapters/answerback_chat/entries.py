@@ -37,6 +37,8 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
             return TextEntry(labels.other_label, prefill if isinstance(prefill, str) else "")
         case Verb.OTHER if question.other:
             return TextEntry(labels.other_label, view.prompt.words or "", required=True)
+        case Verb.NOTE if question.notes:
+            return TextEntry(labels.note_label, view.prompt.note or "")
         case Verb.FILL if question.answer_type is AnswerType.SCHEMA:
             start = "" if prefill is None else as_json(prefill)
             return TextEntry(labels.json_label, start, required=True)

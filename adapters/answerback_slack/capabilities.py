@@ -43,7 +43,7 @@ class Capability:
         self._until = time.monotonic() + REST_SECONDS
         if not self._told:
             extra = {"action": "capability_off", "code": error.code}
-            logger.warning(
+            logger.info(
                 "Slack refuses %s (%s), so the app does without: %s",
                 self._what, error.code, self._fix, extra=extra,
             )  # fmt: skip

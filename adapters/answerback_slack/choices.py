@@ -39,9 +39,9 @@ def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
     if len(question.options) > limits.BOXES and weight(in_message) > room:
         sheet.shortened = True
         pressed = [sheet.press(sheet.labels.choose, Verb.CHOOSE, primary=True)]
-        return [sheet.row("answer", pressed + _other(sheet, prompt))]
+        return [sheet.row("answer", pressed + _words(sheet, prompt))]
     submit = sheet.press(sheet.labels.submit, Verb.TAKE, primary=True)
-    return [*in_message, sheet.row("answer", [submit, *_other(sheet, prompt)])]
+    return [*in_message, sheet.row("answer", [submit, *_words(sheet, prompt)])]
 
 
 def previews(sheet: Sheet, question: Question) -> list[Block]:
@@ -164,10 +164,18 @@ def _buttons(sheet: Sheet, prompt: Prompt) -> list[Block]:
     return [
         sheet.press(one_line(each.label), Verb.ANSWER, i, primary=i in chosen)
         for i, each in enumerate(prompt.question.options)
-    ] + _other(sheet, prompt)
+    ] + _words(sheet, prompt)
 
 
-def _other(sheet: Sheet, prompt: Prompt) -> list[Block]:
-    if not prompt.question.other:
-        return []
-    return [sheet.press(sheet.labels.other, Verb.OTHER, primary=prompt.words is not None)]
+def _words(sheet: Sheet, prompt: Prompt) -> list[Block]:
+    """What opens an entry of words: of one's own, or of a note beside what is chosen."""
+    pressed = []
+    if prompt.question.other:
+        other = sheet.press(sheet.labels.other, Verb.OTHER, primary=prompt.words is not None)
+        pressed.append(other)
+    if prompt.question.notes:
+        noted = sheet.press(
+            sheet.labels.answer_with_note, Verb.NOTE, primary=prompt.note is not None
+        )
+        pressed.append(noted)
+    return pressed

@@ -27,7 +27,7 @@ from answerback_chat.sanitize import as_json
 from answerback_slack import choices, forms, limits, reading
 from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
 from answerback_slack.parse import Submission, Values, chosen
-from answerback_slack.render import fits_modal
+from answerback_slack.render import fits_inputs
 
 _TEXT: Final = "text"
 _JOINED: Final = "n"
@@ -60,10 +60,13 @@ def opened(
         case Verb.OTHER:
             inputs = _own_words(prompt, entry, control, labels, selected)
             return _ask(prompt, control, labels, metadata, labels.other, inputs)
+        case Verb.NOTE:
+            noted = _beside(prompt, entry, control, labels, selected)
+            return _ask(prompt, control, labels, metadata, labels.answer_with_note, noted)
         case Verb.FILL:
             return _fill(prompt, entry, control, labels, metadata)
         case _:
-            inputs = forms.spelled_out(_entry_inputs(prompt, entry), labels)
+            inputs = forms.spelled_out(_entry_inputs(entry), labels)
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
 
 
@@ -122,11 +125,12 @@ def everything_typed(submission: Submission) -> str:
 def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:
     """The action that a submitted modal stands for, or what is wrong by block_id."""
     values, control = submission.values, submission.control
-    if control.verb is Verb.CHOOSE and view.prompt is not None:
+    if control.verb in {Verb.CHOOSE, Verb.NOTE} and view.prompt is not None:
         selected = taken(view.prompt.question, chosen(control, values))
-        first = Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
         missing = labels.choose_first.format(submit=labels.submit)
-        return {first: missing} if selected is None else selected
+        if selected is None:
+            return {_first_menu(control): missing}
+        return replace(selected, note=typed_text(values) or None)
     fields = _native(view.prompt) if control.verb is Verb.FILL and view.prompt else None
     if fields is not None and view.prompt is not None:
         value = value_of(fields, forms.entered(fields, view.prompt.prefill, values))
@@ -156,9 +160,8 @@ def refused(control: Control, view: View, problems: Sequence[Problem]) -> dict[s
         fields = _native(prompt)
         if fields is not None:
             return forms.errors(fields, problems, "/value")
-    if control.verb is Verb.CHOOSE:
-        first = Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
-        return {first: _sentences(problems)}
+    if control.verb in {Verb.CHOOSE, Verb.NOTE}:
+        return {_first_menu(control): _sentences(problems)}
     return {_first_text(view, control): _sentences(problems)}
 
 
@@ -217,17 +220,28 @@ def _own_words(
 ) -> list[Block]:
     """The inputs of "Something else…": below the options as they are selected, where the words stand beside them."""
     question = prompt.question
-    words = forms.spelled_out(_entry_inputs(prompt, entry), labels)
+    if question.answer_type is AnswerType.MULTI_SELECT and question.other_beside:
+        return _beside(prompt, entry, control, labels, selected)
+    words = forms.spelled_out(_entry_inputs(entry), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
         return words
-    if not question.other_beside:
-        return [small(labels.other_replaces), *words]
-    menus = _menus(
-        prompt, control, labels, chosen_indexes(prompt) if selected is None else selected
-    )
+    return [small(labels.other_replaces), *words]
+
+
+def _beside(
+    prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, selected: list[int] | None
+) -> list[Block]:
+    """The options as they are selected, and below them the inputs of words that go along with them."""
+    chosen_now = chosen_indexes(prompt) if selected is None else selected
+    menus = _menus(prompt, control, labels, chosen_now)
+    words = forms.spelled_out(_entry_inputs(entry), labels)
     if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
-        words = text_inputs(entry.label, "", optional=False)
+        words = text_inputs(entry.label, "", optional=not entry.required)
     return [*menus, *words]
+
+
+def _first_menu(control: Control) -> str:
+    return Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
 
 
 def _fill(
@@ -237,13 +251,13 @@ def _fill(
     if fields is not None:
         inputs = forms.inputs(fields, prompt.prefill, labels)
     else:  # the JSON editor: the schema to read, and an input that starts from the prefill
-        inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(prompt, entry)]
+        inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
     return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
 
 
-def _entry_inputs(prompt: Prompt, entry: TextEntry) -> list[Block]:
+def _entry_inputs(entry: TextEntry) -> list[Block]:
     """The inputs of a text, empty where it is too long for them."""
-    start = entry.start if fits_modal(prompt) else ""
+    start = entry.start if fits_inputs(entry.start) else ""
     return text_inputs(entry.label, start, optional=not entry.required)
 
 
@@ -262,7 +276,7 @@ def _native(prompt: Prompt) -> tuple[Field, ...] | None:
 def _first_text(view: View, control: Control) -> str:
     """The first input of a text modal as it was opened on this view."""
     entry = text_entry(view, control.verb, Labels())
-    start = entry.start if entry and view.prompt and fits_modal(view.prompt) else ""
+    start = entry.start if entry and fits_inputs(entry.start) else ""
     _, joined = _pieces(start)[0]
     return _text_block(0, joined)
 

@@ -149,6 +149,11 @@ def fits_modal(prompt: Prompt) -> bool:
     """Whether the prefill of a text or schema question can be edited in a modal."""
     prefill = prompt.prefill if prompt.words is None else prompt.words
     text = prefill if isinstance(prefill, str) else as_json(prefill)
+    return fits_inputs(text)
+
+
+def fits_inputs(text: str) -> bool:
+    """Whether a text can be edited in the inputs of a modal."""
     return texts.units(text) <= limits.INPUT_TEXT * PREFILL_PARTS
 
 

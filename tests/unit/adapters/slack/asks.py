@@ -104,6 +104,7 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
         options=options,
         json_schema=schema,
         other=bool(options) and draw(st.booleans()),
+        notes=bool(options) and draw(st.booleans()),
         persistence=draw(st.sampled_from(Persistence)),
     )
     if draw(st.booleans()):

@@ -23,7 +23,16 @@ from tests.fakes.slack.workspace import Message, Snapshot
 from tests.unit.adapters.slack.asks import big_asks
 
 LABELS = Labels()
-_OPENING = {Verb.WRITE, Verb.OTHER, Verb.FILL, Verb.REPLY, Verb.FULL, Verb.PREVIEW, Verb.CHOOSE}
+_OPENING = {
+    Verb.WRITE,
+    Verb.OTHER,
+    Verb.FILL,
+    Verb.REPLY,
+    Verb.FULL,
+    Verb.PREVIEW,
+    Verb.CHOOSE,
+    Verb.NOTE,
+}
 
 
 def arguments(view: View) -> dict[str, object]:
