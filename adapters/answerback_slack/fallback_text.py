@@ -2,43 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.markdown import text_of
-from answerback.core.view import View
-from answerback_chat import messages, texts
+from answerback.core.schema_fields import fields_of
+from answerback.core.view import Prompt, View
+from answerback_chat import messages, outline, texts
 from answerback_chat.context import drawn
+from answerback_chat.options import chosen_indexes
 from answerback_slack import choices, limits, lines
 from answerback_slack.blocks import escape, escape_within
 
 _HOLE: Final = "\0"
 """Where a person's name goes, which is a mention where we do not know it. An edited message notifies nobody."""
 _FIRST_ROOM: Final = 1_500
+_LEAST: Final = 40
+"""Units below which a context is left out."""
 
 
 def fallback_text(view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN) -> str:
     """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
     first = messages.asks_line(view, labels)
-    said: list[str] = []
-    prompt = view.prompt
-    if prompt is not None:
-        question = prompt.question
-        about = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
-        said += [question.header or "", question.text, about]
-        said += choices.listed(question)
-    else:
-        if view.outcome is not None:
-            first += f": {messages.ended_by(view, labels, _HOLE)}"
-        else:
-            said.append(f"{labels.review_title}. {labels.review_text}")
-        said += [lines.answered(line, labels) for line in view.lines]
-        said.append(view.reply or "")
+    if view.outcome is not None:
+        first += f": {messages.ended_by(view, labels, _HOLE)}"
     by = view.outcome.ended_by if view.outcome else None
     name = lines.who(by) if by else ""
     begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
     for_whom = lines.audience(view, labels, names)
-    most = limits.MESSAGE_TEXT - texts.units(f"{begun}\n{for_whom}\n")
-    rest = escape_within("\n".join(filter(str.strip, said)), most)
+    room = limits.MESSAGE_TEXT - texts.units(f"{begun}\n{for_whom}\n")
+    rest = _given(view, labels, room) if view.prompt is None else _asked(view.prompt, labels, room)
     return "\n".join(filter(None, (begun, for_whom, rest)))
+
+
+def _given(view: View, labels: Labels, room: int) -> str:
+    """What was answered; in a review, what is to be done with it."""
+    review = f"{labels.review_title}. {labels.review_text}" if view.outcome is None else ""
+    said = [review, *(lines.answered(line, labels) for line in view.lines), view.reply or ""]
+    return escape_within("\n".join(filter(str.strip, said)), room)
+
+
+def _asked(prompt: Prompt, labels: Labels, room: int) -> str:
+    """The question and its choices; the context has the room that they leave, so that neither is cut off for it."""
+    question = prompt.question
+    asked = "\n".join(filter(str.strip, (question.header or "", question.text)))
+    least = min(texts.units(escape(asked)), room // 3)
+    choices_said = "\n".join(filter(str.strip, _choices(prompt, labels)))
+    choice = escape_within(choices_said, room - least)
+    room -= texts.units(choice) + bool(choice)
+    asked = escape_within(asked, room)
+    room -= texts.units(asked) + 1
+    about = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
+    about = escape_within(about, room) if room > _LEAST else ""
+    return "\n".join(filter(str.strip, (asked, about, choice)))
+
+
+def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
+    """How the question can be answered, and what is filled in."""
+    question, chosen = prompt.question, outline.prefilled(prompt, labels)
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            yield f"{labels.yes} / {labels.no}"
+            if prompt.remember:
+                yield f"{labels.yes_for_turn} / {labels.no_for_turn}"
+            if isinstance(prompt.prefill, bool):
+                chosen = labels.yes if prompt.prefill else labels.no
+                chosen = labels.prefilled.format(text=chosen)
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            yield from choices.listed(question)
+            if question.other:
+                yield labels.other
+            marked = [question.options[i].label for i in chosen_indexes(prompt)]
+            if marked and not chosen:
+                chosen = labels.prefilled.format(text=", ".join(marked))
+        case AnswerType.SCHEMA:
+            yield ", ".join(field.title for field in fields_of(question.json_schema) or ())
+        case AnswerType.TEXT:
+            pass
+    yield chosen

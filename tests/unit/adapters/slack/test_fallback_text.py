@@ -1,0 +1,109 @@
+"""The text for notifications and screen readers, which are read instead of the blocks, states the whole decision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from answerback.core.ask import ANYONE, Ask
+from answerback.core.form import AnswerType
+from answerback.core.labels import Labels
+from answerback.core.view import View, view_of
+from answerback_chat import messages
+from answerback_chat.sanitize import visible
+from answerback_slack import limits
+from answerback_slack.blocks import escape
+from answerback_slack.fallback_text import fallback_text
+from tests.fakes.slack.richtext import visible as read
+from tests.unit.adapters.slack.asks import big_asks, one
+from tests.unit.adapters.slack.test_block_kit import CASES
+
+LABELS = Labels()
+ADA = {"U0ADA": "Ada"}
+LONG = "An explanation that has no end. " * 600
+
+
+def decision(view: View) -> list[str]:
+    """Everything that somebody has to hear to know what is decided, and how it can be."""
+    said = [messages.asks_line(view, LABELS)]
+    if view.outcome is not None:
+        said.append(messages.ending(view, LABELS))
+    for line in view.lines:
+        said += [line.question.text, "➜"]
+    if view.prompt is None:
+        return [*said, *([] if view.outcome else [LABELS.review_title])]
+    question = view.prompt.question
+    said = [messages.asks_line(view, LABELS), question.text]
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            said.append(f"{LABELS.yes} / {LABELS.no}")
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT if len(question.options) < 50:
+            said += [option.label for option in question.options]
+    if question.other:
+        said.append(LABELS.other)
+    return said
+
+
+def squeezed(text: str) -> str:
+    return "".join(visible(text).split())
+
+
+@pytest.mark.rule("SLACK-14")
+@pytest.mark.parametrize("case", CASES)
+def test_the_text_of_every_kind_in_every_state_states_the_whole_decision(case: str) -> None:
+    ask = replace(CASES[case], responders=("U0ADA",), expires_at=1_700_003_600.0)
+    view = view_of(ask)
+    text = squeezed(read(fallback_text(view, LABELS, ADA), verbatim=True))
+    for said in decision(view):
+        # Of a list with hundreds of options the text has as many as fit.
+        assert squeezed(said)[:60] in text, (case, said)
+    if view.outcome is None:
+        assert squeezed(LABELS.for_whom.format(who="Ada")) in text
+        assert squeezed("closes 2023-11-14") in text
+
+
+@pytest.mark.rule("SLACK-14")
+@pytest.mark.parametrize("case", [c for c in CASES if view_of(CASES[c]).prompt is not None])
+def test_no_context_however_long_takes_the_room_of_the_question_and_its_choices(case: str) -> None:
+    ask = with_context(CASES[case], LONG)
+    view = view_of(replace(ask, responders=(ANYONE,)))
+    text = squeezed(fallback_text(view, LABELS))
+    for said in [*decision(view), LABELS.for_anyone]:
+        assert squeezed(escape(said))[:60] in text, (case, said)
+
+
+def with_context(ask: Ask, context: str) -> Ask:
+    questions = tuple(q.model_copy(update={"context": context}) for q in ask.form.questions)
+    form = ask.request.form.model_copy(update={"questions": questions})
+    return replace(ask, request=ask.request.model_copy(update={"form": form}))
+
+
+@pytest.mark.rule("SLACK-14")
+@pytest.mark.parametrize(
+    ("changes", "filled_in"),
+    [
+        ({"answer_type": AnswerType.BOOLEAN, "default": False}, "No"),
+        ({"answer_type": AnswerType.TEXT, "default": "main"}, "main"),
+    ],
+)
+def test_what_is_filled_in_beforehand_is_said(changes: dict[str, object], filled_in: str) -> None:
+    ask = one(AnswerType.TEXT, has_default=True, **changes)
+    assert LABELS.prefilled.format(text=filled_in) in fallback_text(view_of(ask), LABELS)
+
+
+@pytest.mark.rule("SLACK-14")
+def test_what_a_form_asks_for_is_said() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string", "title": "Your name"}}}
+    ask = one(AnswerType.SCHEMA, json_schema=schema)
+    assert "Your name" in fallback_text(view_of(ask), LABELS)
+
+
+@pytest.mark.rule("SLACK-14")
+@settings(max_examples=settings().max_examples // 2)
+@given(big_asks())
+def test_the_text_is_within_slacks_limit_whatever_is_asked(ask: Ask) -> None:
+    text = fallback_text(view_of(ask), LABELS)
+    assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limits.MESSAGE_TEXT
+    assert messages.who_asks(view_of(ask), LABELS) in text
