@@ -178,6 +178,12 @@ def test_a_changed_address_replaces_the_old_one() -> None:
     assert toml.count("[[hooks.PreToolUse]]") == 1
 
 
+def test_a_changed_address_in_a_file_with_carriage_returns_replaces_the_old_one() -> None:
+    text = connected(TOML, "a = 1\r\n", IN_TOML)
+    moved = TOML.put(text, Setting(("mcp_servers", "answerback"), {"url": "other"}), "\r\n")
+    assert tomllib.loads(moved)["mcp_servers"] == {"answerback": {"url": "other"}}
+
+
 def test_somebodys_own_handler_beside_ours_stays() -> None:
     mine: Json = {"type": "command", "command": "mine"}
     text = json.dumps({"hooks": {"Stop": [{"matcher": "X", "hooks": [mine, RUN]}]}}, indent=2)

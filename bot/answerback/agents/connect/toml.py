@@ -72,7 +72,7 @@ class Toml:
                 raise ConnectError(
                     f"{'.'.join(entry.path)} is an array on lines of its own. {_BY_HAND}"
                 )
-        whole = not places or _header(text[slice(*places[0])].split("\n")[0]) == entry.path
+        whole = not places or _header(text[slice(*places[0])].split("\n")[0].rstrip()) == entry.path
         block = newline.join(_written(entry, whole=whole))
         if places:
             start, end = places[0]

@@ -1,0 +1,170 @@
+"""Whatever people have in their files: an agent connected and disconnected leaves them as they were, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from answerback.agents.connect.agents import AGENTS, Agent, Scope, Service
+from answerback.agents.connect.entries import HookGroup, Json
+from answerback.agents.connect.plan import Target
+from answerback.cli import connect
+
+BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
+_WORDS = ("mine", "a // b", 'say "hi"', "/* no comment */", "é\U0001f600", "", "{", "answerback")
+_GAPS = ("", "", " ", "\n", "\n\t", "\n    ", " // mine\n", "/* x, } */", " /* two\n lines */ ")
+_OWN = {"type": "command", "command": "my-own-hook"}
+_NESTED: list[JsonValue] = [*_WORDS]
+_VALUES: list[JsonValue] = [*_WORDS, 1, None, True, [], {}, {"b": [{"c": _NESTED}]}]
+_TOML_TOP = (
+    'model = "x" # quick\n',
+    "a=1\n\n\n",
+    "# only a comment\n",
+    'text = """\n[hooks]\n# no comment\n"""\n',
+    'list = [\n\t1, # ]\n\t"[",\n]\n',
+)
+_TOML_TABLES = (
+    "[tui]\n\ttheme = 'dark'   # tabs\n",
+    '[mcp_servers.mine]\ncommand = "a" # c\n\n# about this one\n[mcp_servers.mine.env]\nX = "1"\n',
+    '[projects."/a/b c"]\ntrust = true\n\n\n',
+    '[[hooks.PreToolUse]]\nmatcher = "Bash"\n\n  [[hooks.PreToolUse.hooks]]\n  command = "mine"\n',
+    '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "mine" # own\n\n# tail\n',
+    "[features]\nx.y = true\ninline = { a = 1 }\n",
+)
+
+
+def _own(random: Random, target: Target) -> Json:
+    """What somebody has in a file, their own servers and hooks at the places of ours among it."""
+    data: Json = {}
+    for key in random.sample(["theme", "a", "ui", "zz"], random.randint(0, 3)):
+        data[key] = random.choice(_VALUES)
+    for entry in target.entries:
+        if random.random() < 0.4:
+            continue
+        *tables, last = entry.path
+        at = data
+        for table in tables:
+            at = at.setdefault(table, {})  # type: ignore[assignment]  # an object, as all above are
+        if isinstance(entry, HookGroup):
+            at[last] = [{"matcher": "Bash", "hooks": [dict(_OWN)]}] * random.randint(0, 2)
+        elif random.random() < 0.5:
+            at["mine"] = {"url": "http://elsewhere/"}
+    items = [*data.items()]
+    random.shuffle(items)
+    return dict(items)
+
+
+def _jsonc(random: Random, value: JsonValue, *, noisy: bool) -> str:
+    """JSON with comments, trailing commas and white space wherever they may be."""
+
+    def gap() -> str:
+        return random.choice(_GAPS) if noisy else ""
+
+    if isinstance(value, dict):
+        found = [
+            f"{gap()}{json.dumps(key)}{gap()}:{gap()}{_jsonc(random, each, noisy=noisy)}{gap()}"
+            for key, each in value.items()
+        ]
+        begin, end = "{", "}"
+    elif isinstance(value, list):
+        found = [gap() + _jsonc(random, each, noisy=noisy) + gap() for each in value]
+        begin, end = "[", "]"
+    else:
+        return json.dumps(value, ensure_ascii=random.random() < 0.5)
+    comma = "," + gap() if noisy and found and random.random() < 0.3 else ""
+    return begin + ",".join(found) + comma + (gap() if not found else "") + end
+
+
+def _text(random: Random, target: Target, *, toml: bool) -> str:
+    if toml:
+        top = random.sample(_TOML_TOP, random.randint(0, 3))
+        tables = random.sample(_TOML_TABLES, random.randint(0, len(_TOML_TABLES)))
+        text = "".join([*top, *tables])
+        return text if random.random() < 0.7 else text.rstrip("\n")
+    own = _own(random, target)
+    if random.random() < 0.4:
+        return json.dumps(own, indent=random.choice([None, 0, 2, 4, "\t"]))
+    text = _jsonc(random, own, noisy=True)
+    return random.choice(["", "// mine\n", "\n"]) + text + random.choice(["", "\n", "\n// end\n"])
+
+
+def _run(agent: str, scope: Scope, *, remove: bool, url: str, token_env: str | None) -> None:
+    connect.run(
+        agent,
+        url,
+        token_env,
+        project=scope is Scope.PROJECT,
+        user=scope is Scope.USER,
+        only_print=False,
+        remove=remove,
+        yes=True,
+    )
+
+
+def _seen(*folders: Path) -> dict[str, tuple[int, bytes | str]]:
+    """Everything there is: links, permissions, bytes."""
+    return {
+        str(path): (
+            stat.S_IMODE(path.lstat().st_mode),
+            str(path.readlink()) if path.is_symlink() else path.read_bytes(),
+        )
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+def _write(random: Random, targets: Sequence[Target], known: Agent, dotfiles: Path) -> None:
+    for number, target in enumerate(targets):
+        if random.random() < 0.15:
+            continue  # a missing file
+        text = _text(random, target, toml=known.toml)
+        mark = "\ufeff" if random.random() < 0.2 else ""
+        newline = random.choice(["\n", "\r\n"])
+        path = target.file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        real = path
+        if random.random() < 0.2:
+            real = dotfiles / str(number)
+            path.symlink_to(real)
+        real.write_bytes((mark + text.replace("\n", newline)).encode())
+        real.chmod(random.choice([0o644, 0o600, 0o640, 0o444, 0o400]))
+
+
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize(("agent", "scope"), BOTH)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32))
+def test_connected_twice_and_removed_every_file_is_as_it_was(
+    agent: str, scope: Scope, seed: int
+) -> None:
+    known, random = AGENTS[agent], Random(seed)
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        home, project, dotfiles = (Path(folder, name) for name in ("home", "project", "dotfiles"))
+        for each in (home, project, dotfiles):
+            each.mkdir()
+        patch.setenv("HOME", str(home))
+        for variable in ("CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR"):
+            patch.delenv(variable, raising=False)
+        patch.delenv("GEMINI_CLI_HOME", raising=False)
+        patch.delenv("ANSWERBACK_TOKEN", raising=False)
+        patch.chdir(project)
+        _write(random, known.targets(scope, Service(), project), known, dotfiles)
+        before = _seen(home, project, dotfiles)
+        _run(agent, scope, remove=False, url="http://127.0.0.1:8420", token_env=None)
+        once = _seen(home, project, dotfiles)
+        assert once != before
+        _run(agent, scope, remove=False, url="http://127.0.0.1:8420", token_env=None)
+        assert _seen(home, project, dotfiles) == once
+        _run(agent, scope, remove=False, url="http://127.0.0.1:9999", token_env="MY_TOKEN")
+        _run(agent, scope, remove=True, url="http://127.0.0.1:8420", token_env=None)
+        assert _seen(home, project, dotfiles) == before
