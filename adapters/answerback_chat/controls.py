@@ -42,6 +42,8 @@ class Verb(StrEnum):
     FILL = "fill"
     """Open the entry of a schema answer. Argument: page, where there are several."""
     BACK = "back"
+    ASK_BACK = "ask_back"
+    """Open the entry of what the agent is to explain."""
     REPLY = "reply"
     END_TURN = "end_turn"
     EDIT = "edit"

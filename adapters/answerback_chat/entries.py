@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.schema_entries import text_value
+from answerback.core.view import Control as Offered
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Other, Reply
 from answerback_chat.controls import Verb
@@ -31,6 +33,11 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
         return TextEntry(label.format(label=view.label), "", needed, hint.format(label=view.label))
     if view.prompt is None:
         return None
+    if verb is Verb.ASK_BACK:
+        if Offered.ASK_BACK not in view.controls:
+            return None
+        label, hint = labels.ask_back_label, labels.ask_back_hint
+        return TextEntry(label.format(label=view.label), "", True, hint.format(label=view.label))
     question, prefill = view.prompt.question, view.prompt.prefill
     match verb:
         case Verb.WRITE if question.answer_type is AnswerType.TEXT:
@@ -46,11 +53,13 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
             return None
 
 
-def action_of(verb: Verb, text: str) -> Action | Problem:
+def action_of(verb: Verb, text: str) -> Action | AskBack | Problem:
     """The action that words stand for which were entered behind a control, or what is wrong with them."""
     match verb:
         case Verb.REPLY:
             return Reply(text=text or None)
+        case Verb.ASK_BACK:
+            return AskBack(text=text)
         case Verb.OTHER:
             return Other(text=text)
         case Verb.FILL:

@@ -6,7 +6,7 @@ https://support.discord.com/hc/en-us/articles/210298617
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, assert_never
 
 from answerback.core.labels import Labels
@@ -24,8 +24,8 @@ from answerback.core.markdown import (
     Verbatim,
     with_addresses,
 )
-from answerback.core.view import Prompt
-from answerback_chat.context import Drawn, columns, drawn, numbered
+from answerback.core.view import Prompt, View
+from answerback_chat.context import Drawn, columns, drawn, drawn_asides, numbered
 from answerback_chat.texts import units
 from answerback_discord.text import backticks_apart, escape, fenced
 
@@ -55,14 +55,25 @@ def within(prompt: Prompt, most: int) -> Within:
     """The context of a question in at most ``most`` units; marks and escapes count as well."""
     if not (prompt.question.context or "").strip():
         return _NOTHING
+    return _fitting(lambda room: drawn(prompt, room), most)
+
+
+def _fitting(draw: Callable[[int], Drawn], most: int) -> Within:
     room = most
     while True:
-        found = drawn(prompt, max(room, 1))
+        found = draw(max(room, 1))
         text = marked(found.blocks).strip("\n")
         over = units(text) - most
         if over <= 0 or room <= 0:
             return Within(text if over <= 0 else "", found)
         room -= max(over // 2, 1)
+
+
+def asides(view: View, labels: Labels, most: int) -> Within:
+    """What was asked back about the open question, and explained, in at most ``most`` units."""
+    if view.prompt is None or not view.prompt.asides:
+        return _NOTHING
+    return _fitting(lambda room: drawn_asides(view, labels, room), most)
 
 
 def marked(blocks: Iterable[Block]) -> str:

@@ -25,7 +25,9 @@ from answerback_discord.replies import Callback, Replies, Reply, told, update
 from answerback_discord.sheets import Sheet
 from answerback_discord.text import escape
 
-OPENS = frozenset({Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL, Verb.REPLY, Verb.SEARCH})
+OPENS = frozenset(
+    {Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL, Verb.REPLY, Verb.ASK_BACK, Verb.SEARCH}
+)
 """What opens a modal."""
 
 
@@ -131,7 +133,7 @@ class Entering:
         data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
         return Reply({"type": int(Callback.MODAL), "data": data})
 
-    async def _entered(self) -> Action | Reply:
+    async def _entered(self) -> Wanted | Reply:
         verb, page = self._control.verb, self._control.number or 0
         sheet = forms.sheet_of(self._view, verb, self._labels)
         if sheet is None:
@@ -249,5 +251,6 @@ def mistakes(
     """What is wrong with an entry, and a button that opens it again at the page of the first mistake."""
     page = sheet.page_with(problems[0].pointer.removeprefix("/value"))
     label = labels.fill_in if control.verb is Verb.FILL else labels.answer
-    label = labels.reply if control.verb is Verb.REPLY else label
+    own = {Verb.REPLY: labels.reply, Verb.ASK_BACK: labels.ask_back}
+    label = own.get(control.verb, label)
     return notes.mistakes(view, problems, (control.verb, page), label, labels)

@@ -16,6 +16,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import schema_entries
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
@@ -72,6 +73,8 @@ def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) 
     slots = _text_slots(0, entry.label, entry.hint, entry.required, entry.start, Look.LINES)
     if verb is Verb.REPLY or prompt is None:
         return Sheet(labels.reply_title, "", slots)
+    if verb is Verb.ASK_BACK:
+        return Sheet(labels.ask_back, "", slots)
     question = prompt.question
     if verb is Verb.OTHER:
         return Sheet(labels.other, _beside(question, labels, selected), slots)
@@ -94,7 +97,7 @@ def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
 
 def read(
     prompt: Prompt | None, sheet: Sheet, verb: Verb, values: Values
-) -> Action | tuple[Problem, ...]:
+) -> Action | AskBack | tuple[Problem, ...]:
     """The action that the entered values stand for, or every mistake in them."""
     if verb is Verb.FILL and prompt is not None and sheet.fields:
         return _read_fields(sheet, values)

@@ -42,6 +42,8 @@ def _component(component: Json) -> Markup:
             return tag("div", Markup("").join(map(_component, inside)), "container")
         case 10:
             return tag("div", _text(str(component.get("content", ""))), "text")
+        case 14:
+            return Markup("<hr>")
         case 1:
             return tag("div", Markup(" ").join(map(_component, inside)), "row")
         case 9:

@@ -11,6 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline
+from answerback_chat.context import asides_text
 from answerback_chat.controls import Verb
 from answerback_chat.options import chosen_indexes
 from answerback_chat.texts import units
@@ -91,6 +92,7 @@ def _everything(view: View, labels: Labels, look: Look) -> Iterator[str]:
         if selected := selection(view.prompt, look):
             yield from pieces(f"☑ {selected}")
         yield from _question(view.prompt.question)
+        yield from pieces(asides_text(view, labels))
         yield from pieces(outline.prefilled(view.prompt, labels))
     elif view.outcome is not None:
         yield from pieces(messages.ended_by(view, labels))

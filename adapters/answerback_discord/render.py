@@ -27,6 +27,8 @@ from answerback_discord.text import escape, in_a_line, shorten
 
 LABEL_ROOM: Final = 200
 HEADER_ROOM: Final = 60
+ASIDES_ROOM: Final = 1_200
+"""Units of what was asked back and explained."""
 QUESTION_IN_LINE: Final = 120
 ANSWER_IN_LINE: Final = 200
 SECTIONS: Final = 8
@@ -88,12 +90,10 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     blocks = [Block(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
     if selected := choices.selection(prompt, look):
         blocks.append(Block(selected, choices.SELECTION_ROOM, "-# ☑ {}"))
-    if prompt.note:
-        said = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
-        blocks.append(Block(one_line(said), 300, "-# {}"))
-    if filled := outline.prefilled(prompt, labels):
-        blocks.append(Block(filled, 300, "-# {}"))
+    blocks += [Block(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
     room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
+    asides = context.asides(view, labels, min(ASIDES_ROOM, room // 3))
+    room -= units(asides.text)
     about = context.within(prompt, room)
     (asked, *others), left_out = fitted(blocks, room - min(units(about.text), room // 2))
     about = context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
@@ -103,6 +103,8 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if about.text:
         parts += (c.text(about.text), c.separator())
     parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
+    if asides.text:
+        parts.append(c.text(asides.text))
     told, others = others[: len(options)], others[len(options) :]
     in_sections = choices.OPTIONS.as_sections(question)
     if told and not in_sections:
@@ -113,9 +115,18 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     else:
         parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
-    more = labels.details if full else about.more(labels)
+    more = labels.details if full else about.more(labels) or asides.more(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
+
+
+def _filled_in(prompt: Prompt, labels: Labels) -> list[str]:
+    """What the entries start from that no control shows."""
+    note = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
+    return [
+        *([one_line(note)] if prompt.note else []),
+        *filter(None, (outline.prefilled(prompt, labels),)),
+    ]
 
 
 def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
@@ -163,7 +174,7 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     """
     options = view.prompt.question.options if view.prompt else ()
     preview = bool(options) and any(o.preview for o in options)
-    plan = _beside(view.controls, labels.back, labels.reply, labels.end_turn)
+    plan = _beside(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
     if more:
         plan += planned(more, Verb.FULL, "0")
     if preview:
@@ -172,9 +183,12 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
 
 
 @lru_cache(maxsize=64)
-def _beside(controls: tuple[Control, ...], back: str, reply: str, end_turn: str) -> Plan:
+def _beside(
+    controls: tuple[Control, ...], back: str, ask_back: str, reply: str, end_turn: str
+) -> Plan:
     offered = {
         Control.BACK: planned(back, Verb.BACK),
+        Control.ASK_BACK: planned(ask_back, Verb.ASK_BACK),
         Control.REPLY: planned(reply, Verb.REPLY),
         Control.END_TURN: planned(end_turn, Verb.END_TURN),  # its second step is the loud one
     }

@@ -11,7 +11,7 @@ from answerback.core.markdown import text_of
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline, texts
-from answerback_chat.context import drawn
+from answerback_chat.context import asides_text, drawn
 from answerback_chat.options import chosen_indexes
 from answerback_slack import choices, limits, lines
 from answerback_slack.blocks import escape, escape_within
@@ -33,7 +33,11 @@ def fallback_text(view: View, labels: Labels, names: Mapping[str, str] = lines.U
     begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
     for_whom = lines.audience(view, labels, names)
     room = limits.MESSAGE_TEXT - texts.units(f"{begun}\n{for_whom}\n")
-    rest = _given(view, labels, room) if view.prompt is None else _asked(view.prompt, labels, room)
+    rest = (
+        _given(view, labels, room)
+        if view.prompt is None
+        else _asked(view, view.prompt, labels, room)
+    )
     return "\n".join(filter(None, (begun, for_whom, rest)))
 
 
@@ -44,7 +48,7 @@ def _given(view: View, labels: Labels, room: int) -> str:
     return escape_within("\n".join(filter(str.strip, said)), room)
 
 
-def _asked(prompt: Prompt, labels: Labels, room: int) -> str:
+def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
     """The question and its choices; the context has the room that they leave, so that neither is cut off for it."""
     question = prompt.question
     asked = "\n".join(filter(str.strip, (question.header or "", question.text)))
@@ -54,7 +58,8 @@ def _asked(prompt: Prompt, labels: Labels, room: int) -> str:
     room -= texts.units(choice) + bool(choice)
     asked = escape_within(asked, room)
     room -= texts.units(asked) + 1
-    about = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
+    context = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
+    about = "\n".join(filter(str.strip, (asides_text(view, labels), context)))
     about = escape_within(about, room) if room > _LEAST else ""
     return "\n".join(filter(str.strip, (asked, about, choice)))
 

@@ -14,11 +14,12 @@ from typing import Final
 
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
+from answerback.core.intents import Wanted
 from answerback.core.labels import Labels
 from answerback.core.schema_entries import value_of
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
-from answerback.core.walker import Action, Answer, Other
+from answerback.core.walker import Answer, Other
 from answerback_chat import texts
 from answerback_chat.controls import Control, Verb
 from answerback_chat.entries import TextEntry, action_of, text_entry
@@ -55,7 +56,9 @@ def opened(
     if entry is None or view.outcome is not None:
         return None
     if prompt is None or control.verb is Verb.REPLY:
-        return _reply(entry, control, labels, metadata)
+        return _words(labels.reply_title, entry, control, labels, metadata)
+    if control.verb is Verb.ASK_BACK:
+        return _words(labels.ask_back, entry, control, labels, metadata)
     match control.verb:
         case Verb.OTHER:
             inputs = _own_words(prompt, entry, control, labels, selected)
@@ -122,8 +125,8 @@ def everything_typed(submission: Submission) -> str:
     return (None if selection else typed_text(submission.values)) or "\n".join(submission.lines)
 
 
-def submitted(submission: Submission, view: View, labels: Labels) -> Action | dict[str, str]:
-    """The action that a submitted modal stands for, or what is wrong by block_id."""
+def submitted(submission: Submission, view: View, labels: Labels) -> Wanted | dict[str, str]:
+    """What a submitted modal wants, or what is wrong by block_id."""
     values, control = submission.values, submission.control
     if control.verb in {Verb.CHOOSE, Verb.NOTE} and view.prompt is not None:
         selected = taken(view.prompt.question, chosen(control, values))
@@ -188,11 +191,12 @@ def _ask(
     )
 
 
-def _reply(entry: TextEntry, control: Control, labels: Labels, metadata: str) -> Block:
+def _words(title: str, entry: TextEntry, control: Control, labels: Labels, metadata: str) -> Block:
+    """A modal for words to the agent."""
     [made] = text_inputs(entry.label, "", optional=not entry.required)
     hinted = made | {"hint": section(entry.hint)["text"]}
     return modal(
-        labels.reply_title,
+        title,
         control.encode(),
         metadata,
         [hinted],

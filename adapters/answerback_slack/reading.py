@@ -11,6 +11,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback_chat import messages, outline, texts
+from answerback_chat.context import asides_text
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import as_json, visible
 from answerback_slack import choices, limits
@@ -66,6 +67,7 @@ def full_text(view: View, labels: Labels) -> str:
     parts = [messages.asks_line(view, labels)]
     if view.prompt is not None:
         parts += question_parts(view.prompt.question, labels)
+        parts.append(asides_text(view, labels))
         prefill = view.prompt.prefill
         if prefill is not None:
             text = prefill if isinstance(prefill, str) else as_json(prefill)

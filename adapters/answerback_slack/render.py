@@ -22,6 +22,7 @@ from answerback_slack.sheet import Sheet
 
 QUESTION_ROOM: Final = 4_500
 CONTEXT_ROOM: Final = 2_500
+ASIDES_ROOM: Final = 2_500
 SO_FAR_ITEM: Final = 160
 PREFILL_ROOM: Final = 300
 REPLY_ROOM: Final = 3_000
@@ -69,6 +70,7 @@ def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     _so_far(sheet)
     sheet.context(prompt, CONTEXT_ROOM)
     sheet.headline(question.text, QUESTION_ROOM)
+    sheet.asides(min(ASIDES_ROOM, sheet.left // 2))
     room = sheet.left - SPARE - LEAST_LIST
     answer = _answer(sheet, prompt, room)
     if choices.OPTIONS.spelled_out(question) and question.options:
@@ -164,6 +166,8 @@ def _navigation(sheet: Sheet) -> Block:
         match control:
             case Control.BACK:
                 made.append(sheet.press(labels.back, Verb.BACK))
+            case Control.ASK_BACK:
+                made.append(sheet.press(labels.ask_back, Verb.ASK_BACK))
             case Control.REPLY:
                 made.append(sheet.press(labels.reply, Verb.REPLY))
             case Control.END_TURN:

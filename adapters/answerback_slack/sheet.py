@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback_chat import people, texts
-from answerback_chat.context import drawn
+from answerback_chat.context import drawn, drawn_asides
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import visible
 from answerback_slack import limits, lines
@@ -81,6 +81,13 @@ class Sheet:
     def context(self, prompt: Prompt, room: int) -> None:
         """Adds the context of a question."""
         found = drawn(prompt, room)
+        self.blocks += rich_text(found.blocks)
+        if more := found.more(self.labels):
+            self.shortened, self.more = True, more
+
+    def asides(self, room: int) -> None:
+        """Adds what was asked back about the question, and explained."""
+        found = drawn_asides(self.view, self.labels, room)
         self.blocks += rich_text(found.blocks)
         if more := found.more(self.labels):
             self.shortened, self.more = True, more

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from aiohttp import web
 
 from answerback.core.ask import Ask
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableError
 from answerback.core.intents import Intent
 from answerback.core.view import view_of
@@ -132,7 +133,7 @@ class AskPages:
         if "key" in post.fields:
             return await self._unlock(place, ask, post)
         if place.person is None:
-            notice, kept = self._front.labels.page_expired, render.typed_texts(post)
+            notice, kept = self._front.labels.page_expired, parse.typed_texts(post)
             return await self._ask_page(place, ask, 403, notice=notice, kept=kept)
         return await self._answered(place, place.person, ask, post)
 
@@ -164,7 +165,7 @@ class AskPages:
         return pages.see(self._visitors.link(ask.id, visitor))
 
     async def _act(
-        self, place: _Place, person: Person, post: Post, action: Action
+        self, place: _Place, person: Person, post: Post, action: Action | AskBack
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and as itself.
         delivery = f"{NAME}:{place.ask_id}:{person.user_id}:{post.digest}"
@@ -193,7 +194,7 @@ class AskPages:
         labels = self._front.labels  # ids of a chat platform would tell nobody who they are
         reader = place.person.user_id if place.person else None
         notice = messages.note(rejected, view_of(ask), labels, labels.those_asked, reader)
-        kept = render.typed_texts(post)
+        kept = parse.typed_texts(post)
         return await self._ask_page(place, ask, status, notice=notice, kept=kept)
 
     # --- answers to the browser ----------------------------------------------------------------------
@@ -219,7 +220,7 @@ class AskPages:
             notice=notice,
             kept=kept,
         )
-        page = await asyncio.to_thread(draw) if context.takes_long(ask.question) else draw()
+        page = await asyncio.to_thread(draw) if context.takes_long(ask) else draw()
         return pages.page(
             self._front.html(
                 "ask",

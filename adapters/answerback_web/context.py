@@ -13,7 +13,7 @@ from pygments import token
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 
-from answerback.core.form import Question
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.markdown import (
     Block,
@@ -30,7 +30,8 @@ from answerback.core.markdown import (
     read,
     with_addresses,
 )
-from answerback.core.view import Prompt
+from answerback.core.view import Prompt, View
+from answerback_chat import context as chat
 from answerback_chat.sanitize import visible
 from answerback_web import limits
 
@@ -71,9 +72,16 @@ def drawn(prompt: Prompt, labels: Labels) -> Markup | None:
     return html(read(visible(source), prompt.context_format), labels) if source else None
 
 
-def takes_long(question: Question | None) -> bool:
-    """Whether to draw the context of a question may take longer than the event loop may be held."""
-    return question is not None and len(question.context or "") > limits.DRAWN_AT_ONCE
+def takes_long(ask: Ask) -> bool:
+    """Whether to draw the context of the open question may take longer than the event loop may be held."""
+    question = ask.question
+    context = 0 if question is None else len(question.context or "")
+    return context + sum(len(aside.text) for aside in ask.asides) > limits.DRAWN_AT_ONCE
+
+
+def asides(view: View, labels: Labels) -> Markup:
+    """What was asked back about the open question, and explained; empty where nothing was."""
+    return html(chat.asides(view, labels), labels)
 
 
 def html(blocks: Iterable[Block], labels: Labels) -> Markup:

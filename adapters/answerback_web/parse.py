@@ -9,12 +9,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 from urllib.parse import parse_qsl
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
@@ -27,6 +28,10 @@ OTHER = "other"
 """The value of the last choice, "Something else…", beside the options' indexes."""
 
 
+_TYPED: Final = frozenset({"text", "json", "other", "ask_back", "reply"})
+"""The inputs for words."""
+
+
 class Do(StrEnum):
     """What a button of the page does. ``edit`` carries the question's index behind a colon."""
 
@@ -36,6 +41,7 @@ class Do(StrEnum):
     YES_FOR_TURN = "yes_for_turn"
     NO_FOR_TURN = "no_for_turn"
     BACK = "back"
+    ASK_BACK = "ask_back"
     REPLY = "reply"
     END_TURN = "end_turn"
     """Asks to confirm."""
@@ -92,7 +98,7 @@ class Stay:
     """The person did not confirm; the page is shown as it was left."""
 
 
-Meant: TypeAlias = Action | Wrong | Confirm | Stay
+Meant: TypeAlias = Action | AskBack | Wrong | Confirm | Stay
 
 
 def read(body: bytes) -> Post | None:
@@ -112,6 +118,14 @@ def read(body: bytes) -> Post | None:
     for name, value in pairs:
         fields[name] = (*fields.get(name, ()), value.replace("\r\n", "\n"))
     return Post(fields, hashlib.sha256(body).hexdigest())
+
+
+def typed_texts(post: Post) -> tuple[str, ...]:
+    """The words a person typed into a page, whatever it was about."""
+    names = [name for name in post.fields if name in _TYPED]
+    names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
+    texts = [post.one(name) for name in names]
+    return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
 
 
 def wanted(post: Post) -> Action | None:
@@ -134,6 +148,8 @@ def action_of(post: Post, ask: Ask, labels: Labels) -> Meant:
         case Do.ANSWER | Do.YES | Do.NO | Do.YES_FOR_TURN | Do.NO_FOR_TURN:
             question = _question(post, ask)
             return _answer(post, do, question, labels) if question else _unknown(labels)
+        case Do.ASK_BACK:
+            return AskBack(text=post.one("ask_back"))
         case Do.REPLY:
             return Reply(text=post.one("reply") or None)
         case Do.END_TURN:

@@ -115,6 +115,10 @@ class AskPage:
     """Whether "so far" is too long to stand above the question."""
     controls: frozenset[str]
     needs_words: bool
+    asides: Markup
+    """What was asked back about the question, and explained."""
+    ask_back: str
+    """What stands in the box for asking back."""
     reply: str
     """What stands in the reply box."""
     reply_open: bool
@@ -175,6 +179,8 @@ def ask_page(
         folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows) > limits.SO_FAR,
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
+        asides=context.asides(view, labels),
+        ask_back=post.one("ask_back") if post else "",
         reply=post.one("reply") if post else "",
         reply_open=post is not None and bool(post.one("reply") or post.do is Do.REPLY),
         ended=visible(messages.ending(view, labels)) or None,
@@ -195,14 +201,6 @@ def known_as(person: Person | None, labels: Labels) -> str | None:
     if person is None:
         return None
     return labels.you_are.format(name=credits.named(person, labels))
-
-
-def typed_texts(post: Post) -> tuple[str, ...]:
-    """The words a person typed into a page, whatever it was about."""
-    names = [name for name in post.fields if name in {"text", "json", "other", "reply"}]
-    names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
-    texts = [post.one(name) for name in names]
-    return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
 
 
 def _title(view: View, labels: Labels) -> str:
@@ -325,8 +323,8 @@ def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
 def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:
     """The input that a problem's pointer leads to."""
     do = post.do if post else None
-    if do is Do.REPLY:
-        return "reply"
+    if do in {Do.REPLY, Do.ASK_BACK}:
+        return do.value
     if prompt is None or do is not Do.ANSWER:
         return None
     question = prompt.question

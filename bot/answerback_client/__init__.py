@@ -1,9 +1,11 @@
 """The Python client of Answerback: `Client`, `AsyncClient` for asyncio, and `verify_webhook`."""
 
-from answerback_client.client import AsyncClient, Client
+from answerback_client.blocking import Client
+from answerback_client.client import AsyncClient
 from answerback_client.shapes import (
     Answers,
     Ask,
+    AskedBackError,
     ClientError,
     EndedError,
     Envelope,
@@ -23,6 +25,7 @@ from answerback_client.shapes import (
 __all__ = [
     "Answers",
     "Ask",
+    "AskedBackError",
     "AsyncClient",
     "Client",
     "ClientError",

@@ -45,8 +45,11 @@ class InvalidCallError(RefusedError):
 
     def __init__(self, status: int, problem: Json) -> None:
         super().__init__(status, problem)
-        found = problem.get("tool_result")
+        found, errors = problem.get("tool_result"), problem.get("errors")
         self.tool_result = ToolResult.of(found) if isinstance(found, dict) else None
+        rows = errors if isinstance(errors, list) else []
+        self.messages = [str(row["message"]) for row in rows if isinstance(row, dict)]
+        """What is wrong, in words."""
 
 
 class StaleError(RefusedError):
@@ -72,6 +75,18 @@ class StillOpenError(ClientError):
     def __init__(self, ask: Ask) -> None:
         super().__init__(f"{ask.id} is not answered yet; it stays open.")
         self.ask = ask
+
+
+class AskedBackError(StillOpenError):
+    """Somebody asks for an explanation before they answer: `add_context`, then wait again.
+
+    ``clarify`` has their ``text``, who they are (``by``) and when.
+    """
+
+    def __init__(self, ask: Ask, clarify: Json) -> None:
+        super().__init__(ask)
+        self.args = (f"{ask.id} is not answered yet; somebody asks: {clarify['text']}",)
+        self.clarify = clarify
 
 
 class WebhookError(ClientError):
@@ -113,6 +128,12 @@ class Ask:
     def open(self) -> bool:
         """Whether it still waits for somebody."""
         return self.status == "open"
+
+    @property
+    def clarify(self) -> Json | None:
+        """What somebody asks to have explained before they answer; None: nothing."""
+        asked = self.json.get("clarify")
+        return asked if isinstance(asked, dict) else None
 
     @classmethod
     def of(cls, found: Json) -> Self:
@@ -178,6 +199,7 @@ class Envelope(TypedDict):
     remind_after: NotRequired[Sequence[float]]
     context_format: NotRequired[str]
     mode: NotRequired[str]
+    accepts: NotRequired[Sequence[str]]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

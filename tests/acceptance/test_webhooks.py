@@ -108,3 +108,31 @@ async def test_a_callback_to_the_inside_is_refused_with_words_for_the_model(
             assert body["errors"][0]["pointer"] == "/callback/url"
             assert body["tool_result"]["is_error"] is True
         assert (await service.call("GET", "/v1/asks"))["asks"] == []
+
+
+@pytest.mark.rule("CLARIFY-1", "CLARIFY-2", "DATA-1")
+async def test_what_was_asked_back_and_explained_outlives_kill_9(tmp_path: Path) -> None:
+    async with receiving() as receiver, restartable(tmp_path) as service:
+        receiver.answers = [never]
+        ask = await service.call("POST", "/v1/asks", call(receiver.url) | {"accepts": ["clarify"]})
+        path = f"/v1/asks/{ask['id']}"
+        asking = {"action": "ask_back", "text": "Which service?"}
+        await service.call("POST", f"{path}/actions", asking)
+        await receiver.until(1)
+        await service.kill()
+        await service.start()
+        first, second = await receiver.until(2)
+        asked = await service.call("GET", path)
+        await service.call("POST", f"{path}/context", {"text": "The api."})
+        await service.kill()
+        await service.start()
+        explained = await service.call("GET", path)
+        record = await service.call("GET", f"{path}/record")
+    assert (first.id, first.body) == (second.id, second.body)
+    event = verify_webhook(second.body, second.headers, SECRET)
+    assert (event.type, event.ask.id) == ("ask.clarify", ask["id"])
+    assert (asked["status"], asked["clarify"]["text"]) == ("open", "Which service?")
+    asides = [aside["text"] for aside in explained["prompt"]["asides"]]
+    assert (explained["status"], asides) == ("open", ["Which service?", "The api."])
+    kinds = [line["type"] for line in record["entries"] if line["type"] != "delivery"]
+    assert kinds == ["request", "clarify", "context"]

@@ -56,6 +56,9 @@ BOUNDS = (
     Bounds("answerback.core.json_schema.schemas", "answerback", "tests.unit.bot", ("test_limits",)),
     Bounds("answerback.core.json_schema.costs", "answerback", "tests.unit.bot", ("test_limits",)),
     Bounds(
+        "answerback.core.clarifying", "answerback", "tests.unit.bot", ("test_limits_of_clarifying",)
+    ),
+    Bounds(
         "answerback.http.strangers", "answerback", "tests.unit.bot", ("test_limits_of_strangers",)
     ),
 )

@@ -261,7 +261,8 @@
     if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
     cut(event.target);
     // A scrolled page would move other controls under the pointer.
-    if (event.target.matches(".reply")) document.getElementById("reply").focus({ preventScroll: byPointer });
+    const box = { replying: "reply", asking: "ask_back" }[event.target.id];
+    if (box) document.getElementById(box).focus({ preventScroll: byPointer });
   }, true);
 
   document.addEventListener("keydown", (event) => {

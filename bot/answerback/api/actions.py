@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, RootModel, StrictBool
 
 from answerback.api.wire import Wire
 from answerback.core import walker
+from answerback.core.clarifying import AskBack
 
 
 class ActorBody(Wire):
@@ -70,6 +71,13 @@ class SubmitBody(_Acting):
     action: Literal["submit"]
 
 
+class AskBackBody(_Acting):
+    """Ask the agent to explain the open question, which stays open; where `controls` offers it."""
+
+    action: Literal["ask_back"]
+    text: str
+
+
 class ReplyBody(_Acting):
     """End the ask with words for the agent, or none."""
 
@@ -83,7 +91,16 @@ class EndTurnBody(_Acting):
     action: Literal["end_turn"]
 
 
-ActionModel = AnswerBody | OtherBody | BackBody | EditBody | SubmitBody | ReplyBody | EndTurnBody
+ActionModel = (
+    AnswerBody
+    | OtherBody
+    | BackBody
+    | EditBody
+    | SubmitBody
+    | AskBackBody
+    | ReplyBody
+    | EndTurnBody
+)
 
 
 ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
@@ -92,12 +109,13 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
     "back": BackBody,
     "edit": EditBody,
     "submit": SubmitBody,
+    "ask_back": AskBackBody,
     "reply": ReplyBody,
     "end_turn": EndTurnBody,
 }
 
 
-def action_of(body: ActionModel) -> walker.Action:
+def action_of(body: ActionModel) -> walker.Action | AskBack:
     """The action that a body asks for."""
     match body:
         case AnswerBody():
@@ -110,6 +128,8 @@ def action_of(body: ActionModel) -> walker.Action:
             return walker.Edit(question_id=body.question_id)
         case SubmitBody():
             return walker.Submit()
+        case AskBackBody():
+            return AskBack(text=body.text)
         case ReplyBody():
             return walker.Reply(text=body.text)
         case EndTurnBody():

@@ -8,18 +8,19 @@ from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from answerback.api.bodies import read_json
 from answerback.api.calls import Call, ask_response, json_response
 from answerback.api.prefer import applied, wait_of
 from answerback.api.problems import problem
+from answerback.api.wire import ContextBody
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError
 from answerback.core.json_schema import schemas
 from answerback.ports.surface import Acted, Why
 from answerback.service.serialize import ask_json, entry_json
-from answerback.service.submission import read_submission
+from answerback.service.submission import problems_of, read_submission
 
 MAX_KEY: Final = 255
 """Characters of an idempotency key."""
@@ -90,6 +91,21 @@ async def page(call: Call) -> web.Response:
     return json_response(
         {"asks": asks, "next": found.after}, headers=next_link(call.request, found.after)
     )
+
+
+async def explain(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/context``."""
+    ask = await call.ask()
+    try:
+        body = ContextBody.model_validate(await read_json(call.request))
+    except ValidationError as error:
+        raise ProblemError(422, "Invalid context", None, problems_of(error)) from error
+    done = await call.api.finish(call.service.explain(ask.id, body.text))
+    if isinstance(done, Acted):
+        return ask_response(call.told(done.ask))
+    if done.why is Why.ENDED and done.ask is not None:
+        return ended(call.told(done.ask))
+    raise ProblemError(422, "Not shown", None, done.problems)
 
 
 async def withdraw(call: Call) -> web.Response:

@@ -97,7 +97,7 @@ OPERATIONS: Final = (
         roles=AGENT,
         body=Submission,
         example=_CALL,
-        links=("get", "act", "withdraw", "record", "events"),
+        links=("get", "act", "explain", "withdraw", "record", "events"),
         headers=(_KEY, _PREFER),
     ),
     Operation(
@@ -149,6 +149,29 @@ OPERATIONS: Final = (
         "Never for agents.",
     ),
     Operation(
+        "explain",
+        "POST",
+        "/v1/asks/{id}/context",
+        "Explain what a person asked back",
+        asks.explain,
+        {
+            200: _ask(
+                "The ask with the explanation below its question; also where it stood there before."
+            ),
+            400: _BAD,
+            404: _NOT_FOUND,
+            410: _ENDED,
+            413: _TOO_LARGE,
+            415: _NOT_JSON,
+            422: Reply("It cannot be shown, and nothing has changed.", wire.ProblemBody),
+        },
+        roles=AGENT,
+        body=wire.ContextBody,
+        example={"text": "The index is built *concurrently*: nothing is locked."},
+        description='For asks that were submitted with `accepts: ["clarify"]`. It belongs to the question that was '
+        "asked about, else to the open one. Whoever answers a message from before it is told to look again.",
+    ),
+    Operation(
         "withdraw",
         "DELETE",
         "/v1/asks/{id}",
@@ -182,7 +205,8 @@ OPERATIONS: Final = (
         events.events,
         {
             200: Reply(
-                "Events `prompt`, `answer` (lines of the record) and `outcome` (the ask); then the stream ends.",
+                "Events `prompt`, `answer`, `clarify` and `context` (lines of the record), and `outcome` (the "
+                "ask); then the stream ends.",
                 wire.EventBody,
                 "text/event-stream",
             ),

@@ -57,6 +57,26 @@ class AnsweredBody(Wire):
     at: datetime | None
 
 
+class AsideBody(Wire):
+    """What a person asked back or, with ``by`` null, what the agent explained."""
+
+    text: str
+    by: PersonBody | None
+    at: datetime
+
+
+class ClarifyBody(AsideBody):
+    """What the agent is asked to explain."""
+
+    question_id: str
+
+
+class ContextBody(Wire):
+    """An explanation, which is shown below the question."""
+
+    text: Annotated[str, Field(description="Markdown, unless the ask's `context_format` is text.")]
+
+
 class QuestionPromptBody(Wire):
     """The question that is prompted now."""
 
@@ -86,6 +106,8 @@ class QuestionPromptBody(Wire):
     prefill_note: str | None
     """The note beside the earlier answer that is `prefill`."""
     controls: tuple[Control, ...]
+    asides: tuple[AsideBody, ...]
+    """What was asked back about the question, and explained, oldest first."""
     answered: tuple[AnsweredBody, ...]
     reviewed: bool
     """Whether the form ends in a review: `back` and `edit` then move without discarding an answer."""
@@ -143,6 +165,9 @@ class AskBody(Wire):
     """What to tell the model until there is a `tool_result`: in mode async, while the ask is open."""
     waiting: bool
     """Whether the agent waits for the answer, or gets it by a webhook; else it gets it late."""
+    accepts: tuple[Literal["clarify"], ...]
+    clarify: ClarifyBody | None
+    """What a person asked last, where the agent has not explained anything since."""
     ended_by: PersonBody | None
     source: Source | None
     tool_call_id: str | None
@@ -160,7 +185,7 @@ class EventBody(Wire):
     """One Server-Sent Event; ``data`` is JSON: a line of the record, or with ``outcome`` the ask."""
 
     id: str
-    event: Literal["prompt", "answer", "outcome"]
+    event: Literal["prompt", "answer", "clarify", "context", "outcome"]
     data: str
 
 
@@ -193,9 +218,11 @@ class EntryBody(Wire):
     seq: int
     at: datetime
     question_id: str | None
-    type: Literal["request", "response", "ended", "delivery", "note"]
+    type: Literal["request", "response", "clarify", "context", "ended", "delivery", "note"]
     request: dict[str, JsonValue] | None = None
     response: dict[str, JsonValue] | None = None
+    clarify: dict[str, JsonValue] | None = None
+    context: dict[str, JsonValue] | None = None
     ended: dict[str, JsonValue] | None = None
     delivery: dict[str, JsonValue] | None = None
     note: dict[str, JsonValue] | None = None

@@ -83,6 +83,7 @@ def controls(prompt: Json, labels: Labels) -> Keys:
     there = offered if isinstance(offered, list) else []
     every = {
         "back": ("b", Choice(labels.back, {"action": "back"})),
+        "ask_back": ("?", Choice(labels.ask_back, "ask_back")),
         "reply": ("r", Choice(labels.reply, "reply")),
         "end_turn": ("s", Choice(labels.end_turn, "end_turn")),
     }
@@ -125,7 +126,7 @@ def key_of(line: str, keys: Keys) -> str:
     wrong = f"{one_line(line)} stands for nothing here" if line else "Nothing was entered"
     numbers = [key for key in keys if key.isdecimal()]
     span = [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 1 else numbers
-    others = [key for key in keys if key.isalpha()]
+    others = [key for key in keys if not key.isdecimal()]
     return f"{wrong}: enter one of {', '.join([*span, *others])}."
 
 

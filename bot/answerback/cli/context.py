@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias, assert_never
 
+from pydantic import JsonValue
 from rich.cells import cell_len
 
+from answerback.core.labels import Labels
 from answerback.core.markdown import (
     Block,
     Code,
@@ -21,6 +23,7 @@ from answerback.core.markdown import (
     spans_text,
     with_addresses,
 )
+from answerback_chat import context as chat
 
 Fragments: TypeAlias = list[tuple[str, str]]
 """A line as prompt_toolkit takes it: styles and texts."""
@@ -36,6 +39,22 @@ def lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
         if number:
             yield []
         yield from _block(block)
+
+
+def asides(prompt: Mapping[str, JsonValue], label: str, labels: Labels) -> Iterator[Fragments]:
+    """What was asked back about a prompt of the API's, and explained."""
+    found = prompt.get("asides")
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    last: JsonValue = None
+    for row in rows:
+        last = row["by"]
+        name = str(last.get("name") or labels.somebody) if isinstance(last, dict) else None
+        by_text = prompt.get("context_format") == "text"
+        yield from lines(
+            chat.aside(name, str(row["text"]), "text" if by_text else "markdown", label, labels)
+        )
+    if last is not None:
+        yield [(_DIM, labels.explaining.format(label=label))]
 
 
 def _block(block: Block) -> Iterator[Fragments]:

@@ -15,7 +15,8 @@ from pydantic import JsonValue
 
 from answerback.cli.address import url_or_configured
 from answerback.core.ask import ToolResult
-from answerback.mcp.backend import Asking, AskJson, Late, NotAskedError
+from answerback.core.clarifying import CLARIFY
+from answerback.mcp.backend import Asking, AskJson, Late, NotAskedError, unexplained
 from answerback.mcp.server import mcp_server
 from answerback.mcp.tools import AskingTool, asking_tools
 from answerback.runtime import logs
@@ -87,6 +88,7 @@ class ClientBackend:
             "mode": asking.mode,
             "conversation": asking.conversation,
         }
+        envelope["accepts"] = [CLARIFY] if asking.clarifies else None
         given = {name: value for name, value in envelope.items() if value is not None}
         body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **given}
         try:
@@ -118,6 +120,19 @@ class ClientBackend:
             return error.ask.json
         except (TimeoutError, UnreachableError, NotFoundError):
             return None
+        except ClientError as error:
+            raise NotAskedError(_failure(_words(error))) from error
+
+    async def explain(self, ask_id: str, text: str) -> AskJson | None:
+        """The ask with an explanation below its question, or as it had ended before."""
+        try:
+            return (await self._client.add_context(ask_id, text)).json
+        except EndedError as error:
+            return error.ask.json
+        except NotFoundError:
+            return None
+        except InvalidCallError as error:
+            raise unexplained(error.messages) from error
         except ClientError as error:
             raise NotAskedError(_failure(_words(error))) from error
 

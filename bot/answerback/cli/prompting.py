@@ -135,6 +135,8 @@ class Prompting:
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])
         self.line(f"{progress}{header}{title}", _BOLD)
+        for line in context.asides(prompt, self._who, labels):
+            print_formatted_text(FormattedText(line))
 
     def _so_far(self, ask: Json, prompt: Json) -> None:
         answered = dicts(prompt, "answered")
@@ -195,6 +197,8 @@ class Prompting:
         match chosen:
             case "leave":
                 return None
+            case "ask_back":
+                return await self._ask_back()
             case "reply":
                 return await self._reply()
             case "end_turn":
@@ -213,6 +217,12 @@ class Prompting:
         self._list(keys, None)
         chosen = await self._line(keys)
         return _AGAIN if chosen == _MENU else await self._chosen(prompt, chosen)
+
+    async def _ask_back(self) -> Action:
+        self.line(self._labels.ask_back_hint.format(label=self._who), _DIM)
+        label = self._labels.ask_back_label.format(label=self._who)
+        text = await self._lines.written(label, "")
+        return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
 
     async def _reply(self) -> Action:
         self.line(self._labels.reply_hint.format(label=self._who), _DIM)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from answerback.core import sources, walker
+from answerback.core.asides import UNOPENED, Aside, Opened, Time
 from answerback.core.form import Form, Question
 from answerback.core.walker import Action, Exact, Person, Refused, Source, Walk
-
-Time = Annotated[float, Field(ge=0, lt=253_402_300_800)]
-"""Seconds since the epoch, up to the year 9999: what can be shown as a date."""
 
 ANYONE: Final = "anyone"
 """The responder that stands for everybody who can see the prompt."""
@@ -101,6 +99,8 @@ class Request(_Frozen):
     """Who asks single questions, where the configuration says so; by question id."""
     mention: bool = False
     """Whether the first post notifies the responders."""
+    accepts: tuple[Literal["clarify"], ...] = ()
+    """What the agent can deal with: ``clarify``, people ask it to explain."""
     mode: Literal["wait", "async"] = "wait"
     """``async``: the agent goes on at once, and is told later."""
 
@@ -124,25 +124,6 @@ class Left(Exact):
 
     destination: Destination
     message: dict[str, JsonValue]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened(Exact):
-    """When the open question was opened, in seconds since the epoch by the clock of the platform that shows it.
-
-    What people type carries the same clock's time. None: the platform did not say.
-    """
-
-    at: float | None = None
-    """The time of the click, or of the words, that led to the question."""
-    typed: bool = False
-    """Whether it was words."""
-    shown: float | None = None
-    """From when on the question could be seen."""
-
-
-UNOPENED: Final = Opened()
-"""A question that no act on its platform has opened, and that is not shown yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +166,10 @@ class Ask(Exact):
     left: Left | None = None
     """A message at a place that the ask has left and that is still to be turned into a note."""
     opened: Opened = UNOPENED
+    asides: tuple[Aside, ...] = ()
+    """What was asked back and explained, oldest first."""
+    asides_told: int = 0
+    """How many of them the agent was told by a waiting call."""
     erased_at: Time | None = None
     """When what was written in it was erased; None: it is all there."""
 
@@ -247,7 +232,17 @@ class Entry:
     """One line of the record: append-only, numbered by the store."""
 
     at: Time
-    kind: Literal["request", "answered", "backed", "cancelled", "ended", "delivery", "note"]
+    kind: Literal[
+        "request",
+        "answered",
+        "backed",
+        "cancelled",
+        "clarify",
+        "context",
+        "ended",
+        "delivery",
+        "note",
+    ]
     question_id: str | None = None
     by: Person | None = None
     body: dict[str, JsonValue] = field(default_factory=dict)

@@ -13,7 +13,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import UNOPENED, Ask, Entry, Request
+from answerback.core.asides import UNOPENED
+from answerback.core.ask import Ask, Entry, Request
 from answerback.core.form import Form
 from answerback.core.walker import Person, Walk
 
@@ -52,6 +53,7 @@ def erased(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         acted_by=None,
         updated_at=at,
         opened=UNOPENED,
+        asides=(),
     )
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from answerback.core import typed_words
 from answerback.core.ask import Ask
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
@@ -45,7 +46,7 @@ class Words:
 
 
 Unresolved = Choose | EditAt | Words
-Wanted = Action | Unresolved
+Wanted = Action | AskBack | Unresolved
 
 
 class Intent(NamedTuple):

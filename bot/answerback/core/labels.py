@@ -25,6 +25,7 @@ class Labels(BaseModel):
     yes_for_turn: str = "Yes, for this turn"
     no_for_turn: str = "No, for this turn"
     back: str = "Back"
+    ask_back: str = "Ask back"
     reply: str = "Reply"
     end_turn: str = "End Turn"
     submit: str = "Submit"
@@ -66,6 +67,13 @@ class Labels(BaseModel):
     reply_title: str = "Reply"
     reply_label: str = "Your words for {label}"
     reply_hint: str = "Ends the questions. {label} gets your words instead of answers."
+    ask_back_label: str = "What should {label} explain?"
+    ask_back_hint: str = "The question stays open, and {label} explains below it."
+    asked_back: str = "{name} asked: {text}"
+    explained: str = "{label} explained:"
+    explaining: str = (
+        "{label} has been asked to explain. The question can be answered all the same."
+    )
     other_label: str = "Your answer"
     other_with: str = "Goes together with what is ticked ({count}): {text}"
     other_replaces: str = "Your words replace what is ticked."

@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core import walker
+from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, Ask, Outcome, asked_by
+from answerback.core.clarifying import can_ask_back
 from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, Kind, fields_of, key_of
@@ -25,6 +27,7 @@ class Control(StrEnum):
     """What a prompt offers beside its answers, in the order shown."""
 
     BACK = "back"
+    ASK_BACK = "ask_back"
     REPLY = "reply"
     END_TURN = "end_turn"
 
@@ -41,6 +44,8 @@ class Prompt(NamedTuple):
     again: Given | None = None
     """The earlier answer that the prefill is; None where it is the question's default."""
     context_format: ContextFormat = "markdown"
+    asides: tuple[Aside, ...] = ()
+    """What people asked about it, and what the agent explained."""
 
     @property
     def chosen(self) -> JsonValue:
@@ -223,6 +228,7 @@ def _prompt(ask: Ask, question: Question) -> Prompt:
         remember=can_remember(ask),
         again=again,
         context_format=ask.form.context_format,
+        asides=tuple(aside for aside in ask.asides if aside.question_id == question.id),
     )
 
 
@@ -250,8 +256,15 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
 def _controls(ask: Ask) -> tuple[Control, ...]:
     if not ask.open:
         return ()
-    return _WITH_BACK if walker.can_go_back(ask.form, ask.walk) else _WITHOUT_BACK
+    back = walker.can_go_back(ask.form, ask.walk)
+    return _CONTROLS[back, bool(ask.request.accepts) and can_ask_back(ask)]
 
 
-_WITHOUT_BACK: Final = (Control.REPLY, Control.END_TURN)
-_WITH_BACK: Final = (Control.BACK, *_WITHOUT_BACK)
+_ALWAYS: Final = (Control.REPLY, Control.END_TURN)
+_CONTROLS: Final = {
+    (False, False): _ALWAYS,
+    (True, False): (Control.BACK, *_ALWAYS),
+    (False, True): (Control.ASK_BACK, *_ALWAYS),
+    (True, True): (Control.BACK, Control.ASK_BACK, *_ALWAYS),
+}
+"""By whether there is something to go back to, and whether the agent can be asked back."""

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, ToolResult
+from answerback.core.clarifying import CLARIFY
 from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import refusal
-from answerback.ports.surface import Acted
+from answerback.ports.surface import Acted, Rejected, Why
 from answerback.ports.telling import Told
 from answerback.service.callers import Callers, may_see
 from answerback.service.late_words import late_json
@@ -36,6 +37,12 @@ class NotAskedError(Exception):
         self.result = result
 
 
+def unexplained(problems: Sequence[str]) -> NotAskedError:
+    """An explanation was refused, for these reasons."""
+    words = "\n".join(problems)
+    return NotAskedError(ToolResult(content=words, structured={"error": words}, is_error=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
     """One call of an asking tool. The same ``key`` again finds the first ask."""
@@ -50,6 +57,8 @@ class Asking:
     mode: JsonValue = None
     """``async``: the model goes on at once."""
     conversation: JsonValue = None
+    clarifies: bool = False
+    """Whether the model can be asked to explain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,13 @@ class Backend(Protocol):
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time."""
+
+    async def explain(self, ask_id: str, text: str) -> AskJson | None:
+        """The ask with an explanation below its question, or as it had ended before.
+
+        Raises:
+            NotAskedError: the explanation is refused.
+        """
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before; for ``told`` see `get`."""
@@ -125,6 +141,7 @@ class ServiceBackend:
                     "tool_call_id": asking.tool_call_id,
                     "conversation": asking.conversation,
                     "mode": asking.mode,
+                    "accepts": [CLARIFY] if asking.clarifies else [],
                 }
             )
             submitted = await self._callers.submit(self._service, body, self._agent, asking.key)
@@ -155,6 +172,16 @@ class ServiceBackend:
                 self._carrier.carry(ask)
             ask = await self._service.wait(ask_id, seconds) or ask
         return self._told(ask)
+
+    async def explain(self, ask_id: str, text: str) -> AskJson | None:
+        """The ask with an explanation below its question, or as it had ended before."""
+        ask = await self._own(ask_id)
+        if ask is None:
+            return None
+        done = await self._callers.finish(self._service.explain(ask_id, text))
+        if isinstance(done, Rejected) and done.why is Why.INVALID:
+            raise unexplained([problem.message for problem in done.problems])
+        return self._told(done.ask or ask)
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before."""

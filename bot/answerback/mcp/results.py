@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
 
@@ -13,7 +15,8 @@ from answerback.mcp.backend import AskJson
 def outcome(ask: AskJson) -> CallToolResult:
     """What a tool returns of an ask as it stands."""
     if ask["status"] == Status.OPEN:
-        return _pending(ask)
+        clarify = ask["clarify"]
+        return _clarify(ask, clarify) if isinstance(clarify, dict) else _pending(ask)
     if ask["end_turn"]:
         words = "The user ended the turn. Stop here: call no further tools, and wait for the user."
         return text_result(words, {"end_turn": True, "ask_id": ask["id"]})
@@ -54,6 +57,24 @@ def _pending(ask: AskJson) -> CallToolResult:
     structured: JsonValue = {
         "status": "pending",
         "ask_id": ask["id"],
+        "answered": ask["answers"],
+        "message": words,
+    }
+    return text_result(words, structured)
+
+
+def _clarify(ask: AskJson, asked: Mapping[str, JsonValue]) -> CallToolResult:
+    by = asked["by"]
+    name = by.get("name") if isinstance(by, dict) else None
+    words = (
+        f"{name or 'Somebody'} has not answered yet, and asks you to explain first: {asked['text']}\n"
+        f'Call {tools.ADD_CONTEXT} with ask_id "{ask["id"]}" and your explanation, then {tools.WAIT} with the same '
+        "ask_id. The question stays open. Do not ask it again, and do not assume an answer."
+    )
+    structured: JsonValue = {
+        "status": "clarify",
+        "ask_id": ask["id"],
+        "clarify": dict(asked),
         "answered": ask["answers"],
         "message": words,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from mcp.server import Server
@@ -134,12 +134,8 @@ class _Calls:
             ask = await backend.get(ask_id)
             if ask is not None and ask["status"] == Status.OPEN:
                 ask = await self._wait(ctx, backend, ask, seconds)
-        elif name == tools.GET:
-            _nothing_else(arguments)
-            ask = await backend.get(ask_id)
-        elif name == tools.WITHDRAW:
-            _nothing_else(arguments)
-            ask = await backend.withdraw(ask_id)
+        elif (done := _of_ask(backend, name, ask_id, arguments)) is not None:
+            ask = await done
         else:
             return failed(f"There is no tool {name[:100]}.")
         return failed(f"There is no ask {ask_id[:100]}.") if ask is None else outcome(ask)
@@ -155,6 +151,7 @@ class _Calls:
         meta: Mapping[str, object] = ctx.meta or {}
         tool_use = _text(meta.get(CLAUDE_TOOL_USE))
         key = _text(meta.get(IDEMPOTENCY_KEY)) or tool_use
+        as_task = tasks.declared(ctx)
         asking = Asking(
             name=tool.name,
             dialect=tool.dialect,
@@ -164,12 +161,12 @@ class _Calls:
             arguments=arguments,
             key=f"mcp:{key}" if key else None,
             tool_call_id=tool_use or _text(meta.get(CODEX_CALL)),
+            clarifies=not as_task,  # its model waits for the task alone, and cannot be asked meanwhile
         )
         ask = await backend.submit(asking)
         if ask["interim_result"] is not None:
             return result_of(ToolResult.model_validate(ask["interim_result"]))
         if ask["status"] == Status.OPEN:
-            as_task = tasks.declared(ctx)
             # The client of a task comes back for it: it counts as one that waits, and this call does not.
             ask = await self._wait(ctx, backend, ask, 0.0 if as_task else seconds)
             if as_task and ask["status"] == Status.OPEN:
@@ -206,6 +203,27 @@ def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:
     """The conversation that the model names, else the session that its host names."""
     named = arguments.pop("conversation", None)
     return _text((ctx.meta or {}).get(CODEX_SESSION)) if named is None else named
+
+
+def _of_ask(
+    backend: Backend, name: str, ask_id: str, arguments: dict[str, JsonValue]
+) -> Awaitable[AskJson | None] | None:
+    """What a tool that names an ask does with it, without waiting; None where there is no such tool."""
+    text = arguments.pop("text", None) if name == tools.ADD_CONTEXT else ""
+    if not isinstance(text, str):
+        raise _BadArgumentError("text is missing: the explanation.")
+    match name:
+        case tools.GET:
+            _nothing_else(arguments)
+            return backend.get(ask_id)
+        case tools.WITHDRAW:
+            _nothing_else(arguments)
+            return backend.withdraw(ask_id)
+        case tools.ADD_CONTEXT:
+            _nothing_else(arguments)
+            return backend.explain(ask_id, text)
+        case _:
+            return None
 
 
 async def _late(ctx: Context, backend: Backend, arguments: dict[str, JsonValue]) -> CallToolResult:

@@ -9,6 +9,7 @@ from typing import Final
 from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
+from answerback.core.form import MAX_TEXT
 from answerback.dialects import detection, tools
 from answerback.dialects.reading import did_you_mean
 
@@ -20,6 +21,7 @@ ASK_USER_QUESTION: Final = "ask_user_question"
 WAIT: Final = "wait_for_answer"
 GET: Final = "get_answer"
 WITHDRAW: Final = "withdraw_ask"
+ADD_CONTEXT: Final = "add_context"
 CHECK: Final = "check_answers"
 MODES: Final = ("wait", "async")
 ENVELOPE: Final = ("to", "wait_seconds", "mode", "conversation")
@@ -61,7 +63,7 @@ _ASK_ID: Final[dict[str, JsonValue]] = {
 }
 _PENDING: Final = (
     f"People may take a while: if the result says pending, call {WAIT} with its ask_id, "
-    "and do not ask again."
+    f"and do not ask again. If it says clarify, answer what they ask with {ADD_CONTEXT}."
 )
 
 
@@ -176,6 +178,31 @@ def waiting_tools() -> list[Tool]:
                 }
             ),
             annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
+        ),
+        Tool(
+            name=ADD_CONTEXT,
+            title="Explain a question",
+            description="Answer what a person asked back: if a result says clarify, explain here what they asked, then "
+            f"call {WAIT}. The explanation is shown to them below the question, which stays open. Do not ask again.",
+            input_schema=_schema(
+                {
+                    "ask_id": {
+                        "type": "string",
+                        "description": "The ask_id that the clarify result named.",
+                    },
+                    "text": {
+                        "type": "string",
+                        "minLength": 1,
+                        "maxLength": MAX_TEXT,
+                        "description": "The explanation, in Markdown.",
+                    },
+                },
+                "ask_id",
+                "text",
+            ),
+            annotations=ToolAnnotations(
+                open_world_hint=True, destructive_hint=False, idempotent_hint=True
+            ),
         ),
         Tool(
             name=WITHDRAW,

@@ -61,6 +61,7 @@ def answered_words(ask: Ask) -> tuple[str, ...]:
     texts = [text for one in given for text in _texts(one.value)]
     texts += [one.note for one in given if one.note]
     texts += [ask.walk.reply] if ask.walk.reply else []
+    texts += [aside.text for aside in ask.asides]
     people = [one.by for one in given if one.by]
     people += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
     texts += [person.name for person in people if person.name]

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent
 from answerback.core.walker import Action, Person
@@ -76,7 +77,7 @@ class Asks(Places, Protocol):
     async def act(
         self,
         ask_id: str,
-        action: Action,
+        action: Action | AskBack,
         actor: Actor,
         *,
         revision: int | None = None,

@@ -13,7 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from answerback.core import ask as asks
-from answerback.core.ask import ANYONE, UNOPENED, Ask, Change, Opened, Status
+from answerback.core import clarifying
+from answerback.core.asides import UNOPENED, Opened
+from answerback.core.ask import ANYONE, Ask, Change, Status
+from answerback.core.clarifying import CLARIFY, AskBack
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent, Unclear, Unresolved, Words, resolve
 from answerback.core.labels import Labels
@@ -126,8 +129,10 @@ class Commits:
         if surface is None or not surface.live or ask.inquiring:
             ask = replace(ask, shown_revision=ask.revision)
         deliveries: tuple[Delivery, ...] = ()
-        if ask.outcome is not None and ask.request.callback is not None:
-            deliveries = (serialize.webhook_of(ask, ask.request.callback, at),)
+        asked_back = any(entry.kind == "clarify" for entry in change.entries)
+        if ask.request.callback is not None and (ask.outcome is not None or asked_back):
+            event = ask.status.value if ask.outcome is not None else CLARIFY
+            deliveries = (serialize.webhook_of(ask, ask.request.callback, at, event),)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
 
@@ -173,7 +178,7 @@ class Acting:
     async def act(
         self,
         ask_id: str,
-        action: Action,
+        action: Action | AskBack,
         actor: Actor,
         *,
         revision: int | None = None,
@@ -251,11 +256,16 @@ class Acting:
         opened, reached = UNOPENED, actor.person.surface == ask.destination.surface
         if reached:  # another surface has another clock
             opened = Opened(at=intent.at, typed=isinstance(intent.wanted, Words))
-        change = asks.acted(ask, action, at=now, by=actor.person, opened=opened)
+        if isinstance(action, AskBack):
+            change = clarifying.asked_back(ask, action, at=now, by=actor.person, opened=opened)
+        else:
+            change = asks.acted(ask, action, at=now, by=actor.person, opened=opened)
         if isinstance(change, Refused):
             return Decision(None, Rejected(Why.INVALID, ask, change.problems))
-        routed = self._commits.routed(change, now, reached=reached)
-        write = self._commits.write(routed, now, memory=_memory(ask, action))
+        asked_back = isinstance(action, AskBack)
+        routed = change if asked_back else self._commits.routed(change, now, reached=reached)
+        memory = _memory(ask, action) if isinstance(action, Answer) else None
+        write = self._commits.write(routed, now, memory=memory)
         return Decision(write, write)
 
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
@@ -285,8 +295,8 @@ class Acting:
         return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
 
 
-def _memory(ask: Ask, action: Action) -> Memory | None:
-    if not (isinstance(action, Answer) and action.remember):
+def _memory(ask: Ask, action: Answer) -> Memory | None:
+    if not action.remember:
         return None
     request, question = ask.request, ask.question
     if question is None or request.conversation is None or request.turn is None:

@@ -42,11 +42,11 @@ class Follower:
         self._unseen = False
         return self.latest
 
-    async def ended(self, ask: Ask, seconds: float) -> Ask:
-        """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops."""
+    async def until(self, over: Callable[[Ask], bool], ask: Ask, seconds: float) -> Ask:
+        """The ask once that holds of it, or as it stands when ``seconds`` are over or the process stops."""
         try:
             async with asyncio.timeout(seconds):
-                while ask.open and (changed := await self.changed()) is not None:
+                while not over(ask) and (changed := await self.changed()) is not None:
                     ask = changed
         except TimeoutError:
             pass

@@ -9,7 +9,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core.asides import Aside
 from answerback.core.ask import Ask, Status, asked_by, options_json
+from answerback.core.clarifying import pending
 from answerback.core.labels import Labels
 from answerback.core.view import View, texts_of, view_of
 from answerback.core.walker import Person
@@ -23,6 +25,8 @@ EVENT_NAMES: Final = {
     "answered": "answer",
     "backed": "answer",
     "cancelled": "answer",
+    "clarify": "clarify",
+    "context": "context",
     "ended": "outcome",
 }
 """What a line of the record is called among an ask's Server-Sent Events; other lines are none."""
@@ -53,6 +57,8 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "tool_result": result.model_dump() if result else None,
         "interim_result": interim.model_dump() if interim else None,
         "waiting": ask.open and not ask.unattended,
+        "accepts": [*ask.request.accepts],
+        "clarify": _clarify(ask),
         "ended_by": person_json(outcome.ended_by) if outcome else None,
         "source": outcome.source.value if outcome and outcome.source else None,
         "tool_call_id": ask.request.tool_call_id,
@@ -110,10 +116,20 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "prefill_other": view.prompt.words,
         "prefill_note": view.prompt.note,
         "controls": controls,
+        "asides": [_aside(aside) for aside in view.prompt.asides],
         "kind": "question",
         "answered": _answered(view),
         "reviewed": view.reviewed,
     }
+
+
+def _clarify(ask: Ask) -> JsonValue:
+    asked = pending(ask)
+    return None if asked is None else {"question_id": asked.question_id, **_aside(asked)}
+
+
+def _aside(aside: Aside) -> dict[str, JsonValue]:
+    return {"text": aside.text, "by": person_json(aside.by), "at": iso(aside.at)}
 
 
 def _answered(view: View) -> JsonValue:
@@ -170,7 +186,7 @@ def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:
         case "cancelled":
             cancelled: JsonValue = {**entry.body, "by": _by(entry.by)}
             return {**line, "type": "response", "response": {"cancelled": cancelled}}
-        case "ended" | "delivery" | "note":
+        case "clarify" | "context" | "ended" | "delivery" | "note":
             return {
                 **line,
                 "type": entry.kind,
@@ -207,17 +223,17 @@ def _thread(ask: Ask) -> dict[str, JsonValue] | None:
     }
 
 
-def webhook_of(ask: Ask, url: str, at: float) -> Delivery:
-    """The webhook that tells how an ask has ended, to be delivered to an address."""
+def webhook_of(ask: Ask, url: str, at: float, event: str) -> Delivery:
+    """The webhook that tells what has become of an ask, to be delivered to an address."""
     body: JsonValue = {
-        "type": f"ask.{ask.status.value}",
+        "type": f"ask.{event}",
         "timestamp": iso(at),
         "data": ask_json(ask),
     }
     return Delivery(
         id=f"msg_{secrets.token_hex(12)}",
         ask_id=ask.id,
-        type=f"ask.{ask.status.value}",
+        type=f"ask.{event}",
         url=url,
         agent=ask.request.agent,
         body=json.dumps(body, ensure_ascii=False),

@@ -16,7 +16,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
+from answerback.core import clarifying
 from answerback.core.ask import Ask, Change, Reason, Status
+from answerback.core.clarifying import untold
 from answerback.core.errors import StoreError, UnreadableError
 from answerback.core.intents import Intent, Words
 from answerback.core.labels import Labels
@@ -27,7 +29,7 @@ from answerback.ports.records import DeliveryState, Page, StoredDelivery, Stored
 from answerback.ports.searching import Search, word_of
 from answerback.ports.shown import missed, renumbered
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.surface import Acted, Actor, Rejected, Surface
+from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
 from answerback.service import inbox, routing
 from answerback.service.act import Acting, Commits
 from answerback.service.expiring import expired
@@ -252,6 +254,7 @@ class Service(Acting):
     ) -> Ask | None:
         """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops.
 
+        An agent who waits is told once, at once, of what it is asked back: the ask is then given as it stands.
         ``known`` is waited for although the database cannot be read just now. ``listens``: it is the agent who waits.
         """
         with self.signals.follow(ask_id) as follower:
@@ -268,7 +271,42 @@ class Service(Acting):
                 return ask
             follower.known = max(ask.revision, follower.known or 0)
             async with self.listeners.listening(ask) if listens else nullcontext():
-                return await follower.ended(ask, seconds)
+                over = (
+                    (lambda one: not one.open or untold(one))
+                    if listens
+                    else (lambda one: not one.open)
+                )
+                ask = await follower.until(over, ask, seconds)
+        if listens and untold(ask):
+            await self._told(ask)
+        return ask
+
+    async def explain(self, ask_id: str, text: str) -> Acted | Rejected:
+        """The agent explains what it was asked back, or something else about the open question."""
+        refused: list[Refused] = []
+
+        def decide(ask: Ask, at: float) -> Change | None:
+            refused.clear()  # it may be decided more than once
+            change = clarifying.explained(ask, text, at=at)
+            if isinstance(change, Refused):
+                refused.append(change)
+                return None
+            return change
+
+        done = await self._commits.change(ask_id, decide)
+        if refused and isinstance(done, Acted):
+            return Rejected(Why.INVALID, done.ask, refused[0].problems)
+        return done
+
+    async def _told(self, ask: Ask) -> None:
+        """Notes that the agent has been told what it was asked; where that fails, it is told again."""
+        try:
+            await self.update(
+                ask.id, lambda latest, _: Change(clarifying.told(latest, len(ask.asides)), ())
+            )
+        except StoreError as error:
+            extra = {"action": "clarify_unnoted", "ask_id": ask.id}
+            logger.warning("That the agent was asked back is not noted: %s", error, extra=extra)
 
     def follow(self, ask_id: str) -> AbstractContextManager[Follower]:
         """Follows the commits to an ask, from now on."""

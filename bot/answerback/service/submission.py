@@ -128,6 +128,13 @@ class Submission(_Strict):
             "comes late."
         ),
     ] = None
+    accepts: Annotated[
+        tuple[Literal["clarify"], ...],
+        Field(
+            max_length=1,
+            description="clarify: people may ask the agent to explain, which it gets as `clarify`.",
+        ),
+    ] = ()
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
 
 

@@ -209,6 +209,7 @@ class Submitting:
             remind_after=planned.remind_after,
             escalation=planned.escalation,
             mention=planned.mention,
+            accepts=body.accepts,
             metadata=body.metadata,
             mode=body.mode or interim.mode_of(dialect, body.name),
             prompt_label=agent.shown_as if agent else _NO_NAME,

@@ -21,6 +21,7 @@ class Capability(StrEnum):
     TYPED_ANSWERS = "typed answers"
     REMINDERS = "reminders"
     MENTIONS = "mentions"
+    ASKING_BACK = "asking back"
     DELETION = "deletion"
     RATE_LIMITS = "rate limits"
 
@@ -57,7 +58,7 @@ class Desk(Protocol):
         """Everything that the person can read of the ask: the message, what its menus offer, "Show in full"."""
 
     def offers(self) -> set[str]:
-        """Which of back, reply, end_turn, submit and other can be used."""
+        """Which of back, ask_back, reply, end_turn, submit and other can be used."""
 
     async def starts_from(self, question: Question) -> JsonValue:
         """The value that the controls of the open question show as chosen or filled in; None: nothing."""
@@ -131,6 +132,14 @@ class HasMentions(Protocol):
 
 
 @runtime_checkable
+class HasAskingBack(Protocol):
+    """People can ask the agent to explain, where it accepts that: ``ask_back`` is then among what is offered."""
+
+    async def asks_back(self, text: str) -> None:
+        """Asks the agent to explain the open question."""
+
+
+@runtime_checkable
 class HasDeletion(Protocol):
     """People can delete the live message."""
 
@@ -155,6 +164,7 @@ BROUGHT: Final[dict[Capability, type]] = {
     Capability.TYPED_ANSWERS: HasTypedAnswers,
     Capability.REMINDERS: HasReminders,
     Capability.MENTIONS: HasMentions,
+    Capability.ASKING_BACK: HasAskingBack,
     Capability.DELETION: HasDeletion,
     Capability.RATE_LIMITS: HasRateLimits,
 }

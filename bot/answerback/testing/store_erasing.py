@@ -7,7 +7,10 @@ from dataclasses import replace
 import pytest
 
 from answerback.core import ask as asks
+from answerback.core import clarifying
+from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask, Destination, Entry, Reason, Status
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Answer, Person
@@ -35,8 +38,22 @@ def secret_ask(number: int = 1, *, at: float = 1_000.0) -> Ask:
         "tool_call_id": SECRET,
         "metadata": {SECRET: SECRET},
         "prompt_label": "Coder",
+        "accepts": ("clarify",),
     }
     return new_ask(number, at=at, form=form, request=request, message={"id": "17.1"})
+
+
+def _asked_back(ask: Ask | None) -> Decision[None]:
+    assert ask is not None
+    by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
+    asking = AskBack(text=f"Why {SECRET}?")
+    asked = clarifying.asked_back(ask, asking, at=1_700.0, by=by, opened=UNOPENED)
+    assert isinstance(asked, asks.Change)
+    explained = clarifying.explained(asked.ask, f"So {SECRET}.", at=1_800.0)
+    assert isinstance(explained, asks.Change)
+    url = f"https://agent.example/{SECRET}"
+    told = replace(new_delivery(2), type="ask.clarify", body=SECRET, url=url)
+    return Decision(Write(explained.ask, asked.entries + explained.entries, (told,)), None)
 
 
 def _answered(ask: Ask | None) -> Decision[None]:
@@ -57,6 +74,7 @@ async def answer_secretly(store: Store) -> None:
     await store.save_draft("ask_1:1:fill:U1", [SECRET], 1_500.0)
     await store.save_draft("offer:ask_1:1:U1", SECRET, 1_500.0)
     await store.note("ask_1", Entry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET}))
+    await store.change("ask_1", _asked_back)
     await store.change("ask_1", _answered)
 
 
@@ -87,7 +105,7 @@ class ErasingContract:
         assert (erased.status, erased.erased_at, erased.revision) == (
             Status.ANSWERED,
             9_000.0,
-            3,
+            5,
         )
         assert erased.outcome is not None
         assert erased.outcome.at == 2_000.0
@@ -113,7 +131,7 @@ class ErasingContract:
         assert told is not None
         assert (told.state, told.next_at, told.delivery.body) == (DeliveryState.DEAD, None, "")
         counted = await store.counts()
-        assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 1, 1)
+        assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
         late = result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
         await store.tried([late], [], holder="us")
         assert await store.delivery("msg_1") == told, "what was under way is no more"

@@ -6,10 +6,12 @@ import pytest
 
 from answerback.core.ask import ANYONE
 from answerback.core.form import Form
-from answerback.testing.desk import Capability, Desk, HasMentions, Stage, needs
+from answerback.testing.desk import Capability, Desk, HasAskingBack, HasMentions, Stage, needs
 from answerback.testing.surface_questions import GO, LABELS, WHERE
 
 HOUR = 3_600.0
+QUESTION = "Does that lock the table?"
+EXPLANATION = "It **reads only**:\n\n- one lock"
 
 
 class PeopleContract:
@@ -58,6 +60,56 @@ class PeopleContract:
         assert [given.at for given in ask.walk.answers] == sorted(
             given.at for given in ask.walk.answers if given.at is not None
         )
+
+    @pytest.mark.rule("CLARIFY-1", "CLARIFY-2", "WALK-16")
+    @needs(Capability.ASKING_BACK)
+    async def test_who_asks_back_leaves_the_question_open_and_sees_the_explanation(
+        self, stage: Stage, ada: Desk, bob: Desk
+    ) -> None:
+        if not isinstance(ada, HasAskingBack):
+            raise TypeError("a platform where people can ask back has a desk with that")
+        form, asked = Form(questions=(GO, WHERE)), (ada.user_id, bob.user_id)
+        ask = await stage.bench.opens(form, stage.place, asked, request={"accepts": ("clarify",)})
+        await bob.looks(ask)
+        await ada.looks(ask)
+        assert "ask_back" in ada.offers()
+        await ada.asks_back(QUESTION)
+        ask = await stage.bench.shown(ask.id)
+        assert (ask.question, ask.revision) == (GO, 2)
+        assert [aside.text for aside in ask.asides] == [QUESTION]
+        await bob.answers(GO, True)  # by the message as it was before
+        assert (await stage.bench.shown(ask.id)).question == GO
+        await ada.looks(ask)
+        waiting = LABELS.explaining.format(label="").strip().casefold()
+        assert waiting in await reads(ada)
+        assert QUESTION.casefold() in await reads(ada)
+        await stage.bench.service.explain(ask.id, EXPLANATION)
+        ask = await stage.bench.shown(ask.id)
+        await ada.answers(GO, True)  # without having seen it
+        assert (await stage.bench.shown(ask.id)).question == GO
+        await ada.looks(ask)
+        read = await reads(ada)
+        assert waiting not in read
+        for said in (
+            QUESTION,
+            LABELS.explained.format(label="Assistant"),
+            "reads only",
+            "one lock",
+        ):
+            assert said.casefold() in read
+        await ada.answers(GO, True)
+        ask = await stage.bench.shown(ask.id)
+        assert ask.question == WHERE
+        await ada.looks(ask)
+        assert QUESTION.casefold() not in await reads(ada)
+
+    @pytest.mark.rule("CLARIFY-1")
+    async def test_an_agent_that_does_not_accept_it_is_not_asked_back(
+        self, stage: Stage, ada: Desk
+    ) -> None:
+        ask = await stage.bench.opens(Form(questions=(GO,)), stage.place, (ada.user_id,))
+        await ada.looks(ask)
+        assert "ask_back" not in ada.offers()
 
     @pytest.mark.rule("SURFACE-18")
     @needs(Capability.MENTIONS)

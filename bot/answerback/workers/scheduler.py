@@ -10,7 +10,8 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from answerback.core.ask import UNOPENED, Ask, Change, Destination, Entry, Left, Reason
+from answerback.core.asides import UNOPENED
+from answerback.core.ask import Ask, Change, Destination, Entry, Left, Reason
 from answerback.core.errors import (
     GoneError,
     InquiryError,

@@ -27,7 +27,7 @@ from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.dialect_parts import CALLS
 
-PENDING = ["wait_for_answer", "get_answer", "check_answers", "withdraw_ask"]
+PENDING = ["wait_for_answer", "get_answer", "check_answers", "add_context", "withdraw_ask"]
 
 
 @asynccontextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.ask import Ask, Opened, Thread
+from answerback.core.asides import Opened
+from answerback.core.ask import Ask, Thread
 from answerback.core.walker import Answer, Back, Person
 from answerback.ports.surface import Acted, Rejected, Shown, Why
 from answerback.service.routing import Rules

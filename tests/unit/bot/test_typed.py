@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Destination, Opened, Request
+from answerback.core.asides import Opened
+from answerback.core.ask import Ask, Destination, Request
 from answerback.core.labels import Labels
 from answerback.core.typed_words import Unclear, action_of, takes_own_words, too_early
 from answerback.core.walker import Action, Answer, Other, Person, Reply, Walk, start, step

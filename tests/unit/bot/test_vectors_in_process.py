@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from answerback.api.actions import ActionBody, action_of
+from answerback.core.clarifying import AskBack
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Action
 from answerback.ports.surface import Acted, Why
@@ -27,7 +28,7 @@ CASES = [
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 
 
-def acting(step: Any) -> Action:
+def acting(step: Any) -> Action | AskBack:
     """The action of a case."""
     return action_of(_BODY.validate_python(step).root)
 

@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from answerback.core.clarifying import AskBack
 from answerback.core.labels import Labels
+from answerback.core.markdown import text_of as block_text
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_chat import messages, outline, people
+from answerback_chat.context import asides
 from answerback_chat.people import Marks
 from answerback_chat.sanitize import visible
 
@@ -38,6 +41,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
             question.header or "",
             question.text,
             question.context or "",
+            *(block_text((block,)) for block in asides(view, labels)),
         ]
         for option in question.options:
             lines += [f"- {option.label}", option.description or ""]
@@ -58,7 +62,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     }
 
 
-def action_of(said: dict[str, JsonValue]) -> Action | None:
+def action_of(said: dict[str, JsonValue]) -> Action | AskBack | None:
     """What an object stands for; None where it stands for nothing."""
     value = said.get("value")
     text = value if isinstance(value, str) else None
@@ -69,6 +73,8 @@ def action_of(said: dict[str, JsonValue]) -> Action | None:
             return Other(text=text)
         case "edit" if text:
             return Edit(question_id=text)
+        case "ask_back" if text:
+            return AskBack(text=text)
         case "reply":
             return Reply(text=text)
         case "back":

@@ -121,6 +121,9 @@ class LineDesk:
     async def replies(self, text: str | None) -> None:
         await self._does("reply", text)
 
+    async def asks_back(self, text: str) -> None:
+        await self._does("ask_back", text)
+
     async def ends_turn(self) -> None:
         await self._does("end_turn")
 

@@ -30,6 +30,7 @@ from tests.unit.adapters.discord.sight import unescaped
 LABELS = Labels()
 OFFERS = {
     LABELS.back: "back",
+    LABELS.ask_back: "ask_back",
     LABELS.reply: "reply",
     LABELS.end_turn: "end_turn",
     LABELS.submit: "submit",
@@ -298,6 +299,10 @@ class DiscordDesk:
     async def replies(self, text: str | None) -> None:
         label = fit(LABELS.reply_label.format(label="Assistant"), 45)
         await self._writes(LABELS.reply, label, text or "")
+
+    async def asks_back(self, text: str) -> None:
+        label = fit(LABELS.ask_back_label.format(label="Assistant"), 45)
+        await self._writes(LABELS.ask_back, label, text)
 
     async def ends_turn(self) -> None:
         """By its button, and the one in the private message after it."""

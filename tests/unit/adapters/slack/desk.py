@@ -29,7 +29,7 @@ from tests.unit.adapters.slack.rig import (
     workspace,
 )
 
-_OFFERS = {"back", "reply", "end_turn", "submit", "other"}
+_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit", "other"}
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
@@ -258,6 +258,9 @@ class SlackDesk:
 
     async def replies(self, text: str | None) -> None:
         await self._writes(Verb.REPLY, text or "")
+
+    async def asks_back(self, text: str) -> None:
+        await self._writes(Verb.ASK_BACK, text)
 
     async def ends_turn(self) -> None:
         await self._press(Verb.END_TURN)  # with Slack's own dialog

@@ -19,7 +19,7 @@ from tests.browser.site import SECRET, site
 from tests.stores import Balanced, Setup, among_others, together
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
-_OFFERS = {"back", "reply", "end_turn", "submit"}
+_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit"}
 
 
 class WebStage:
@@ -164,6 +164,9 @@ class WebDesk:
 
     async def replies(self, text: str | None) -> None:
         await self._press("reply", [("reply", text or "")])
+
+    async def asks_back(self, text: str) -> None:
+        await self._press("ask_back", [("ask_back", text)])
 
     async def ends_turn(self) -> None:
         """By its button, and the page that asks whether one means it."""

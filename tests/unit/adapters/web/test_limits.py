@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from answerback.core import markdown
+from answerback.core.asides import Aside
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
@@ -111,7 +113,11 @@ def test_long_code_is_folded() -> None:
 def test_a_long_context_is_drawn_on_a_thread() -> None:
     for length, long in ((1_000, False), (1_001, True)):
         question = Question(id="q", text="?", answer_type=AnswerType.TEXT, context="x" * length)
-        assert context.takes_long(question) == long
+        assert context.takes_long(ask_of(Form(questions=(question,)))) == long
+        explained = Aside(question_id="q", text="x" * length, at=1.0)
+        asked = question.model_copy(update={"context": None})
+        ask = replace(ask_of(Form(questions=(asked,))), asides=(explained,))
+        assert context.takes_long(ask) == long
 
 
 @edge("MAX_POST_FIELDS")
