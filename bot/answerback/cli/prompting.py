@@ -8,7 +8,7 @@ those. What an agent sent is made visible before it is printed: no control seque
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
@@ -20,6 +20,7 @@ from answerback.cli.lines import Lines, Pressed, TerminalLines
 from answerback.cli.selection import Selection
 from answerback.core import markdown
 from answerback.core.errors import Problem
+from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.schema_entries import text_value
 from answerback_chat.sanitize import as_json, one_line, visible
@@ -75,19 +76,22 @@ class Prompting:
         moves = choices.moves(ask, prompt)
         if prompt["kind"] == "review":
             return await self._by_line(prompt, self._review_keys(ask, prompt), None, moves)
-        match prompt["answer_type"]:
-            case "boolean":
+        match kind := AnswerType(str(prompt["answer_type"])):
+            case AnswerType.BOOLEAN:
                 return await self._by_line(prompt, self._boolean_keys(prompt), None, moves)
-            case "select":
+            case AnswerType.SELECT:
                 return await self._by_line(
                     prompt, *choices.select_keys(prompt, self._labels), moves
                 )
-            case "multi_select":
+            case AnswerType.MULTI_SELECT:
                 return await self._multi_select(prompt, refused or {}, moves)
-            case kind:
+            case AnswerType.TEXT | AnswerType.SCHEMA:
+                as_json_value = kind is AnswerType.SCHEMA
                 return await self._written(
-                    prompt, refused or {}, moves, as_json_value=kind == "schema"
+                    prompt, refused or {}, moves, as_json_value=as_json_value
                 )
+            case _:
+                assert_never(kind)
 
     def show(self, ask: Json) -> None:
         """What the open prompt of an ask says, without asking for anything."""
@@ -95,20 +99,25 @@ class Prompting:
         if not isinstance(prompt, dict):
             return
         self._heading(ask, prompt)
-        keys: Keys = {}
-        default = None
-        match prompt["answer_type"]:
-            case "boolean":
-                keys = self._boolean_keys(prompt)
-            case "select":
-                keys, default = choices.select_keys(prompt, self._labels)
-            case "multi_select":
-                self.line(self._selection(prompt, {}).plain())
-            case _ if prompt["kind"] == "review":
-                keys = self._review_keys(ask, prompt)
-            case _:
-                keys = {"a": Choice(self._labels.answer, _WRITE)}
+        keys, default = self._shown(ask, prompt)
         self._list({**keys, **choices.controls(prompt, self._labels)}, default)
+
+    def _shown(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
+        """The keys that answer a prompt, and the one that it starts from; ticks are shown at once."""
+        if prompt["kind"] == "review":
+            return self._review_keys(ask, prompt), None
+        match kind := AnswerType(str(prompt["answer_type"])):
+            case AnswerType.BOOLEAN:
+                return self._boolean_keys(prompt), None
+            case AnswerType.SELECT:
+                return choices.select_keys(prompt, self._labels)
+            case AnswerType.MULTI_SELECT:
+                self.line(self._selection(prompt, {}).plain())
+                return {}, None
+            case AnswerType.TEXT | AnswerType.SCHEMA:
+                return {"a": Choice(self._labels.answer, _WRITE)}, None
+            case _:
+                assert_never(kind)
 
     def _heading(self, ask: Json, prompt: Json) -> None:
         labels, review = self._labels, prompt["kind"] == "review"

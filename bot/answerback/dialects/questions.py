@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import Final, Literal, assert_never
 
 from pydantic import JsonValue
 
@@ -17,7 +17,23 @@ FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
 _TYPES: Final = tuple(kind.value for kind in AnswerType)
 _MAX_IDS: Final = 20
 """Earlier ids that are named where one is missing."""
-_WITH_OPTIONS: Final = frozenset({AnswerType.SELECT, AnswerType.MULTI_SELECT})
+
+
+def _needed(kind: AnswerType) -> Literal["options", "schema"] | None:
+    """What a question of this type cannot be asked without."""
+    match kind:
+        case AnswerType.BOOLEAN | AnswerType.TEXT:
+            return None
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return "options"
+        case AnswerType.SCHEMA:
+            return "schema"
+        case _:
+            assert_never(kind)
+
+
+SIMPLE: Final = tuple(kind for kind in AnswerType if _needed(kind) != "schema")
+"""The answer types of the dialects that ask without schemas."""
 
 
 def read_question(
@@ -46,7 +62,7 @@ def read_question(
     options = _options(node, kind)
     schema = _schema(node, kind)
     broken = node.problems.count > before
-    if kind is None or (broken and kind is not AnswerType.TEXT and kind is not AnswerType.BOOLEAN):
+    if kind is None or (broken and _needed(kind) is not None):
         return None
     question = Question(
         id=id or "?",
@@ -108,7 +124,7 @@ def _ids(earlier: Collection[str]) -> str:
 
 def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
     child = node.at("options")
-    if kind is not None and kind not in _WITH_OPTIONS:
+    if kind is not None and _needed(kind) != "options":
         if node.has("options"):
             child.fail(
                 "options_forbidden",
@@ -127,7 +143,7 @@ def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
 
 def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
     child = node.at("schema")
-    if kind is not AnswerType.SCHEMA:
+    if kind is None or _needed(kind) != "schema":
         if kind is not None and node.has("schema"):
             child.fail(
                 "schema_forbidden",
@@ -145,7 +161,7 @@ def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
 
 def _with_default(node: Node, question: Question) -> Question:
     child = node.at("default")
-    schema = question.answer_type is AnswerType.SCHEMA
+    schema = _needed(question.answer_type) == "schema"
     if not (isinstance(node.value, dict) and "default" in node.value) or (
         child.value is None and not schema
     ):
@@ -173,15 +189,22 @@ def _can_be(question: Question, value: JsonValue) -> bool:
     return not isinstance(checked, Unfit) and checked.value == value
 
 
-_YIELDS: Final = {
-    AnswerType.BOOLEAN: "it yields true or false",
-    AnswerType.TEXT: "it yields a string",
-    AnswerType.SELECT: "it yields the value of one option",
-    AnswerType.MULTI_SELECT: "it yields an array of option values in option order",
-    AnswerType.SCHEMA: "its schema does not allow it",
-}
-
-
 def _yields(question: Question) -> str:
     never_skipped = "" if question.when else ", and is never skipped"
-    return f"; {_YIELDS[question.answer_type]}{never_skipped}"
+    return f"; {_yielded(question.answer_type)}{never_skipped}"
+
+
+def _yielded(kind: AnswerType) -> str:
+    match kind:
+        case AnswerType.BOOLEAN:
+            return "it yields true or false"
+        case AnswerType.TEXT:
+            return "it yields a string"
+        case AnswerType.SELECT:
+            return "it yields the value of one option"
+        case AnswerType.MULTI_SELECT:
+            return "it yields an array of option values in option order"
+        case AnswerType.SCHEMA:
+            return "its schema does not allow it"
+        case _:
+            assert_never(kind)

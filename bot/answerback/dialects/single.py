@@ -11,7 +11,6 @@ from answerback.dialects.reading import Node
 
 FIELDS: Final = ("question", "context", "answer_type", "options", "default")
 """The fields of a call; each of them tells this dialect where there are no ``questions``."""
-_TYPES: Final = ("boolean", "select", "multi_select", "text")
 QUESTION_ID: Final = "answer"
 
 
@@ -22,7 +21,7 @@ def parse(call: Node) -> Form | None:
     if text is not None and text.splitlines() != [text]:
         call.fail("newline", "question must be one line; put the rest into context.", "question")
     question = questions.read_question(
-        call, id=QUESTION_ID, text=text, types=_TYPES, default_type=AnswerType.TEXT
+        call, id=QUESTION_ID, text=text, types=questions.SIMPLE, default_type=AnswerType.TEXT
     )
     return None if question is None or call.problems.found else Form(questions=(question,))
 

@@ -19,7 +19,7 @@ _FIELDS: Final = (
     "exclusive",
     "persistence",
 )
-_TYPES: Final = ("boolean", "select", "multi_select", "text")
+
 _PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
 
 
@@ -41,7 +41,7 @@ def parse(call: Node) -> Form | None:
         node,
         id=question_id,
         text=text,
-        types=_TYPES,
+        types=questions.SIMPLE,
         exclusive=exclusive,
         persistence=Persistence(persistence or Persistence.NONE),
     )

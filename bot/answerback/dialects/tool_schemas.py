@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, assert_never
 
 from pydantic import JsonValue
 
+from answerback.core.form import AnswerType
+from answerback.dialects.questions import SIMPLE
 from answerback.dialects.schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
 
 
-def _answer_type(*kinds: str) -> dict[str, JsonValue]:
+def _answer_type(kinds: Iterable[AnswerType]) -> dict[str, JsonValue]:
     return {
         "type": "string",
-        "enum": list(kinds),
+        "enum": [_described(kind) for kind in kinds],
         "description": "What kind of value answers the question.",
     }
+
+
+def _described(kind: AnswerType) -> str:
+    """The name of an answer type of which the schemas below describe what belongs to it."""
+    match kind:
+        case AnswerType.BOOLEAN | AnswerType.TEXT:
+            return kind.value
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:  # with _OPTIONS
+            return kind.value
+        case AnswerType.SCHEMA:  # with ``schema`` in ASK_USER alone
+            return kind.value
+        case _:
+            assert_never(kind)
 
 
 _OPTIONS: Final = an_array(
@@ -23,7 +39,6 @@ _OPTIONS: Final = an_array(
 _DEFAULT: Final[dict[str, JsonValue]] = {
     "description": "Pre-selected for the user, who still has to confirm it; of the question's answer type."
 }
-_TYPED: Final = ("boolean", "select", "multi_select", "text")
 
 ASK_USER: Final = an_object(
     {
@@ -33,7 +48,7 @@ ASK_USER: Final = an_object(
                     "id": said(LABEL, "The key of this question's answer in the result; unique."),
                     "text": said(TEXT, "The question, as the user reads it."),
                     "context": CONTEXT,
-                    "answer_type": _answer_type(*_TYPED, "schema"),
+                    "answer_type": _answer_type(AnswerType),
                     "options": _OPTIONS,
                     "schema": {
                         "type": ["object", "boolean"],
@@ -59,7 +74,7 @@ SINGLE: Final = an_object(
     {
         "question": said(TEXT, "The question, on one line."),
         "context": CONTEXT,
-        "answer_type": {**_answer_type(*_TYPED), "default": "text"},
+        "answer_type": {**_answer_type(SIMPLE), "default": "text"},
         "options": _OPTIONS,
         "default": _DEFAULT,
     },
@@ -75,7 +90,7 @@ TOOL_QUESTION: Final = an_object(
                 ),
                 "text": said(TEXT, "The question, as the user reads it."),
                 "context": CONTEXT,
-                "answer_type": _answer_type(*_TYPED),
+                "answer_type": _answer_type(SIMPLE),
                 "options": _OPTIONS,
                 "default": _DEFAULT,
                 "exclusive": {
