@@ -140,6 +140,8 @@ def selection(prompt: Prompt, look: Look) -> str:
 
 def spelled(question: Question, look: Look) -> list[Block]:
     """The options that stand as text: all where each has its button beside it, or those that no control shows whole."""
+    if not question.options:
+        return []
     numbered = OPTIONS.spelled_out(question)
     if OPTIONS.as_sections(question):
         return [
@@ -150,7 +152,7 @@ def spelled(question: Question, look: Look) -> list[Block]:
                 Block(each.description or "", MESSAGE_TEXT, "\n{}"),
             )
         ]
-    if not question.options or not numbered:
+    if not numbered:
         return []
     return [
         Block(_option_text(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")

@@ -29,22 +29,24 @@ def page(found: Page[Ask], labels: Labels) -> Json:
         return c.message(
             [c.text(escape(labels.inbox_empty)), *_turning(None, labels)], private=True
         )
-    entries = [_entry(ask, labels) for ask in found.rows]
+    entries = [_entry(number, ask, labels) for number, ask in enumerate(found.rows, 1)]
     heading = c.text(f"**{escape(labels.inbox_title)}**")
     return c.message([heading, *entries, *_turning(found.after, labels)], private=True)
 
 
-def _entry(ask: Ask, labels: Labels) -> Json:
+def _entry(number: int, ask: Ask, labels: Labels) -> Json:
+    """An ask; its number tells its button from the others where they are read out."""
     view = view_of(ask)
     who, _ = in_a_line(asks_line(view, labels), _WHO_ROOM)
     words = view.prompt.question.text if view.prompt else labels.review_title
     question, _ = in_a_line(words, _QUESTION_ROOM)
     # Discord writes the time as each reader's client has it:
     # https://docs.discord.com/developers/reference#message-formatting
-    text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{question}**"
+    text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{number}. {question}**"
     if not (ask.message and "id" in ask.message):
         return c.text(text)  # it is still to be posted
-    return c.section(text, c.link_button(fit_button(labels.open_message), link(ask.message)))
+    label = fit_button(f"{labels.open_message} {number}")
+    return c.section(text, c.link_button(label, link(ask.message)))
 
 
 def _turning(after: str | None, labels: Labels) -> list[Json]:

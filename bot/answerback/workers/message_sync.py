@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Final
+
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Left, Thread
 from answerback.core.errors import (
@@ -50,13 +53,20 @@ class Shower:
         self._first_pause = first_pause
         self._lanes = Lanes(self._attend, lambda: self.sweep(_REFILL))
         self._resting: dict[str, float] = {}
+        self._brought: dict[str, Mapping[str, JsonValue] | None] = {}
+        """The messages that other means are bringing up to date, while that is waited for."""
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
 
     def poke(self, ask: Ask) -> None:
-        """Has an ask shown as it stands, whatever pause it is in; a first post takes its turn at its place."""
+        """Has an ask shown as it stands, whatever pause it is in; a first post takes its turn at its place.
+
+        What other means bring up to date is looked at once that is to be known: looking before would tell the same.
+        """
         self._resting.pop(ask.id, None)
+        if ask.id in self._brought and self._brought[ask.id] == ask.message:
+            return
         self._lanes.add(ask.id, place_of(ask.destination) if ask.message is None else None)
 
     @property
@@ -96,6 +106,7 @@ class Shower:
         await self._lanes.stop()
 
     async def _attend(self, ask_id: str, failures: int) -> Again | None:
+        self._brought.pop(ask_id, None)
         try:
             async with self._slots:
                 later = await self._show_latest(ask_id)
@@ -136,6 +147,7 @@ class Shower:
         shown, left = await asyncio.gather(
             self._bring_up(ask, surface), self._leave(ask, ask.left), return_exceptions=True
         )
+        self._brought.pop(ask.id, None)  # what its old place needs is looked at when somebody acts
         if isinstance(shown, BaseException):
             raise shown
         if isinstance(left, BaseException):
@@ -185,6 +197,7 @@ class Shower:
             self._count(surface, "unavailable")
             raise
         if isinstance(shown, Later):
+            self._brought[ask.id] = ask.message
             return shown
         self._count(surface, "shown")
         return _moved_on(await self._service.store.shown(ask.id, shown, ask), surface)

@@ -186,6 +186,38 @@ async def test_what_moves_on_while_it_is_shown_by_other_means_is_shown_when_that
     assert parts.chat.shows == before + 2
 
 
+async def test_what_is_shown_by_other_means_is_not_looked_at_with_every_change_meanwhile(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, shower):
+        ask = await submit(service, *(boolean(f"q{n}") for n in range(4)))
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        parts.chat.later, before = 0.3, parts.chat.shows
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == before + 1)
+        for _ in range(2):
+            await service.act(ask.id, Answer(value=True), actor())
+        parts.chat.later = 0.0
+        await parts.chat.until(shows(parts, ask, 4))
+    assert parts.chat.shows == before + 2
+
+
+async def test_what_is_handed_on_while_it_is_shown_by_other_means_is_posted_at_once(
+    parts: Parts,
+) -> None:
+    async with running(parts, routes=escalated("chat:C2")) as (service, shower):
+        ask = await submit(service, boolean(), boolean("sure"), to=None, responders=None)
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        parts.chat.later, before = 600.0, parts.chat.shows
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == before + 1)
+        parts.chat.later = 0.0
+        await hand_on(parts, service, ask)
+        await parts.chat.until(lambda: parts.chat.messages[ask.id].destination.channel == "C2")
+
+
 async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)

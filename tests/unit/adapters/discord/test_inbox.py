@@ -70,6 +70,7 @@ async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links
     assert f"<t:{int(first.created_at)}:R>" in text
     messages = [str((ask.message or {})["id"]) for ask in (first, second)]
     assert [address.rpartition("/")[2] for address in addresses(seen)] == messages
+    assert [c.label for c in seen.controls if c.is_link] == ["Open 1", "Open 2"]
 
 
 @pytest.mark.rule("DISCORD-14")
