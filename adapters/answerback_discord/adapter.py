@@ -216,7 +216,7 @@ class DiscordSurface(ChatSurface):
         """What an interaction that came by HTTP is answered: nobody will tell whether Discord takes it."""
         if reply.shown is not None:
             self._answers.answered(reply.shown)
-        if reply[2:] != (None, None, None):
+        if reply.follows:
             self._background.do("note", self._follow_up(body, reply))
         return reply.callback
 

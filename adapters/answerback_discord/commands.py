@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from pydantic import JsonValue
+
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback_chat.retry import retry
@@ -59,7 +61,7 @@ async def register(calls: Calls, labels: Labels, application_id: str) -> None:
     """
     wanted = definition(labels)
     found = await known(calls, application_id)
-    if found is None or any(found.get(key) != value for key, value in wanted.items()):
+    if found is None or not all(_alike(found.get(key), value) for key, value in wanted.items()):
         # Creating a command whose name is known already replaces that one:
         # https://docs.discord.com/developers/interactions/application-commands#create-global-application-command
         await calls.request("POST", _route(application_id), wanted)
@@ -83,6 +85,13 @@ async def registered(calls: Calls, labels: Labels) -> None:
             error,
             extra=extra,
         )
+
+
+def _alike(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two values say the same; the order of what is listed says nothing."""
+    if isinstance(one, list) and isinstance(other, list):
+        return sorted(map(str, one)) == sorted(map(str, other))
+    return one == other
 
 
 def _route(application_id: str) -> str:

@@ -203,7 +203,8 @@ def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot
     slots = _text_slots(place, field.title, description, needed, text, look)
     if len(slots) > 1 or field.kind is not Kind.TEXT:
         return tuple(replace(slot, placeholder=schema_entries.placeholder(field)) for slot in slots)
-    return (replace(slots[0], lengths=(field.min_length, field.max_length)),)
+    lengths = (field.min_length, field.max_length)
+    return (replace(slots[0], lengths=lengths, placeholder=field.example or ""),)
 
 
 def _choice_slot(

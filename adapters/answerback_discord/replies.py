@@ -49,6 +49,11 @@ class Reply(NamedTuple):
     selected: Ask | None = None
     """The ask whose selection was changed on a message of one person's own: its live message shows another one."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether something is done once it is sent."""
+        return any(each is not None for each in (self.note, self.again, self.selected))
+
 
 def private(message: Json) -> Reply:
     """A new message that only the person sees."""

@@ -72,6 +72,8 @@ def value_of(
 
 def placeholder(of: Field) -> str:
     """What an empty input of a field shows: an example, or the bounds of a number; empty where any text will do."""
+    if of.example is not None and of.kind in TEXT_KINDS:
+        return of.example
     if of.kind in _WANTED:
         return _WANTED[of.kind][2]
     return _expected(of).removeprefix("must be ")

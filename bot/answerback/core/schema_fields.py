@@ -73,6 +73,8 @@ class Field:
     max_items: int | None = None
     default: JsonValue = None
     has_default: bool = False
+    example: str | None = None
+    """A text that the schema gives as an example of this one."""
     is_whole: bool = False
     """Whether this field's value is the whole value: the schema is not of an object."""
 
@@ -212,7 +214,14 @@ def _bounded(
         exclusive_maximum=_bound(node.get("exclusiveMaximum")),
         min_items=_whole(node.get("minItems")) or 0,
         max_items=_whole(node.get("maxItems")),
+        example=_example(node.get("examples")),
     )
+
+
+def _example(examples: JsonValue) -> str | None:
+    """The first example that shows anything."""
+    listed = examples if isinstance(examples, list) else []
+    return next((each for each in listed if isinstance(each, str) and each.strip()), None)
 
 
 def _resolved(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.errors import Problem
-from answerback.core.schema_entries import Entry, entries_of, text_value, value_of
+from answerback.core.schema_entries import Entry, entries_of, placeholder, text_value, value_of
 from answerback.core.schema_fields import Field, fields_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -37,6 +37,23 @@ def entered(node: dict[str, Any], entry: Entry, required: bool = True) -> JsonVa
         return found[0].message
     assert isinstance(found, dict)
     return found["x"]
+
+
+@pytest.mark.parametrize(
+    ("node", "shown"),
+    [
+        ({"type": "string", "examples": [1, " ", "main", "dev"]}, "main"),
+        ({"type": "string", "examples": "main"}, ""),
+        ({"type": "string", "format": "date", "examples": ["1815-12-10"]}, "1815-12-10"),
+        ({"type": "string", "format": "date"}, "2026-05-31"),
+        ({"type": "integer", "minimum": 1, "examples": ["7"]}, "a whole number, at least 1"),
+        ({"$ref": "#/$defs/branch"}, "main"),
+    ],
+)
+def test_an_empty_input_shows_an_example_of_the_schemas(node: dict[str, Any], shown: str) -> None:
+    defs = {"branch": {"type": "string", "examples": ["main"]}}
+    [field] = fields({"properties": {"x": node}, "$defs": defs})
+    assert placeholder(field) == shown
 
 
 @st.composite

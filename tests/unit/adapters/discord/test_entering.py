@@ -98,6 +98,7 @@ async def test_inputs_have_the_lengths_of_the_schema_and_examples(up: Rig) -> No
         "tag": {"type": "string", "minLength": 2, "maxLength": 8},
         "born": {"type": "string", "format": "date"},
         "age": {"type": "integer", "minimum": 1},
+        "team": {"type": "string", "examples": ["platform"]},
     }
     schema = {"type": "object", "properties": properties, "required": ["tag"]}
     await up.shown(
@@ -106,11 +107,12 @@ async def test_inputs_have_the_lengths_of_the_schema_and_examples(up: Rig) -> No
     await up.ann.click("Fill in")
     modal = up.ann.modal
     assert modal is not None
-    tag, born, age = (modal.field(name).component for name in properties)
+    tag, born, age, team = (modal.field(name).component for name in properties)
     assert (tag["min_length"], tag["max_length"]) == (2, 8)
     assert "placeholder" not in tag
     assert born["placeholder"] == "2026-05-31"
     assert age["placeholder"] == "a whole number, at least 1"
+    assert team["placeholder"] == "platform"
 
 
 @pytest.mark.rule("DISCORD-13")
