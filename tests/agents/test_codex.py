@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from asyncio.subprocess import DEVNULL
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
-from tests.agents.conftest import Home
+from tests.agents.conftest import LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
+from tests.agents.rpc import Connection, Json
 from tests.recipes.conftest import Person
 
 QUESTION = {
@@ -17,9 +23,12 @@ QUESTION = {
         {"label": "8080", "description": "Plain"},
     ],
 }
+ASKS = Calls("request_user_input", {"questions": [QUESTION]})
 CONFIG = """
 model = "scripted"
 model_provider = "scripted"
+approval_policy = "on-request"
+sandbox_mode = "read-only"
 
 [features]
 default_mode_request_user_input = true
@@ -30,24 +39,74 @@ base_url = "{url}/v1"
 wire_api = "responses"
 env_key = "SCRIPTED_KEY"
 """
+ENVIRONMENT = {"SCRIPTED_KEY": "scripted"}
+EXEC = ("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
+SERVER = ("codex", "app-server")
+
+
+def configure(home: Home, model: Model) -> Path:
+    """Its configuration, with the scripted model."""
+    folder = home.folder / ".codex"
+    folder.mkdir()
+    file = folder / "config.toml"
+    file.write_text(CONFIG.format(url=model.url))
+    return file
 
 
 async def codex(home: Home, model: Model) -> None:
     """One run, of a Codex that is connected."""
-    folder = home.folder / ".codex"
-    folder.mkdir()
-    (folder / "config.toml").write_text(CONFIG.format(url=model.url))
+    configure(home, model)
     await home.connect("codex")
     assert "answerback" in await home.run("codex", "mcp", "list")
-    await home.run(
-        *("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "Set it up"),
-        SCRIPTED_KEY="scripted",
-    )
+    await home.run(*EXEC, "Set it up", **ENVIRONMENT)
+
+
+@asynccontextmanager
+async def driven(home: Home, *command: str) -> AsyncIterator[Connection]:
+    """A program's side of an app server, or of the bridge before it."""
+    environment = {**ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
+    async with home.started(*command, environment=environment) as process:
+        program = Connection(process)
+        await program.request("initialize", clientInfo={"name": "test", "version": "1"})
+        program.say({"method": "initialized"})
+        yield program
+
+
+async def thread_of(home: Home, program: Connection) -> str:
+    """A new thread."""
+    started = await program.request("thread/start", cwd=str(home.project))
+    return str(started["thread"]["id"])
+
+
+async def turn(program: Connection, thread: str, words: str = "Set it up") -> Json:
+    """One turn, to its end."""
+    async with asyncio.timeout(PATIENCE):
+        given = [{"type": "text", "text": words}]
+        await program.request("turn/start", threadId=thread, input=given)
+        return await program.until(lambda one: one.get("method") == "turn/completed")
+
+
+async def trusts(home: Home, file: Path) -> None:
+    """A person trusts Codex's hooks."""
+    async with driven(home, *SERVER) as program:
+        listed = await program.request("hooks/list", cwds=[str(home.project)])
+    hooks = [hook for each in listed["data"] for hook in each["hooks"]]
+    assert len(hooks) == 3
+    tables = [
+        f"[hooks.state.{json.dumps(hook['key'])}]\ntrusted_hash = {json.dumps(hook['currentHash'])}\n"
+        for hook in hooks
+    ]
+    file.write_text("\n".join([file.read_text(), *tables]))
+
+
+def touches(file: Path) -> Calls:
+    """A call for which Codex needs permission."""
+    given = {"cmd": f"touch {file}", "sandbox_permissions": "require_escalated"}
+    return Calls("exec_command", {**given, "justification": "To mark it."})
 
 
 async def test_codexs_question_is_answered_by_a_person(home: Home, person: Person) -> None:
-    asks = Calls("request_user_input", {"questions": [QUESTION]})
-    async with scripted(asks, Says("Done.")) as model:
+    async with scripted(ASKS, Says("Done.")) as model:
         await asyncio.gather(codex(home, model), person.answers("8080"))
     assert len(model.requests) == 2
     assert "The user answered: " in model.sent()
@@ -60,3 +119,77 @@ async def test_codex_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
         await asyncio.gather(codex(home, model), person.answers("8443"))
     assert len(model.requests) == 2
     assert "8443" in model.sent()
+
+
+async def test_a_person_decides_by_the_hook_what_codex_asks_permission_for(
+    home: Home, person: Person
+) -> None:
+    notes = [home.project / name for name in ("one.txt", "two.txt")]
+    steps = (touches(notes[0]), touches(notes[1]), Says("Done."))
+
+    async def decides() -> None:
+        await person.answers("allow")
+        await person.replies("One is enough.")
+
+    async with scripted(*steps) as model:
+        file = configure(home, model)
+        await home.connect("codex")
+        await trusts(home, file)
+        async with driven(home, *SERVER) as program:
+            await asyncio.gather(turn(program, await thread_of(home, program)), decides())
+    assert [note.exists() for note in notes] == [True, False]
+    assert "One is enough." in model.sent()
+
+
+async def test_a_codex_that_was_killed_is_told_the_answer_with_the_next_prompt_once(
+    home: Home, person: Person
+) -> None:
+    async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
+        configure(home, model)
+        await home.connect("codex")
+        async with home.started(*EXEC, "Set it up", environment=ENVIRONMENT, stdin=DEVNULL):
+            await person.sees()
+        await person.answers("8443 (Recommended)")
+        for words in ("Go on", "And now?"):
+            await home.run(*EXEC, "resume", "--last", words, **ENVIRONMENT)
+            assert model.sent().count(LATE) == 1  # the second time in what was said before
+
+
+BRIDGE = ("answerback", "bridge", "codex", "--", *SERVER)
+
+
+async def test_by_the_bridge_codex_gets_the_answers_of_people(home: Home, person: Person) -> None:
+    notes = [home.project / name for name in ("one.txt", "two.txt")]
+    steps = (ASKS, touches(notes[0]), touches(notes[1]), Says("Done."))
+
+    async def answers() -> None:
+        await person.answers("8080", "accept")
+        await person.replies("One is enough.")
+
+    async with scripted(*steps) as model:
+        configure(home, model)
+        async with driven(home, *BRIDGE) as program:
+            thread = await thread_of(home, program)
+            _, _ = await asyncio.gather(turn(program, thread), answers())
+    assert '{\\"answers\\":{\\"port\\":{\\"answers\\":[\\"8080\\"]}}}' in json.dumps(
+        model.requests[1]
+    )
+    assert [note.exists() for note in notes] == [True, False]
+
+
+async def test_a_bridge_that_was_killed_tells_codex_the_answer_with_the_next_turn_once(
+    home: Home, person: Person
+) -> None:
+    async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
+        configure(home, model)
+        async with driven(home, *BRIDGE) as program:
+            thread = await thread_of(home, program)
+            given = [{"type": "text", "text": "Set it up"}]
+            await program.request("turn/start", threadId=thread, input=given)
+            await person.sees()
+        await person.answers("8443 (Recommended)")
+        for words in ("Go on", "And now?"):
+            async with driven(home, *BRIDGE) as program:
+                await program.request("thread/resume", threadId=thread)
+                await turn(program, thread, words)
+            assert model.sent().count(LATE) == 1  # the second time in what was said before

@@ -14,6 +14,7 @@ from typing import Final
 import aiohttp
 
 from answerback.agents.bridges.codex import Bridge as CodexBridge
+from answerback.agents.bridges.late import Late
 from answerback.agents.bridges.opencode import Bridge
 from answerback.agents.bridges.opencode_server import NotOpencodeError, Server
 from answerback.agents.bridges.people import People
@@ -57,9 +58,9 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
                 fail(f"{command[0]} cannot be started: {error.strerror}. Is Codex installed?")
             assert child.stdin is not None
             assert child.stdout is not None
-            bridge = CodexBridge(
-                People(client, {"bridge": "codex"}, to), child.stdin.write, _print, say
-            )
+            people = People(client, {"bridge": "codex"}, to)
+            late = Late(url.rstrip("/"), os.environ.get(token_env) or None)
+            bridge = CodexBridge(people, late, child.stdin.write, _print, say)
             await bridge.run(_typed(child.stdin), child.stdout)
         sys.exit(await child.wait())
 

@@ -135,7 +135,7 @@ async def late(service: Served, conversation: str) -> list[str]:
         return [one["id"] for one in (await response.json())["answers"]]
 
 
-@pytest.mark.rule("CONNECT-2", "LATE-4")
+@pytest.mark.rule("CONNECT-2", "LATE-6")
 async def test_a_question_whose_host_was_killed_is_told_the_host_later_once(
     service: Served,
 ) -> None:
@@ -153,7 +153,7 @@ async def test_a_question_whose_host_was_killed_is_told_the_host_later_once(
     assert await late(service, CODEX["session_id"]) == []
 
 
-@pytest.mark.rule("CONNECT-2", "LATE-4")
+@pytest.mark.rule("CONNECT-2", "LATE-6")
 @pytest.mark.parametrize("event", [CODEX, recorded("codex-UserPromptSubmit")])
 async def test_an_answer_that_a_hook_could_not_pass_on_is_told_again(
     service: Served, event: Json

@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from answerback.agents.bridges.late import Late, Words
 from answerback.agents.bridges.people import People, Request
+from answerback.agents.hooks.passing import Passing
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]
@@ -36,6 +38,8 @@ _DECLINED: Final[dict[str, Json]] = {
     _PERMISSIONS: {"permissions": {}, "scope": "turn"},
 }
 _FAILED: Final = -32000
+_CONTEXT: Final = "answerback"
+"""The source of what a turn is told beside its input."""
 
 
 class _Pending(NamedTuple):
@@ -51,6 +55,7 @@ class Bridge:
     """One client and one app server.
 
     Args:
+        late: what people answered after an earlier run had ended.
         to_server: takes a line for Codex.
         to_client: takes a line for the client.
         tell: takes a line for the person who started the bridge.
@@ -59,17 +64,21 @@ class Bridge:
     def __init__(
         self,
         people: People,
+        late: Late,
         to_server: Callable[[bytes], None],
         to_client: Callable[[bytes], None],
         tell: Callable[[str], None],
     ) -> None:
         self._people = people
+        self._late = late
         self._to_server = to_server
         self._to_client = to_client
         self._tell = tell
         self._run = secrets.token_hex(8)
         """A server counts its requests anew each time that it is started."""
         self._pending: dict[str, _Pending] = {}
+        self._told: dict[str, Passing] = {}
+        """Requests of the client with late answers in them, until Codex has taken them."""
         self._interrupts = 0
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
@@ -81,21 +90,35 @@ class Bridge:
             said.cancel()
             for pending in self._pending.values():
                 pending.gone.set()
+            for passing in self._told.values():
+                passing.lost()
 
     async def _from_client(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
-            match _message(line):
-                case {"method": "initialize", "id": request_id, "params": dict() as params}:
+            match message := _message(line) or {}:
+                case {"method": "initialize", "params": dict() as params}:
                     given = params.get("capabilities")
                     known = given if isinstance(given, dict) else {}
                     told: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
-                    message: Json = {"id": request_id, "method": "initialize", "params": told}
-                    self._to_server(_line(message))
+                    self._to_server(_line({**message, "params": told}))
+                case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
+                    words = await self._late.of(thread)
+                    self._to_server(line if words is None else self._with(words, message))
                 case _:
                     self._to_server(line)
 
+    def _with(self, words: Words, message: Json) -> bytes:
+        """A request of the client's for a turn, with what people answered late."""
+        params = message["params"]
+        assert isinstance(params, dict)
+        given = params.get("additionalContext")
+        context: Json = {**(given if isinstance(given, dict) else {})}
+        context[_CONTEXT] = {"kind": "application", "value": words.text}
+        self._told[json.dumps(message.get("id"))] = words.passing
+        return _line({**message, "params": {**params, "additionalContext": context}})
+
     def _from_server(self, line: bytes, tasks: asyncio.TaskGroup) -> None:
-        match _message(line):
+        match message := _message(line) or {}:
             case {"id": request_id, "method": str(method), "params": dict() as params} if (
                 method in _DIALECTS
             ):
@@ -108,8 +131,16 @@ class Bridge:
                 found.gone.set()
             case {"id": str(request_id)} if request_id.startswith(self._run):
                 pass  # what became of our own interrupt
+            case {"id": request_id}:
+                self._taken(request_id, message)
+                self._to_client(line)
             case _:
                 self._to_client(line)
+
+    def _taken(self, request_id: JsonValue, response: Json) -> None:
+        """Codex has the late answers that were in a request of the client's, unless it refused that."""
+        if "method" not in response and (passing := self._told.pop(json.dumps(request_id), None)):
+            passing.lost() if "error" in response else passing.done()
 
     async def _carry(self, pending: _Pending, params: Json, line: bytes) -> None:
         """Puts a request to people, and their answer to Codex."""

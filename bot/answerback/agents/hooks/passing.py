@@ -35,6 +35,12 @@ class Passing:
             self._held.close()
             self._held = None
 
+    def lost(self) -> None:
+        """What the response told could not be passed on: the service tells it again."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
     def _linger(self, how: bytes) -> None:
         assert self._held is not None
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, how)

@@ -1,0 +1,81 @@
+"""`answerback acp -- opencode acp`: the real agent behind it, its model scripted, and this test as the editor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.agents import test_opencode as opencode
+from tests.agents.conftest import PATIENCE, Home
+from tests.agents.model import Model, Says, scripted
+from tests.agents.rpc import Connection, Json
+from tests.recipes.conftest import Person
+
+COMMAND = ("answerback", "acp", "--", "opencode", "acp")
+
+
+@asynccontextmanager
+async def edited(home: Home, model: Model) -> AsyncIterator[tuple[Connection, str]]:
+    """An editor's side of a new session, and the session's id."""
+    await opencode.connect(home, model, permission={"bash": "ask"})
+    environment = {**opencode.ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
+    async with home.started(*COMMAND, environment=environment) as process:
+        editor = Connection(process, jsonrpc="2.0")
+        await editor.request("initialize", protocolVersion=1, clientCapabilities={})
+        session = await editor.request("session/new", cwd=str(home.project), mcpServers=[])
+        yield editor, session["sessionId"]
+
+
+async def prompted(editor: Connection, session: str) -> Json:
+    """How a turn ended."""
+    prompt = [{"type": "text", "text": "Set it up"}]
+    async with asyncio.timeout(PATIENCE):
+        return await editor.request("session/prompt", sessionId=session, prompt=prompt)
+
+
+async def test_a_person_allows_in_the_thread_what_the_editor_was_asked_too(
+    home: Home, person: Person
+) -> None:
+    note = home.project / "note.txt"
+    async with (
+        scripted(opencode.touches(note), Says("Done.")) as model,
+        edited(home, model) as (editor, session),
+    ):
+        ended, ask = await asyncio.gather(prompted(editor, session), person.answers("once"))
+    assert ended["stopReason"] == "end_turn"
+    assert note.exists()
+    assert ask.json["conversation"] == session
+    methods = [one.get("method") for one in editor.heard]
+    assert methods.index("session/request_permission") < methods.index("$/cancel_request")
+
+
+async def test_a_person_denies_it(home: Home, person: Person) -> None:
+    note = home.project / "note.txt"
+    async with (
+        scripted(opencode.touches(note), Says("Done.")) as model,
+        edited(home, model) as (editor, session),
+    ):
+        await asyncio.gather(prompted(editor, session), person.replies("Not there."))
+    assert not note.exists()
+
+
+async def test_what_the_editor_answers_first_is_withdrawn(home: Home, person: Person) -> None:
+    note = home.project / "note.txt"
+
+    async def answers() -> None:
+        asked = await person.sees()
+        request = next(
+            one for one in editor.heard if one.get("method") == "session/request_permission"
+        )
+        outcome = {"outcome": "selected", "optionId": "once"}
+        editor.say({"id": request["id"], "result": {"outcome": outcome}})
+        ended = await person.front.wait(asked.id, timeout=PATIENCE)
+        assert ended.status == "withdrawn"
+
+    async with (
+        scripted(opencode.touches(note), Says("Done.")) as model,
+        edited(home, model) as (editor, session),
+    ):
+        await asyncio.gather(prompted(editor, session), answers())
+    assert note.exists()

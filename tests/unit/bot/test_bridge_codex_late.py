@@ -1,0 +1,114 @@
+"""`answerback bridge codex`, killed or not: what people answered late goes to Codex with its next turn, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.ports.telling import Owing
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Json, Served, served
+from tests.unit.bot.test_bridge_codex import QUESTION, THREAD, Talk, answer, talking
+
+TAKEN: Json = {"id": 1, "result": {"turn": {"id": "turn-2"}}}
+REFUSED: Json = {"id": 1, "error": {"code": -32600, "message": "There is no such thread."}}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+async def turn(talk: Talk, thread: str = THREAD, method: str = "turn/start", **more: Any) -> Json:
+    """What Codex is told with a turn beside its input."""
+    given = [{"type": "text", "text": "Go on"}]
+    params = {"threadId": thread, "input": given, **more}
+    talk.say({"id": 1, "method": method, "params": params})
+    read = await talk.read()
+    assert (read["id"], read["method"]) == (1, method)
+    assert read["params"].items() >= {"threadId": thread, "input": given}.items()
+    context: Json = read["params"].get("additionalContext", {})
+    return context
+
+
+async def killed(service: Served) -> str:
+    """The id of what a bridge had asked that was killed before the answer."""
+    async with talking(service, [QUESTION]) as talk:
+        ask = await service.newest()
+        await service.waited_for(ask)
+        talk.child.kill()
+        await talk.ended()
+    await service.act(ask, **answer("No"))
+    return ask.id
+
+
+async def owed(service: Served, ask_id: str) -> None:
+    """Returns once an answer is to be told."""
+    owing = Owing("", THREAD)
+    async with asyncio.timeout(WAIT):
+        while ask_id not in [  # noqa: ASYNC110 - nothing tells
+            one.ask.id for one in await service.running.service.store.owed(owing, 0)
+        ]:
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.rule("CONNECT-5", "LATE-6")
+async def test_a_bridge_that_was_killed_tells_the_answer_with_the_next_turn_once(
+    service: Served,
+) -> None:
+    ask_id = await killed(service)
+    async with talking(service, [], TAKEN, TAKEN, TAKEN) as talk:
+        assert await turn(talk, "another-thread") == {}
+        assert await talk.hear() == TAKEN
+        told = (await turn(talk))["answerback"]
+        assert told["kind"] == "application"
+        assert ask_id in told["value"]
+        assert "No" in told["value"]
+        assert await talk.hear() == TAKEN
+        assert await turn(talk) == {}
+
+
+@pytest.mark.rule("CONNECT-5", "LATE-6")
+async def test_what_codex_refused_to_take_is_told_again(service: Served) -> None:
+    ask_id = await killed(service)
+    async with talking(service, [], REFUSED, TAKEN) as talk:
+        assert ask_id in str(await turn(talk))
+        assert await talk.hear() == REFUSED
+        await owed(service, ask_id)
+        assert ask_id in str(await turn(talk))
+
+
+@pytest.mark.rule("CONNECT-5", "LATE-6")
+async def test_a_bridge_that_is_killed_before_codex_took_the_answer_tells_it_again(
+    service: Served,
+) -> None:
+    ask_id = await killed(service)
+    async with talking(service, []) as talk:
+        assert ask_id in str(await turn(talk))
+        talk.child.kill()
+        await talk.ended()
+    await owed(service, ask_id)
+    async with talking(service, []) as talk:
+        assert ask_id in str(await turn(talk))
+        talk.say({"method": "fake/end"})
+        assert await talk.ended() == 3
+    await owed(service, ask_id)
+    async with talking(service, [], TAKEN) as talk:
+        own = {"editor": {"kind": "untrusted", "value": "The open file."}}
+        told = await turn(talk, method="turn/steer", additionalContext=own)
+        assert told["editor"] == own["editor"]
+        assert ask_id in str(told["answerback"])
+
+
+async def test_without_the_service_a_turn_goes_on(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(served(tmp_path))
+        async with talking(service, []) as talk:
+            await stack.aclose()
+            assert await turn(talk) == {}
