@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.agents.conftest import PATIENCE, Home
+from tests.agents.conftest import LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.postgres import free_port
 from tests.recipes.conftest import Person
@@ -66,15 +66,15 @@ async def line_with(process: asyncio.subprocess.Process, words: str) -> str:
     raise AssertionError(f"it ended, and said nothing of {words}")
 
 
-async def prompted(http: aiohttp.ClientSession) -> Any:
-    """One prompt in a new session, and what came of it."""
+async def prompted(http: aiohttp.ClientSession, how: str = "message") -> None:
+    """One prompt in a new session, to the end of its turn, or with `prompt_async` without waiting for that."""
     async with http.post("/session", json={}) as response:
         session = (await response.json())["id"]
     body = {"parts": [{"type": "text", "text": "Set it up"}]}
     async with asyncio.timeout(PATIENCE):
-        async with http.post(f"/session/{session}/message", json=body) as response:
-            assert response.status == 200, await response.text()
-            return await response.json()
+        async with http.post(f"/session/{session}/{how}", json=body) as response:
+            assert response.ok, await response.text()
+            await response.read()
 
 
 async def test_opencode_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
@@ -119,3 +119,23 @@ async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
             await asyncio.gather(prompted(http), person.replies("Not there."))
     assert not note.exists()
     assert "Not there." in model.sent()
+
+
+async def test_an_opencode_that_was_killed_goes_on_with_the_answer_once(
+    home: Home, person: Person
+) -> None:
+    asks = Calls("question", {"questions": [QUESTION]})
+    async with scripted(asks, Says("Understood."), Says("Done.")) as model:
+        await connect(home, model)
+        async with serving(home) as (_, http):
+            await prompted(http, "prompt_async")
+            await person.sees()
+        await person.answers("8080")
+        async with serving(home):
+            async with asyncio.timeout(PATIENCE):
+                while len(model.requests) < 2:  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0.1)
+            assert model.sent().count(LATE) == 1
+        async with serving(home):
+            pass
+    assert len(model.requests) == 2

@@ -23,6 +23,11 @@ class Opencode:
         self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         """The path with its query, and the body, of every answer that it took or refused."""
         self.refused: list[str] = []
+        self.running: dict[str, list[str]] = {}
+        """By session, the calls of tools that had not ended when a server was ended, or now."""
+        self.busy: set[str] = set()
+        self.listed = asyncio.Event()
+        """Set when somebody has listed the sessions."""
         self.failing = 0
         """So many calls that it still fails."""
         self.connections = 0
@@ -38,6 +43,10 @@ class Opencode:
         app.router.add_get("/{kind:question|permission}", self._list)
         app.router.add_post("/{kind}/{id}/{verb}", self._reply)
         app.router.add_post("/session/{id}/abort", self._abort)
+        app.router.add_get("/session", self._sessions)
+        app.router.add_get("/session/status", self._status)
+        app.router.add_get("/session/{id}/message", self._messages)
+        app.router.add_post("/session/{id}/prompt_async", self._prompt)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         port = int(self.url.rpartition(":")[2] or 0)
@@ -49,6 +58,12 @@ class Opencode:
         self.hang_up()
         if self._runner is not None:
             await self._runner.cleanup()
+
+    def forget(self) -> None:
+        """Forgets what waits, as a server does that is ended: its sessions stay, with calls that had not ended."""
+        for asked in [one for rows in self.pending.values() for one in rows.values()]:
+            self.running.setdefault(asked["sessionID"], []).append(asked["tool"]["callID"])
+        self.pending = {"question": {}, "permission": {}}
 
     def hang_up(self) -> None:
         """Cuts the streams of events off."""
@@ -123,6 +138,29 @@ class Opencode:
         await self.send({"id": "evt_2", "type": f"{kind}.{verb}", "properties": properties})
         self.told.put_nowait((request.path_qs, body))
         return web.json_response(True)
+
+    async def _sessions(self, _request: web.Request) -> web.Response:
+        self.listed.set()
+        return web.json_response([{"id": session} for session in self.running])
+
+    async def _status(self, _request: web.Request) -> web.Response:
+        return web.json_response({session: {"type": "busy"} for session in self.busy})
+
+    async def _messages(self, request: web.Request) -> web.Response:
+        calls = self.running.get(request.match_info["id"], [])
+        running = [
+            {"type": "tool", "callID": call, "state": {"status": "running"}} for call in calls
+        ]
+        parts = [{"type": "step-start"}, *running]
+        return web.json_response([{"info": {}, "parts": parts}, {"info": {}}] if calls else [])
+
+    async def _prompt(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        if request.match_info["id"] not in self.running:
+            self.refused.append(request.match_info["id"])
+            return web.json_response({"name": "NotFoundError"}, status=404)
+        self.told.put_nowait((request.path_qs, body))
+        return web.Response(status=204)
 
     async def _abort(self, request: web.Request) -> web.Response:
         self.told.put_nowait((request.path_qs, None))

@@ -40,7 +40,8 @@ def opencode(
             source = {"bridge": "opencode", "server": followed.url}
             if directory is not None:
                 source["directory"] = directory
-            await Bridge(followed, People(client, source, to), say).run()
+            people = People(client, source, to)
+            await Bridge(followed, people, _late(url, token_env), say).run()
 
     _run(follow())
 
@@ -59,8 +60,7 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
             assert child.stdin is not None
             assert child.stdout is not None
             people = People(client, {"bridge": "codex"}, to)
-            late = Late(url.rstrip("/"), os.environ.get(token_env) or None)
-            bridge = CodexBridge(people, late, child.stdin.write, _print, say)
+            bridge = CodexBridge(people, _late(url, token_env), child.stdin.write, _print, say)
             await bridge.run(_typed(child.stdin), child.stdout)
         sys.exit(await child.wait())
 
@@ -80,6 +80,10 @@ async def _typed(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
 def _print(line: bytes) -> None:
     sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
+
+
+def _late(url: str, token_env: str) -> Late:
+    return Late(url.rstrip("/"), os.environ.get(token_env) or None)
 
 
 @asynccontextmanager

@@ -22,12 +22,7 @@ def recorded(name: str) -> Json:
 
 
 CODEX = recorded("codex-PreToolUse")
-CODEX_PERMISSION = {
-    **{key: value for key, value in CODEX.items() if key != "tool_use_id"},
-    "hook_event_name": "PermissionRequest",
-    "tool_name": "Bash",
-    "tool_input": {"command": "touch x.txt"},
-}
+CODEX_PERMISSION = recorded("codex-PermissionRequest")
 COPILOT = recorded("copilot-permissionRequest")
 GEMINI = recorded("gemini-BeforeTool")
 GEMINI_ASKS = {

@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from answerback.agents.bridges.late import Late
 from answerback.agents.bridges.opencode import Bridge
 from answerback.agents.bridges.opencode_server import Server as OpencodeServer
 from answerback.agents.bridges.people import People
@@ -70,7 +71,9 @@ async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[st
     ):
         server = OpencodeServer(http, opencode.url)
         people = People(client, {"bridge": "opencode", "server": opencode.url}, None)
-        running = asyncio.create_task(Bridge(server, people, lines.append).run())
+        running = asyncio.create_task(
+            Bridge(server, people, Late(service.url, None), lines.append).run()
+        )
         try:
             await opencode.connected(before + 1)
             yield lines
@@ -369,6 +372,6 @@ async def refusal(client: AsyncClient, url: str) -> str:
     async with aiohttp.ClientSession() as http:
         people = People(client, {"bridge": "opencode", "server": url}, None)
         with pytest.raises(ExceptionGroup) as raised:
-            await Bridge(OpencodeServer(http, url), people, print).run()
+            await Bridge(OpencodeServer(http, url), people, Late(url, None), print).run()
     (error,) = raised.value.exceptions
     return str(error)

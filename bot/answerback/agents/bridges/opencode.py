@@ -7,6 +7,7 @@ opencode's lists what waits for an answer, and people's first asks by their idem
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal, assert_never
@@ -14,6 +15,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from answerback.agents.bridges.late import Late
 from answerback.agents.bridges.opencode_server import AwayError, Server
 from answerback.agents.bridges.people import People, Request
 from answerback_client import Ask, ClientError
@@ -25,9 +27,12 @@ Kind = Literal["question", "permission"]
 _KINDS: Final[tuple[Kind, ...]] = ("question", "permission")
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 10.0
+_LOOK_AGAIN: Final = 2.0
+"""Seconds between two looks whether people have answered an interrupted session."""
+_QUESTION: Final = "question"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Pending:
     """A request that people are asked about."""
 
@@ -35,18 +40,26 @@ class _Pending:
     request: Request
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when opencode does not wait for it any more."""
+    task: asyncio.Task[None] | None = None
+    """Waits for the answer."""
 
 
 class Bridge:
     """Follows one opencode server.
 
     Args:
+        late: what people answered after opencode had been ended.
         tell: takes a line for the person who started the bridge.
     """
 
-    def __init__(self, server: Server, people: People, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, server: Server, people: People, late: Late, tell: Callable[[str], None]
+    ) -> None:
         self._server = server
         self._people = people
+        self._late = late
+        self._interrupted: set[str] = set()
+        """Sessions whose questions are open, and that do not wait for the answer any more."""
         self._tell = tell
         self._pending: dict[str, _Pending] = {}
         self._tasks = asyncio.TaskGroup()
@@ -62,6 +75,7 @@ class Bridge:
         backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         connected = True  # so that a server that is away is told of at once, and once
         async with self._tasks:
+            self._tasks.create_task(self._follow_late())
             while True:
                 try:
                     async with self._server.events() as events:
@@ -82,13 +96,63 @@ class Bridge:
         found = {kind: await self._server.pending(kind) for kind in _KINDS}
         waiting = {str(each["id"]) for rows in found.values() for each in rows}
         for request_id in self._pending.keys() - waiting:
-            self._gone(request_id)
+            await self._missing(request_id)
         if not self._looked_back:
-            await self._people.withdraw_others(waiting)
+            await self._people.withdraw_others(waiting, self._is_needed)
+            for session in await self._server.sessions():
+                await self._tell_late(session)
             self._looked_back = True
         for kind, rows in found.items():
             for each in rows:
                 self._ask(kind, each)
+
+    async def _missing(self, request_id: str) -> None:
+        """A request that opencode does not wait for any more: was it answered there, or was opencode ended?"""
+        pending = self._pending[request_id]
+        asked = pending.request
+        if await self._was_interrupted(asked.name, asked.conversation, asked.tool_call_id):
+            del self._pending[request_id]
+            if pending.task is not None:
+                pending.task.cancel()
+        else:
+            self._gone(request_id)
+
+    async def _is_needed(self, ask: Ask) -> bool:
+        """Whether an answer to what an earlier run asked is told late."""
+        session, call_id = ask.json["conversation"], ask.json["tool_call_id"]
+        name = _QUESTION if ask.json["dialect"] == "opencode" else ""
+        return await self._was_interrupted(name, *map(_text, (session, call_id)))
+
+    async def _was_interrupted(self, name: str, session: str | None, call_id: str | None) -> bool:
+        """Whether opencode was ended while it waited; its questions stay open, and are told late."""
+        if name != _QUESTION or session is None or call_id is None:
+            return False
+        if not await self._server.was_interrupted(session, call_id):
+            return False
+        self._interrupted.add(session)
+        return True
+
+    async def _follow_late(self) -> None:
+        """Tells interrupted sessions what people answer."""
+        while True:
+            for session in [*self._interrupted]:
+                with contextlib.suppress(AwayError):
+                    if await self._tell_late(session):
+                        self._interrupted.discard(session)
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    async def _tell_late(self, session: str) -> bool:
+        """Whether there was something to tell a session: it goes on with that."""
+        words = await self._late.of(session)
+        if words is None:
+            return False
+        body: Json = {"parts": [{"type": "text", "text": words.text}]}
+        try:
+            if await self._server.post(f"/session/{quote(session, safe='')}/prompt_async", body):
+                words.passing.done()
+        finally:
+            words.passing.lost()  # where it is not done
+        return True
 
     def _take(self, event: Json) -> None:
         match event:
@@ -108,7 +172,7 @@ class Bridge:
         request = _request(kind, asked)
         if request.id not in self._pending:
             pending = self._pending[request.id] = _Pending(kind, request)
-            self._tasks.create_task(self._carry(pending))
+            pending.task = self._tasks.create_task(self._carry(pending))
 
     def _gone(self, request_id: str) -> None:
         if (pending := self._pending.pop(request_id, None)) is not None:
@@ -145,12 +209,16 @@ def _request(kind: Kind, asked: Json) -> Request:
     shown = ("questions",) if kind == "question" else ("permission", "patterns", "always", "metadata")  # fmt: skip
     return Request(
         id=str(asked["id"]),
-        name="question" if kind == "question" else "permission.asked",
+        name=_QUESTION if kind == "question" else "permission.asked",
         dialect="opencode" if kind == "question" else "approval",
         arguments={key: asked[key] for key in shown if key in asked},
-        conversation=session if isinstance(session, str) else None,
-        tool_call_id=call_id if isinstance(call_id, str) else None,
+        conversation=_text(session),
+        tool_call_id=_text(call_id),
     )
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _answers(kind: Kind, request: Request, ask: Ask) -> list[tuple[str, Json | None]]:

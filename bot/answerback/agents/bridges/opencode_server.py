@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -17,11 +18,14 @@ from answerback.core.base_error import AnswerbackError
 
 Json = dict[str, JsonValue]
 
+_Shape = TypeVar("_Shape")
 _OBJECT: Final = TypeAdapter(Json)
 _ROWS: Final = TypeAdapter(list[Json])
 _USER: Final = "opencode"
 """The user of a server with a password, unless the server was told another."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
+_SESSIONS: Final = 50
+"""Sessions that are looked through for late answers."""
 _STREAM: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
 """A server sends a heartbeat every ten seconds."""
 
@@ -73,10 +77,31 @@ class Server:
 
     async def pending(self, kind: str) -> list[Json]:
         """The questions (``question``) or permission prompts (``permission``) that wait for an answer."""
-        async with self._response("GET", f"/{kind}", timeout=_TIMEOUT) as response:
+        return await self._rows(f"/{kind}")
+
+    async def sessions(self) -> list[str]:
+        """The ids of the newest sessions."""
+        return [str(each["id"]) for each in await self._rows(f"/session?limit={_SESSIONS}")]
+
+    async def was_interrupted(self, session: str, call_id: str) -> bool:
+        """Whether a tool call waits for an answer that it cannot get: its server was ended meanwhile."""
+        at = f"/session/{quote(session, safe='')}/message"
+        if session in await self._read("/session/status", _OBJECT):
+            return False  # it is busy, so it goes on
+        return any(
+            isinstance(part, dict) and part.get("callID") == call_id and _runs(part)
+            for message in await self._rows(at)
+            for part in _parts(message)
+        )
+
+    async def _rows(self, path: str) -> list[Json]:
+        return await self._read(path, _ROWS)
+
+    async def _read(self, path: str, shape: TypeAdapter[_Shape]) -> _Shape:
+        async with self._response("GET", path, timeout=_TIMEOUT) as response:
             raw = await response.read()
             try:
-                return _ROWS.validate_json(raw)
+                return shape.validate_json(raw)
             except ValidationError as error:
                 raise NotOpencodeError(self._not_ours(response)) from error
 
@@ -128,3 +153,13 @@ class Server:
 
     def _not_ours(self, response: aiohttp.ClientResponse) -> str:
         return f"What answers at {self.url} is not an opencode server (HTTP {response.status})."
+
+
+def _parts(message: Json) -> list[JsonValue]:
+    parts = message.get("parts")
+    return parts if isinstance(parts, list) else []
+
+
+def _runs(part: Json) -> bool:
+    state = part.get("state")
+    return isinstance(state, dict) and state.get("status") in ("pending", "running")

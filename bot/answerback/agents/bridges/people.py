@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -80,17 +80,20 @@ class People:
             ended.cancel()
             left.cancel()
 
-    async def withdraw_others(self, pending: Collection[str]) -> None:
+    async def withdraw_others(
+        self, pending: Collection[str], is_needed: Callable[[Ask], Awaitable[bool]]
+    ) -> None:
         """Withdraws what an earlier run of this bridge asked and its server does not need any more.
 
         Args:
             pending: the ids of the requests that wait for an answer.
+            is_needed: whether an answer to an ask is of use all the same.
         """
         for ask in await self._client.open_asks(_MOST_OPEN):
             metadata = ask.json["metadata"]
             if not isinstance(metadata, dict) or not metadata.items() >= self._source.items():
                 continue
-            if str(metadata[_REQUEST]) not in pending:
+            if str(metadata[_REQUEST]) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
 
     async def _withdraw(self, ask_id: str) -> None:

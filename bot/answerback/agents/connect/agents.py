@@ -241,7 +241,9 @@ AGENTS: Final[dict[str, Agent]] = {
         title="opencode",
         places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
         home=lambda: _home("XDG_CONFIG_HOME", ".config")() / "opencode",
-        cannot=["opencode's own questions and permission prompts stay at the terminal."],
+        cannot=[
+            "opencode's own questions and permission prompts stay at the terminal without `answerback bridge opencode`."
+        ],
     ),
     "gemini": Agent(
         title="Gemini CLI",
@@ -250,6 +252,7 @@ AGENTS: Final[dict[str, Agent]] = {
         cannot=[
             "Gemini CLI takes an answer to ask_user as the words of a blocked call.",
             "Its permission prompts stay at the terminal.",
+            "Without a terminal (-p) it withholds every tool called ask_user: its model has to use ask_user_question.",
         ],
         then=["Gemini CLI reads .gemini/settings.json only in folders that you trust.", _COMMANDS],
     ),

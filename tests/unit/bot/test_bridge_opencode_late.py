@@ -1,0 +1,140 @@
+"""`answerback bridge opencode` where opencode itself was ended: a question stays open, and its answer is a prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Status
+from answerback.ports.telling import Owing
+from tests.fakes.opencode import Opencode
+from tests.service_parts import WAIT
+from tests.unit.bot.agent_parts import Served, served
+from tests.unit.bot.test_bridge_opencode import (
+    PERMISSION,
+    QUESTION,
+    SESSION,
+    bridging,
+    ended,
+    faked,
+    told,
+)
+
+YES = {"action": "answer", "value": "Yes"}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def opencode() -> AsyncIterator[Opencode]:
+    async with faked(Opencode()) as made:
+        yield made
+
+
+async def restarted(opencode: Opencode) -> None:
+    """opencode is ended and started again; returns once the bridge has connected to it."""
+    before = opencode.connections
+    await opencode.stop()
+    opencode.forget()
+    await opencode.start()
+    await opencode.connected(before + 1)
+
+
+async def prompted(opencode: Opencode) -> str:
+    """The words of the prompt that opencode took."""
+    path, body = await told(opencode)
+    assert path == f"/session/{SESSION}/prompt_async"
+    (part,) = body["parts"]
+    assert part["type"] == "text"
+    return str(part["text"])
+
+
+async def owed(service: Served, *ask_ids: str) -> None:
+    """Returns once just these are to be told late."""
+    owing = Owing("", SESSION)
+    async with asyncio.timeout(WAIT):
+        while True:
+            found = await service.running.service.store.owed(owing, 0)
+            if [one.ask.id for one in found] == [*ask_ids]:
+                return
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_an_opencode_that_was_ended_is_prompted_with_the_answer_once(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.waited_for(ask)
+        await restarted(opencode)
+        await service.waited_for(ask, 0)
+        await service.act(ask, **YES)
+        words = await prompted(opencode)
+        assert ask.id in words
+        assert "Yes" in words
+        await owed(service)
+    async with bridging(service, opencode):
+        assert opencode.told.empty()
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_bridge_that_was_killed_with_its_opencode_prompts_it_when_both_are_back(
+    service: Served, opencode: Opencode, when: str
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.waited_for(ask)
+    opencode.forget()
+    if when == "before":
+        await service.act(ask, **YES)
+    opencode.listed.clear()
+    async with bridging(service, opencode):
+        if when == "after":
+            await opencode.listed.wait()
+            found = await service.running.service.store.get(ask.id)
+            assert found is not None
+            assert found.status is Status.OPEN
+            await service.act(ask, **YES)
+        assert ask.id in await prompted(opencode)
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize("is_busy", [True, False])
+async def test_what_opencode_has_an_answer_to_and_permissions_are_withdrawn(
+    service: Served, opencode: Opencode, is_busy: bool
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION if is_busy else PERMISSION)
+        ask = await service.newest()
+        await service.waited_for(ask)
+        if is_busy:
+            opencode.busy.add(SESSION)
+        await restarted(opencode)
+        await ended(service, ask, Status.WITHDRAWN)
+
+
+@pytest.mark.rule("LATE-6")
+async def test_a_session_that_is_gone_has_told_nothing(service: Served, opencode: Opencode) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.waited_for(ask)
+        await restarted(opencode)
+        await service.waited_for(ask, 0)
+        opencode.running.clear()
+        await service.act(ask, **YES)
+        async with asyncio.timeout(WAIT):
+            while not opencode.refused:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.005)
+    await owed(service, ask.id)
