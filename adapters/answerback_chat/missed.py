@@ -31,6 +31,10 @@ _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 120.0
 _MOST_FAILED: Final = 4
 """How often a place that cannot be read is tried again."""
+_UNNOTED: Final = 5.0
+"""Seconds after which it is read again where a message may be posted of which that is not noted."""
+_MOST_UNNOTED: Final = 6
+"""How often that is done: together longer than another process takes to find the message and note it."""
 _MOST_LIMITED: Final = 20
 """How often a limit is waited for at one place."""
 
@@ -60,6 +64,10 @@ class Missed(Generic[Place]):
         self._gap = True
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._unnoted = False
+        """Whether a message may be posted of which that is not noted: nobody looks yet for words under it."""
+        self._looks = 0
+        self._later: asyncio.TimerHandle | None = None
 
     async def heard(self, at: float | None) -> None:
         """A message of this moment was handled, by the platform's clock."""
@@ -79,6 +87,10 @@ class Missed(Generic[Place]):
 
     def back(self) -> None:
         """Everything is heard again from now on: what was typed meanwhile is read, in the background."""
+        self._looks = _MOST_UNNOTED
+        self._begin()
+
+    def _begin(self) -> None:
         self._gap = True
         self._again.set()
         if self._task is None or self._task.done():
@@ -86,6 +98,8 @@ class Missed(Generic[Place]):
 
     async def stop(self) -> None:
         """Gives up what is under way: the next start does it."""
+        if self._later is not None:
+            self._later.cancel()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -107,6 +121,13 @@ class Missed(Generic[Place]):
             if complete:
                 with contextlib.suppress(StoreError):  # the next message saves it
                     await self._save()
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Reads it all once more where a process may have died between a post and the note of it."""
+        if self._unnoted and self._looks:
+            self._looks -= 1
+            self._later = asyncio.get_running_loop().call_later(_UNNOTED, self._begin)
 
     async def _read_all(self) -> bool:
         """Whether everything could be read."""
@@ -130,7 +151,9 @@ class Missed(Generic[Place]):
     async def _wanted(self, since: float) -> dict[Place, float]:
         """The places of open questions that words can answer, and from when on they can there."""
         wanted: dict[Place, float] = {}
+        self._unnoted = False
         async for ask in self._asks.each_open(self._surface):
+            self._unnoted |= ask.message is not None and not ask.seen
             opened = _opened(ask)
             for place in self._places(ask) if opened is not None else ():
                 after = max(opened or 0.0, since)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from answerback.ports.surface import Asks, Rejected
 from answerback_chat.background import Background
 from answerback_chat.retry import retry
 from answerback_chat.typed_words import TypedWords
+from answerback_client.backoff import Backoff
 from answerback_discord import notes, parse
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
@@ -29,6 +31,11 @@ from answerback_discord.text import escape
 
 logger = logging.getLogger(__name__)
 
+NOTED_WITHIN: Final = 5.0
+"""Seconds for which each of the few tries waits for the note which message is an ask's own: together more than
+two of the leases by which several processes claim a message."""
+_FIRST_LOOK: Final = 0.1
+_LONGEST_LOOK: Final = 2.0
 _TAKEN: Final = "✅"
 _UNFIT: Final = "❌"
 
@@ -99,8 +106,23 @@ class Listener:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
             message = await self._calls.get(path)
             ask_id = parse.shown_in(message) if isinstance(message, dict) else None
-        ask = await self._asks.get(ask_id) if ask_id else None
+        ask = await self._noted(ask_id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
+
+    async def _noted(self, ask_id: str) -> Ask | None:
+        """An ask, once it is noted which message is its own.
+
+        Of one that a process posted before it died, another process finds and notes that, after the claim's lease.
+
+        Raises:
+            PlatformError: nobody notes it.
+        """
+        began, backoff = time.monotonic(), Backoff(_FIRST_LOOK, _LONGEST_LOOK)
+        while (ask := await self._asks.get(ask_id)) and ask.open and _message_id(ask) is None:
+            if time.monotonic() - began > NOTED_WITHIN:
+                raise UnavailableError("Whether this message is the ask's own is not noted yet")
+            await backoff.wait()
+        return ask
 
     async def say(self, said: Typed, text: str) -> None:
         """Tells the author directly, and where they take no direct messages, in place.

@@ -11,11 +11,14 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.ports.store import Decision, Write
+from answerback_chat import missed
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, surface_in_front_of
+from tests.unit.adapters.discord.test_typing import forgotten
 
 LABELS = Labels()
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
@@ -185,3 +188,25 @@ async def test_words_under_a_message_that_was_not_known_to_be_posted_are_read(to
         up.shower.poke(stored)
         await marked(town.ann, said)
         assert values(await up.shown(ask)) == ["already"]
+
+
+@pytest.mark.rule("TYPED-8", "CLAIM-12")
+async def test_words_under_a_message_that_another_process_notes_later_are_read_then(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(missed, "_UNNOTED", 0.1)
+    async with town.up() as up:
+        ask = await asked(up, TEXT)
+        message = town.prompt(ask)
+        await forgotten(up, ask)
+    said = town.ann.replies(message, "because")
+    async with town.up() as up:
+        await caught_up(up)
+        assert values(await up.shown(ask)) == []
+
+        def noted(_: Ask | None) -> Decision[None]:
+            return Decision(Write(ask), None)
+
+        await up.store.change(ask.id, noted)
+        await marked(town.ann, said)
+        assert values(await up.shown(ask)) == ["because"]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
+from answerback.ports.store import Decision, Write
 from answerback.service.service import Service
 from answerback_chat import retry
+from answerback_discord import typed_words
 from answerback_discord.text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig, rig
@@ -35,6 +40,20 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def asked(up: Rig, *, directly: bool = False) -> Ask:
     to = {"to": f"discord:@{up.ann.id}", "responders": None} if directly else {}
     return await up.shown(await up.submit(TEXT, **to))
+
+
+async def forgotten(up: Rig, ask: Ask) -> None:
+    """Leaves an ask as whoever dies does between its post and the note of it."""
+
+    def decide(latest: Ask | None) -> Decision[None]:
+        assert latest is not None
+        mark = {k: v for k, v in (latest.message or {}).items() if k not in {"id", "thread"}}
+        before = replace(
+            latest, message=mark, thread=None, seen=False, shown_revision=0, opened=UNOPENED
+        )
+        return Decision(Write(before), None)
+
+    await up.store.change(ask.id, decide)
 
 
 def channel(up: Rig, number: str | None) -> Channel:
@@ -268,3 +287,31 @@ async def test_a_note_that_cannot_be_sent_is_logged(
     await up.discord.faults.called("POST /users/@me/channels", 4)
     await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
     assert "could not be told about their words" in caplog.text
+
+
+@pytest.mark.rule("TYPED-8", "CLAIM-12")
+async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for_the_note(
+    up: Rig,
+) -> None:
+    ask = await asked(up)
+    message = prompt(up, ask)
+    await forgotten(up, ask)
+    said = up.ann.replies(message, "because")
+    async with asyncio.timeout(5):
+        while not up.surface._background._tasks:  # noqa: ASYNC110 it tells nobody
+            await asyncio.sleep(0)
+    up.shower.poke(await up.shown(ask))
+    await marked(up, said, "✅")
+    assert (await up.shown(ask)).walk.answers[0].value == "because"
+    assert sum(one.author_id == up.discord.bot.id for one in up.channel.messages.values()) == 1
+
+
+async def test_the_author_of_a_reply_to_a_message_that_nobody_notes_is_told(
+    up: Rig, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typed_words, "NOTED_WITHIN", 0.0)
+    ask = await asked(up)
+    message = prompt(up, ask)
+    await forgotten(up, ask)
+    await marked(up, up.ann.replies(message, "because"), "❌")
+    await told(up, LABELS.words_not_kept)
