@@ -67,9 +67,9 @@ coverage: venv ## Every test, with branch coverage; bot/ and storage/ leave noth
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100
 
 .PHONY: chaos
-chaos: venv ## Replicas on one PostgreSQL while everything breaks, so many rounds (ARGS=100)
+chaos: venv ## Replicas on one PostgreSQL while everything breaks, so many rounds (ARGS=1000; CHAOS_SEED=7 repeats a run)
 	@.ci/system-packages
-	@CHAOS_ROUNDS=$(or $(ARGS),20) $(BIN)/python -m pytest -q tests/acceptance/test_chaos.py
+	@CHAOS_ROUNDS=$(or $(ARGS),100) CHAOS_SEED=$${CHAOS_SEED:-$$RANDOM} $(BIN)/python -m pytest -q -x -rP tests/acceptance/test_chaos.py
 
 .PHONY: bench
 bench: venv ## Measure, beside baselines in the same run (ARGS=store measures one part)

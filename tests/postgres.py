@@ -85,6 +85,8 @@ class Server:
         self._runs_as = runs_as()
         self._process: subprocess.Popen[bytes] | None = None
         self._stock: list[str] = []
+        self._before: list[str] = []
+        """What starts the server."""
         self.port = free_port()
 
     def make(self) -> None:
@@ -93,6 +95,13 @@ class Server:
             os.chown(self._folder, self._runs_as["user"], self._runs_as["group"])
         self._run("initdb", "-D", "data", "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync")
         (self._folder / "data" / "pg_hba.conf").write_text(_HBA)
+
+    def mount(self, size: int) -> None:
+        """Has the folder "small" be a disk of so many MiB, from the next start on: a mount that it alone sees."""
+        folder = self.folder_for("small")
+        mounted = f'mount -t tmpfs -o size={size}m tmpfs "{folder}" && exec "$0" "$@"'
+        own = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount"]
+        self._before = [*own, "sh", "-c", mounted]
 
     def folder_for(self, name: str) -> Path:
         """A folder that whoever the server runs as may read and write."""
@@ -108,9 +117,10 @@ class Server:
             "port": str(self.port),
             "unix_socket_directories": str(self._folder),
         }
+        program = [*self._before, str(self._binaries / "postgres"), "-D", "data"]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._binaries / "postgres", "-D", "data", *(f"-c{k}={v}" for k, v in settings.items())],
+                [*program, *(f"-c{k}={v}" for k, v in settings.items())],
                 cwd=self._folder,
                 stdout=log,
                 stderr=log,
@@ -118,10 +128,10 @@ class Server:
             )  # fmt: skip
         self._run("pg_isready", "-q", "-h", str(self._folder), "-p", str(self.port), tries=200)
 
-    def stop(self) -> None:
-        """Has it end every connection, and stop."""
+    def stop(self, by: signal.Signals = signal.SIGINT) -> None:
+        """Has it end every connection, and stop; by SIGQUIT at once, as in a crash."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(by)
             self._process.wait(30)
             self._process = None
 
@@ -197,15 +207,23 @@ def store_at(url: str) -> Store:
 
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """A server, for as long as the context lasts; AssertionError where this machine has none."""
+def server(small: int | None = None) -> Iterator[Server]:
+    """A server, for as long as the context lasts; AssertionError where this machine has none.
+
+    Args:
+        small: the size in MiB of a disk that is soon full, with the tablespace "small".
+    """
     found = binaries()
     assert found is not None, "PostgreSQL is missing: run .ci/system-packages, which installs it"
     folder = Path(tempfile.mkdtemp(prefix="answerback-postgres-"))
     running = Server(found, folder)
     try:
         running.make()
+        if small is not None:
+            running.mount(small)
         running.start()
+        if small is not None:
+            running.run(f"CREATE TABLESPACE small LOCATION '{folder / 'small'}'")
         running.run(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'right'")
         yield running
     finally:

@@ -21,6 +21,8 @@ class Proxy:
         """The server gets what a client sends next; the connection is cut before it answers."""
         self.cut_before_request = False
         """What a client sends next is lost, and the connection with it."""
+        self.refusing = False
+        """Whether new connections are cut at once: the server cannot be reached."""
 
     def cut(self) -> None:
         """Ends every connection."""
@@ -29,6 +31,9 @@ class Proxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Passes on what comes from one client and goes to it."""
+        if self.refusing:
+            writer.transport.abort()
+            return
         try:
             theirs, mine = await asyncio.open_connection("127.0.0.1", self._to)
         except OSError:
@@ -39,7 +44,7 @@ class Proxy:
             self._tasks.add(asyncio.create_task(task))
 
     async def _requests(self, reader: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
-        while data := await _read(reader):
+        while (data := await _read(reader)) and not server.is_closing():
             if self.cut_before_request:
                 self.cut_before_request = False
                 self.cut()
@@ -51,9 +56,10 @@ class Proxy:
                 server.write(data)
             else:
                 server.write(data)
+        server.close()  # the client is gone, and its server is to know
 
     async def _pass(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
-        while data := await _read(reader):
+        while (data := await _read(reader)) and not client.is_closing():
             client.write(data)
         client.transport.abort()
 

@@ -11,10 +11,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.acceptance.skewed import CLOCK_OFF
 from tests.meta.project import PYTHONPATH
 
 PATIENCE = 15.0
-"""Seconds within which a process has to start or end: several times what it takes on a busy machine."""
+"""Seconds within which a process has to do something or end: several times what it takes on a busy machine."""
+STARTS_WITHIN = 60.0
+"""Seconds within which a service starts: it imports much, and on a busy machine several of them compete."""
+
+
+class NotServingError(AssertionError):
+    """A service did not start."""
 
 
 @dataclass
@@ -24,10 +31,10 @@ class Process:
     child: asyncio.subprocess.Process
     lines: list[str]
 
-    async def line(self) -> str:
+    async def line(self, patience: float = PATIENCE) -> str:
         """The next line of its standard output."""
         assert self.child.stdout is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(patience):
             line = (await self.child.stdout.readline()).decode().rstrip("\n")
         self.lines.append(line)
         return line
@@ -53,6 +60,7 @@ async def start(
     """Starts a command in a folder, with nothing of ours in its environment but what is given.
 
     Args:
+        environment: with `CLOCK_OFF`, the machine's clock is off by so many seconds; see `tests.acceptance.skewed`.
         files: how many files it may have open.
     """
     limited = [] if files is None else ["prlimit", f"--nofile={files}"]
@@ -60,7 +68,7 @@ async def start(
         *limited,
         sys.executable,
         "-m",
-        "answerback.cli.main",
+        "tests.acceptance.skewed" if CLOCK_OFF in (environment or {}) else "answerback.cli.main",
         *arguments,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})},
@@ -95,8 +103,8 @@ async def serving(
     """``answerback serve`` on a free port, and its address."""
     told = {"ANSWERBACK_SERVER__PORT": "0", **(environment or {})}
     async with command("serve", folder=folder, environment=told, files=files) as process:
-        first = await process.line()
+        first = await process.line(STARTS_WITHIN)
         if not first.startswith("listening on "):
             _, _, err = await process.ended()
-            raise AssertionError(f"serve said {first!r} and then: {err}")
+            raise NotServingError(f"serve said {first!r} and then: {err}")
         yield process, first.removeprefix("listening on ")

@@ -114,6 +114,7 @@ class Town:
     public: Proxy = field(default_factory=Proxy)
     replicas: list[Replica] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    started: int = 0
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def add(self, **more: str) -> Replica:
@@ -126,7 +127,8 @@ class Town:
             **more,
         }
         process, url = await self._stack.enter_async_context(serving(self.folder, environment))
-        drain = asyncio.create_task(self._drain(process, len(self.replicas)))
+        self.started += 1
+        drain = asyncio.create_task(self._drain(process, self.started))
         self._stack.push_async_callback(_cancel, drain)
         replica = Replica(process, url, f"http://127.0.0.1:{port}")
         self.replicas.append(replica)
@@ -179,9 +181,11 @@ async def town(
         yield made
 
 
-async def ended(http: aiohttp.ClientSession, ask_id: str) -> dict[str, Any]:
+async def ended(
+    http: aiohttp.ClientSession, ask_id: str, patience: float = 3 * PATIENCE
+) -> dict[str, Any]:
     """The ask once it has ended, waited for by long-poll, however often the line is cut."""
-    async with asyncio.timeout(3 * PATIENCE):
+    async with asyncio.timeout(patience):
         while True:
             with suppress(aiohttp.ClientError):
                 async with http.get(

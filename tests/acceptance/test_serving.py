@@ -15,6 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests import postgres
 from tests.acceptance.forked import run
 from tests.acceptance.process import PATIENCE, command, serving
 from tests.keys import key_in
@@ -47,6 +48,39 @@ async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path
     assert code == 0
     assert "Traceback" not in err
     assert "error" not in err.lower()
+
+
+@pytest.mark.rule("DATA-5", "CLI-1")
+@pytest.mark.parametrize(
+    ("user", "spoil", "sentence"),
+    [
+        (
+            "nobody",
+            None,
+            "the server refuses the user or the password. Check both in `storage.url`",
+        ),
+        (f"{postgres.GUARDED}:right", None, "the role lacks a privilege. Give it the database"),
+        (
+            postgres.USER,
+            "CREATE TABLE answerback_migrations AS SELECT 'tomorrow' AS name",
+            "was written by a newer Answerback than this one",
+        ),
+    ],
+)
+async def test_serve_ends_with_one_sentence_where_its_database_cannot_be_used(
+    postgres_server: postgres.Server, tmp_path: Path, user: str, spoil: str | None, sentence: str
+) -> None:
+    with postgres_server.database() as name:
+        if spoil is not None:
+            postgres_server.run(spoil, name)
+        told = {"ANSWERBACK_STORAGE__URL": postgres_server.url(name, user=user)}
+        told["ANSWERBACK_SERVER__PORT"] = "0"
+        async with command("serve", folder=tmp_path, environment=told) as process:
+            code, out, err = await process.ended()
+    assert (code, out) == (1, "")
+    assert sentence in err
+    assert len(err.splitlines()) == 1
+    assert "right" not in err
 
 
 async def waiting(http: aiohttp.ClientSession, count: int) -> None:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -18,6 +14,7 @@ from answerback.testing.store_examples import at_revision, looking, new_ask
 from answerback_storage.postgres import news
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
+from tests.pooler import pooler, program
 
 SOON = 10.0
 
@@ -25,48 +22,11 @@ SOON = 10.0
 @pytest.fixture
 def pooled(postgres_server: postgres.Server, database: str) -> Iterator[str]:
     """The address of the test's database behind a pooler with two connections."""
-    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-    if program is None:
+    if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
-    port = postgres.free_port()
-    folder = postgres_server.folder_for(f"pooler-{port}")
     name = urlsplit(database).path[1:]
-    (folder / "pgbouncer.ini").write_text(
-        f"""[databases]
-{name} = user={postgres.USER} host=127.0.0.1 port={postgres_server.port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 2
-"""
-    )
-    with subprocess.Popen(
-        [program, "-q", "pgbouncer.ini"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        **postgres.runs_as(),
-    ) as pooler:
-        try:
-            wait_for(port)
-            yield postgres_server.url(name, port=port)
-        finally:
-            pooler.kill()
-
-
-def wait_for(port: int) -> None:
-    until = time.monotonic() + SOON
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1.0).close()
-        except OSError:
-            assert time.monotonic() < until, "pgbouncer does not listen"
-            time.sleep(0.02)
-        else:
-            return
+    with pooler(postgres_server, name) as pooling:
+        yield postgres_server.url(name, port=pooling.port)
 
 
 @pytest.mark.rule("CONFIG-10")

@@ -1,0 +1,172 @@
+"""The machines of the chaos suite: three services, a database behind a pooler, proxies, and the fakes.
+
+Each machine reaches the database by proxies of its own, one for statements and one for the listening connection, so
+that each can be cut alone. One machine's clock is an hour off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+
+from tests import postgres
+from tests.acceptance.process import PATIENCE, NotServingError
+from tests.acceptance.replicas import Proxy as Balancer
+from tests.acceptance.replicas import Replica, Town, town
+from tests.acceptance.skewed import CLOCK_OFF
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.receiver import Receiver, receiving
+from tests.fakes.slack.server import FakeSlack
+from tests.pooler import Pooler, pooler
+from tests.proxy import Proxy, proxy
+
+MACHINES: Final = 3
+HOUR: Final = 3_600
+_POOLED: Final = 12
+"""Connections of the pooler: fewer than the machines would open by themselves."""
+_NOTICED: Final = 0.7
+"""Seconds after which the load balancer notices that a machine answers no more."""
+
+
+@dataclass
+class Machine:
+    """One of the machines, and the service on it while there is one."""
+
+    number: int
+    statements: Proxy
+    listening: Proxy
+    clock_off: int
+    replica: Replica | None = None
+    name: str = ""
+    """What its connections are called in the database: each start has another name."""
+    busy: bool = False
+    """Whether something is being broken here."""
+
+    @property
+    def up(self) -> Replica:
+        """The service."""
+        assert self.replica is not None, f"machine {self.number} has no service"
+        return self.replica
+
+
+@dataclass
+class Stage:
+    """Everything there is."""
+
+    town: Town
+    machines: list[Machine]
+    pooler: Pooler
+    server: postgres.Server
+    database: str
+    """The database's name."""
+    slack: FakeSlack
+    discord: FakeDiscord
+    receiver: Receiver
+    holders: dict[str, str] = field(default_factory=dict)
+    """Which name a process has among the others, by what its connections are called."""
+    _starts: int = 0
+
+    def run(self, statement: str) -> list[tuple[object, ...]]:
+        """Runs a statement as the database's superuser."""
+        return self.server.run(statement, self.database)
+
+    async def boot(self, machine: Machine) -> None:
+        """Starts the service of a machine, again and again until it is up, as a supervisor does."""
+        while machine.replica is None:
+            with suppress(NotServingError, aiohttp.ClientError):
+                machine.replica = await self._started(machine)
+
+    async def _started(self, machine: Machine) -> Replica:
+        self._starts += 1
+        machine.name = f"start-{self._starts}"
+        here = f"postgresql://{postgres.USER}@127.0.0.1"
+        name = f"{self.database}?application_name={machine.name}"
+        replica = await self.town.add(
+            ANSWERBACK_STORAGE__URL=f"{here}:{machine.statements.port}/{name}",
+            ANSWERBACK_STORAGE__LISTEN_URL=f"{here}:{machine.listening.port}/{name}",
+            **({CLOCK_OFF: str(machine.clock_off)} if machine.clock_off else {}),
+        )
+        self.holders[machine.name] = str((await replica.ready())["name"])
+        return replica
+
+    async def end(self, machine: Machine, number: signal.Signals) -> int:
+        """Has its service end; the exit code."""
+        replica = machine.up
+        replica.signal(number)
+        if number is signal.SIGTERM:
+            self.hide(machine)
+        async with asyncio.timeout(2 * PATIENCE):
+            code = await replica.process.child.wait()
+        self.hide(machine)
+        self.town.replicas.remove(replica)
+        machine.replica = None
+        return code
+
+    async def freeze(self, machine: Machine, seconds: float) -> None:
+        """Has its service stand still for so long; the load balancer notices that after a moment."""
+        machine.up.signal(signal.SIGSTOP)
+        await asyncio.sleep(_NOTICED)
+        self.hide(machine)
+        await asyncio.sleep(seconds - _NOTICED)
+        machine.up.signal(signal.SIGCONT)
+        self.show(machine)
+
+    def hide(self, machine: Machine) -> None:
+        """Has the load balancer hand it nothing."""
+        for balancer, url in self._addresses(machine.up):
+            if url in balancer.targets:
+                balancer.targets.remove(url)
+
+    def show(self, machine: Machine) -> None:
+        """Has the load balancer hand it requests."""
+        for balancer, url in self._addresses(machine.up):
+            balancer.targets.append(url)
+
+    def _addresses(self, replica: Replica) -> list[tuple[Balancer, str]]:
+        return [(self.town.api, replica.url), (self.town.public, replica.public)]
+
+
+@asynccontextmanager
+async def stage(server: postgres.Server, database: str, folder: Path) -> AsyncIterator[Stage]:
+    """Three machines whose services are up."""
+    name = database.rpartition("/")[2]
+    slack, discord = FakeSlack(), FakeDiscord()
+    async with AsyncExitStack() as stack:
+        for fake in (slack, discord):
+            await stack.enter_async_context(fake)
+        receiver = await stack.enter_async_context(receiving())
+        pooling = stack.enter_context(pooler(server, name, _POOLED))
+        machines = [
+            Machine(
+                number,
+                await stack.enter_async_context(proxy(pooling.port)),
+                await stack.enter_async_context(proxy(server.port)),
+                clock_off=HOUR if number == MACHINES - 1 else 0,
+            )
+            for number in range(MACHINES)
+        ]
+        environment = {
+            "SLACK_BOT_TOKEN": slack.bot_token,
+            "SLACK_SIGNING_SECRET": slack.signing_secret,
+            "ANSWERBACK_SLACK__API_URL": slack.api_url,
+            "DISCORD_BOT_TOKEN": discord.application.token,
+            "DISCORD_PUBLIC_KEY": discord.application.public_key,
+            "ANSWERBACK_DISCORD__API_URL": discord.api_url,
+            "ANSWERBACK_CALLBACKS__SECRET": "whsec_" + "QUJD" * 8,
+        }
+        made = await stack.enter_async_context(town(folder, database, environment, replicas=0))
+        staged = Stage(made, machines, pooling, server, name, slack, discord, receiver)
+        await asyncio.gather(*(staged.boot(machine) for machine in machines))
+        slack.deliver_to(f"{made.public.url}/slack/events")
+        discord.application.interactions_endpoint_url = f"{made.public.url}/discord/interactions"
+        try:
+            yield staged
+        finally:
+            (folder / "services.log").write_text("\n".join(made.log))

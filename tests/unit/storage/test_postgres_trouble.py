@@ -1,0 +1,202 @@
+"""What goes wrong with a real PostgreSQL while a store is open: told in words, nothing half-stored, and it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+
+import psycopg
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.core.errors import OutcomeUnknownError, StoreError
+from answerback.ports.store import Write
+from answerback.testing.store_examples import answering, new_ask
+from answerback_storage.postgres.store import PostgresStore
+from tests import postgres
+from tests.pooler import Pooler, pooler, program
+
+SOON = 10.0
+_ROOM = 64
+"""MiB of the small disk: a database takes some eight, and its tables as much again."""
+
+
+@pytest.fixture
+def fresh(postgres_server: postgres.Server) -> Iterator[str]:
+    """The name of a database that the test may spoil; it belongs to the role with a password."""
+    with postgres_server.database() as name:
+        postgres_server.run(f"ALTER DATABASE {name} OWNER TO {postgres.GUARDED}")
+        postgres_server.run(f"GRANT ALL ON SCHEMA public TO {postgres.GUARDED}", name)
+        yield name
+
+
+@pytest.fixture
+async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator[PostgresStore]:
+    """A store whose role has a password, with an ask in it."""
+    store = PostgresStore(postgres_server.url(fresh, user=f"{postgres.GUARDED}:right"))
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    yield store
+    await store.close()
+
+
+async def refused(store: PostgresStore, words: str) -> None:
+    """A click is not stored, and it is told why: in one sentence that names no password."""
+    with pytest.raises(StoreError, match=words) as said:
+        await store.change("ask_1", answering(), delivery="ev")
+    assert not isinstance(said.value, OutcomeUnknownError)
+    assert "\n" not in str(said.value)
+    assert "right" not in str(said.value)
+
+
+async def accepted(store: PostgresStore) -> None:
+    """The same click is stored."""
+    assert await store.get("ask_1") == new_ask()
+    moved, repeated = await store.change("ask_1", answering(), delivery="ev")
+    assert not repeated
+    assert await store.get("ask_1") == moved
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_password_that_is_changed_is_told_and_the_store_goes_on_with_the_old_one_back(
+    guarded: PostgresStore, postgres_server: postgres.Server, fresh: str
+) -> None:
+    postgres_server.run(f"ALTER ROLE {postgres.GUARDED} PASSWORD 'another'")
+    try:
+        postgres_server.run(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{fresh}'"
+        )
+        await refused(guarded, "refuses the user or the password")
+    finally:
+        postgres_server.run(f"ALTER ROLE {postgres.GUARDED} PASSWORD 'right'")
+    await accepted(guarded)
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_privilege_that_is_taken_away_is_told_and_the_store_goes_on_with_it_back(
+    guarded: PostgresStore, postgres_server: postgres.Server, fresh: str
+) -> None:
+    postgres_server.run(f"REVOKE INSERT ON record FROM {postgres.GUARDED}", fresh)
+    await refused(guarded, "lacks a privilege.*GRANT")
+    postgres_server.run(f"GRANT INSERT ON record TO {postgres.GUARDED}", fresh)
+    await accepted(guarded)
+
+
+# --- a pooler ---
+
+
+@pytest.fixture
+def pooling(postgres_server: postgres.Server, database: str) -> Iterator[Pooler]:
+    """A pooler in front of the test's database."""
+    if program() is None:
+        pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
+    with pooler(postgres_server, database.rpartition("/")[2]) as made:
+        yield made
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_pooler_that_cannot_reach_its_server_is_named(
+    pooling: Pooler, postgres_server: postgres.Server, database: str
+) -> None:
+    store = PostgresStore(
+        postgres_server.url(database.rpartition("/")[2], port=pooling.port), listen_url=database
+    )
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    postgres_server.stop()
+    with pytest.raises(StoreError) as said:
+        await store.change("ask_1", answering(), delivery="ev")
+    postgres_server.start()
+    assert "The pooler's log and the server's say more" in str(said.value)
+    async with asyncio.timeout(SOON):
+        while await _get(store) is None:  # noqa: ASYNC110 the pooler tries again after a second
+            await asyncio.sleep(0.1)
+    await accepted(store)
+    await store.close()
+
+
+async def _get(store: PostgresStore) -> Ask | None:
+    try:
+        return await store.get("ask_1")
+    except StoreError:
+        return None
+
+
+# --- a full disk ---
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Server]:
+    """A server with a tablespace on a disk that is soon full: a mount of its own, which nobody else sees."""
+    own_mounts = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*own_mounts, "true"], check=False).returncode
+    ):
+        pytest.skip("this machine lets nobody mount a disk of their own")
+    with postgres.server(small=_ROOM) as server:
+        yield server
+
+
+@pytest.fixture
+def full(small: postgres.Server) -> Iterator[str]:
+    """A database on the small disk."""
+    name = f"full_{secrets.token_hex(4)}"
+    small.run(f"CREATE DATABASE {name} TABLESPACE small")
+    yield small.url(name)
+    small.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def fill(url: str) -> None:
+    """Takes all the room on the disk."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE ballast (bytes text)")
+        connection.execute("ALTER TABLE ballast ALTER bytes SET STORAGE EXTERNAL")
+        for size in (4 << 20, 1 << 18, 1 << 13):
+            with suppress(psycopg.errors.DiskFull):
+                while True:
+                    connection.execute("INSERT INTO ballast VALUES (repeat('x', %s))", (size,))
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_full_disk_is_told_nothing_is_lost_and_the_store_goes_on_once_there_is_room(
+    full: str,
+) -> None:
+    store = PostgresStore(full)
+    await store.open()
+    await store.create(Write(new_ask()), None)
+    fill(full)
+    large = new_ask(2, request={"arguments": {"noise": secrets.token_hex(100_000)}})
+    with pytest.raises(
+        StoreError, match=r"the server's disk is full\. Free some space there"
+    ) as said:
+        await store.create(Write(large), None)
+    assert not isinstance(said.value, OutcomeUnknownError)
+    assert "\n" not in str(said.value)
+    assert await store.get("ask_2") is None
+    assert await store.get("ask_1") == new_ask()
+    with psycopg.connect(full, autocommit=True) as connection:
+        connection.execute("DROP TABLE ballast")
+    await store.create(Write(large), None)
+    assert await store.get("ask_2") == large
+    await accepted(store)
+    await store.close()
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_start_on_a_full_disk_is_told_and_makes_nothing_by_halves(full: str) -> None:
+    fill(full)
+    with pytest.raises(StoreError, match="the server's disk is full"):
+        await PostgresStore(full).open()
+    with psycopg.connect(full, autocommit=True) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        assert tables.fetchall() == [("ballast",)]
+        connection.execute("DROP TABLE ballast")
+    store = PostgresStore(full)
+    await store.open()
+    await store.check()
+    await store.close()
