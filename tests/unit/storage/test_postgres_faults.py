@@ -247,6 +247,8 @@ async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outco
 ) -> None:
     store, cutting = between
     await store.create(Write(new_ask()), None)
+    while (telling := store._news._telling) is not None:
+        await asyncio.wait({telling})  # the news of it would be what is cut
     told: list[Ask] = []
 
     def decide(ask: Ask | None) -> Decision[Ask]:
