@@ -52,7 +52,7 @@ def _asked_back(ask: Ask | None) -> Decision[None]:
     explained = clarifying.explained(asked.ask, f"So {SECRET}.", at=1_800.0)
     assert isinstance(explained, asks.Change)
     url = f"https://agent.example/{SECRET}"
-    told = replace(new_delivery(2), type="ask.clarify", body=SECRET, url=url)
+    told = replace(new_delivery(9), type="ask.clarify", body=SECRET, url=url)
     return Decision(Write(explained.ask, asked.entries + explained.entries, (told,)), None)
 
 

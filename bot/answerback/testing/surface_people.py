@@ -7,9 +7,10 @@ import pytest
 from answerback.core.ask import ANYONE
 from answerback.core.form import Form
 from answerback.testing.desk import Capability, Desk, HasAskingBack, HasMentions, Stage, needs
-from answerback.testing.surface_questions import GO, LABELS, WHERE
+from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 
 HOUR = 3_600.0
+SECRET = "tellnobody"
 QUESTION = "Does that lock the table?"
 EXPLANATION = "It **reads only**:\n\n- one lock"
 
@@ -110,6 +111,30 @@ class PeopleContract:
         ask = await stage.bench.opens(Form(questions=(GO,)), stage.place, (ada.user_id,))
         await ada.looks(ask)
         assert "ask_back" not in ada.offers()
+
+    @pytest.mark.rule("API-18")
+    async def test_an_erased_ask_shows_nothing_of_what_was_said(
+        self, stage: Stage, ada: Desk
+    ) -> None:
+        asked = WHY.model_copy(update={"text": f"Why {SECRET}?", "context": f"It is {SECRET}."})
+        form, request = Form(questions=(GO, asked)), {"accepts": ("clarify",)}
+        ask = await stage.bench.opens(form, stage.place, (ada.user_id,), request=request)
+        await ada.looks(ask)
+        await ada.answers(GO, True)
+        await ada.looks(await stage.bench.shown(ask.id))
+        await stage.bench.service.explain(ask.id, f"Because {SECRET}.")
+        await ada.looks(await stage.bench.shown(ask.id))
+        assert (await reads(ada)).count(SECRET) >= 3
+        await ada.answers(asked, f"So {SECRET}")
+        ask = await stage.bench.shown(ask.id)
+        await ada.looks(ask)
+        assert SECRET in await reads(ada)
+        await stage.bench.service.erase(ask.id)
+        await ada.looks(await stage.bench.shown(ask.id))
+        read = await reads(ada)
+        assert LABELS.erased.casefold() in read
+        for said in (SECRET, GO.text.casefold(), LABELS.by.format(name=ada.name).casefold()):
+            assert said not in read
 
     @pytest.mark.rule("SURFACE-18")
     @needs(Capability.MENTIONS)

@@ -19,8 +19,10 @@ from answerback.ports.records import Idempotency, Memory
 from answerback.ports.store import Decision, Write
 from answerback.testing.store_erasing import SECRET, answer_secretly
 from answerback.testing.store_examples import ANN, new_ask, new_delivery
+from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
+from tests.postgres import Server
 
 
 def files_with(text: str, folder: Path) -> list[str]:
@@ -144,3 +146,31 @@ async def test_a_large_file_is_not_written_anew(
         assert db.execute("PRAGMA page_count").fetchone() == (before,)
     assert files_with(SECRET, path.parent) == []
     await store.close()
+
+
+@pytest.mark.rule("DATA-22")
+async def test_nothing_that_was_erased_is_in_a_table_of_postgresql_or_its_log(
+    postgres_server: Server,
+) -> None:
+    """Neither as text, nor as a word of the full-text index, nor in what the server logs."""
+    with postgres_server.lent() as database:
+        store = PostgresStore(postgres_server.url(database))
+        await store.open()
+        await answer_secretly(store)
+        assert {"asks", "record", "deliveries"} <= tables_with("nobody", postgres_server, database)
+        await store.erase("ask_1", 9_000.0, ())
+        await store.tidy()
+        assert tables_with("nobody", postgres_server, database) == set()
+        await store.close()
+    assert SECRET not in postgres_server.log()
+
+
+def tables_with(word: str, server: Server, database: str) -> set[str]:
+    """The tables of which a row, as text, has this word in it; vectors of words are text then too."""
+    names = server.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", database)
+    found = set()
+    for (name,) in names:
+        rows = server.run(f"SELECT 1 FROM {name} t WHERE t::text LIKE '%{word}%'", database)
+        if rows:
+            found.add(name)
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from answerback.api.wire import AskBody, RecordPage
@@ -87,3 +89,29 @@ async def test_a_webhook_that_was_erased_cannot_be_sent_again(serve: Serve) -> N
         async with api.http.post(f"/v1/deliveries/{told['id']}/redeliver") as response:
             assert response.status == 409
             assert "erased" in (await response.json())["detail"]
+
+
+@pytest.mark.rule("API-18", "CLARIFY-2")
+async def test_what_was_asked_back_and_explained_is_erased_and_nothing_of_it_was_logged(
+    api: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    ask = await api.asked(FORM, accepts=["clarify"], conversation=SECRET)
+    actor = {"user_id": f"{SECRET}@example.com", "name": f"Ann {SECRET}"}
+    await api.act(ask, action="ask_back", text=f"Why {SECRET}?", actor=actor)
+    path = f"/v1/asks/{ask['id']}/context"
+    async with api.http.post(path, json={"text": f"Since {SECRET}."}) as response:
+        assert response.status == 200
+    await api.act(ask, action="answer", value=SECRET, actor=actor)
+    assert (await everything(api, ask)).count(SECRET) > 6
+    assert (await erase(api, ask))[0] == 200
+    assert SECRET not in await everything(api, ask)
+    async with api.http.get("/v1/export") as response:
+        assert SECRET not in await response.text()
+    _, found = await api.get("/v1/search?q=nobody")
+    assert found["asks"] == []
+    _, record = await api.get(f"/v1/asks/{ask['id']}/record")
+    kinds = [entry["type"] for entry in record["entries"]]
+    assert kinds == ["request", "clarify", "context", "response", "ended", "note"]
+    assert caplog.records
+    assert SECRET not in caplog.text
