@@ -7,7 +7,7 @@ of the stored ask whenever it is asked for, and follows its ask while it is open
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
 from aiohttp import web
@@ -35,6 +35,7 @@ class WebSurface:
         public_url: the address of the public listener as the world sees it; None where there is none.
         holders: whose keys are valid, the service's own first.
         tokens: whether agents need tokens.
+        agents: who asks, as people see it, by the agents' names.
         now: the time in seconds since the epoch.
         proxies: who signs people in on the public listener.
     """
@@ -52,10 +53,11 @@ class WebSurface:
         holders: Holders,
         public_url: Callable[[], str | None] = lambda: None,
         tokens: bool = False,
+        agents: Mapping[str, str] | None = None,
         proxies: Proxies | None = None,
     ) -> None:
         access = Access(secret)
-        self._front = Front(access, labels, local_url, public_url, now, holders)
+        self._front = Front(access, labels, local_url, public_url, now, holders, agents or {})
         self._local = Visitors(access, holders, Proxies(), operators=True)
         self._public = Visitors(access, holders, proxies or Proxies(), operators=False)
         self._tokens = tokens
@@ -119,6 +121,7 @@ class WebSurface:
             web.post("/", inbox.enter),
             web.get("/inbox/{name}", inbox.get),
             web.get("/inbox/{name}/events", inbox.events),
+            web.get("/inbox/{name}/history", inbox.history),
             web.get("/a/-/{name}", pages.static),
             web.get("/a/{link}", asks.linked(asks.get)),
             web.post("/a/{link}", asks.linked(asks.post)),

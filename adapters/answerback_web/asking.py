@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from aiohttp import web
 
@@ -21,10 +21,11 @@ from answerback.http.strangers import known
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback_chat import messages
 from answerback_chat.responders import is_stranger
-from answerback_web import context, pages, parse, render
+from answerback_web import context, pages, parse, record, render
 from answerback_web.access import Opened
 from answerback_web.front import NAME, Front
 from answerback_web.parse import Confirm, Post, Stay, Wrong
+from answerback_web.record import RecordLine
 from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,15 @@ class _Place:
     def may_answer(self, ask: Ask) -> bool:
         """Whether the visitor may: nobody is in a group here."""
         person = self.person
+        if ask.destination.surface != NAME:
+            return False
         return person is not None and not is_stranger(ask, Actor(person, all_groups=True))
+
+
+class Elsewhere(NamedTuple):
+    """Another place where an ask is answered."""
+
+    url: str | None
 
 
 _Handler: TypeAlias = Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
@@ -230,6 +239,8 @@ class AskPages:
                 page=page,
                 answering=place.may_answer(ask),
                 stranger=place.person is not None,
+                elsewhere=_elsewhere(ask),
+                record=await self._record(place, ask),
                 you=render.known_as(place.person, self._front.labels),
                 key_error=key_error,
                 share=self._front.link(ask.id) if place.person is not None else None,
@@ -255,9 +266,26 @@ class AskPages:
         return self._front.notice(404, self._front.labels.page_missing, root="../", home=place.home)
 
     async def _load(self, place: _Place) -> Ask | None:
-        """The ask of a page; asks that are shown elsewhere have none."""
+        """The ask of a page; asks that are shown elsewhere have one for the operator alone."""
         ask = await self._front.service.get(place.ask_id)
-        return ask if ask is not None and ask.destination.surface == NAME else None
+        if ask is None or ask.destination.surface == NAME:
+            return ask
+        return ask if place.visitor is not None and place.visitor.is_operator else None
+
+    async def _record(self, place: _Place, ask: Ask) -> Sequence[RecordLine]:
+        """What happened to an ask that has ended, for who is known."""
+        if ask.open or place.visitor is None:
+            return ()
+        entries = await self._front.service.record(ask.id)
+        return record.lines_of(entries, ask, self._front.labels)
+
+
+def _elsewhere(ask: Ask) -> Elsewhere | None:
+    """Where an ask is answered that is shown in another place; None for the page's own."""
+    if ask.destination.surface == NAME:
+        return None
+    url = ask.thread.url if ask.thread else None
+    return Elsewhere(url if url and url.startswith("https://") else None)
 
 
 def _into_value(problem: Problem) -> Problem:

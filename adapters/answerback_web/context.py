@@ -73,10 +73,16 @@ def drawn(prompt: Prompt, labels: Labels) -> Markup | None:
 
 
 def takes_long(ask: Ask) -> bool:
-    """Whether to draw the context of the open question may take longer than the event loop may be held."""
-    question = ask.question
-    context = 0 if question is None else len(question.context or "")
-    return context + sum(len(aside.text) for aside in ask.asides) > limits.DRAWN_AT_ONCE
+    """Whether to draw the texts of the open question may take longer than the event loop may be held."""
+    texts: list[str | None] = [aside.text for aside in ask.asides]
+    if (question := ask.question) is not None:
+        texts += [question.context, *(option.preview for option in question.options)]
+    return sum(len(text or "") for text in texts) > limits.DRAWN_AT_ONCE
+
+
+def preview(source: str, labels: Labels) -> Markup:
+    """An option's preview: Markdown, as the tools that have previews say."""
+    return html(read(visible(source), "markdown"), labels)
 
 
 def asides(view: View, labels: Labels) -> Markup:

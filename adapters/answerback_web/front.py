@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ class Front:
     public_url: Callable[[], str | None]
     now: Callable[[], float]
     holders: Holders
+    agents: Mapping[str, str]
     asks: Asks | None = None
     bodies: Bodies = field(default_factory=lambda: Bodies(limits.MAX_POST))
 

@@ -1,10 +1,11 @@
-"""The inbox: the open asks of the page, newest first, live while it is open; and the door that takes the key to it."""
+"""The inbox: what waits for somebody, live while it is open; the history; and the door that takes the key to both."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from aiohttp import web
@@ -13,14 +14,23 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.http.strangers import known
 from answerback.ports.records import Page
-from answerback_web import listing, pages, render
+from answerback_web import filters, listing, pages, render
 from answerback_web.front import NAME, Front
+from answerback_web.listing import SearchForm
 from answerback_web.visitors import ME, Visitor, Visitors
 
 logger = logging.getLogger(__name__)
 
 _PAGE: Final = 30
 """Asks a page: a screen or two."""
+
+
+class _Frame(NamedTuple):
+    """Where a page lies among the others."""
+
+    root: str
+    home: str | None
+    """Where the visitor's inbox is."""
 
 
 class Inbox:
@@ -89,43 +99,91 @@ class Inbox:
             known(request)
         return visitor
 
-    async def _found(self, visitor: Visitor, after: str | None) -> Page[Ask]:
-        """What waits for somebody: for the operator everything on the page, for others what they may answer."""
-        if visitor.holder is not None and visitor.holder.is_operator:
-            return await self._front.service.inbox(NAME, after, _PAGE)
-        return await self._front.service.waiting_for(visitor.person, after, _PAGE)
-
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """A page of somebody's inbox."""
-        after = request.query.get("after")
-        name = ""
+        """What waits for somebody, the oldest first."""
+        return await self._shown(request, "../", self._waiting)
+
+    async def history(self, request: web.Request) -> web.StreamResponse:
+        """What somebody may see of all that was asked, the newest first."""
+        return await self._shown(request, "../../", self._past)
+
+    async def _shown(
+        self,
+        request: web.Request,
+        root: str,
+        draw: Callable[[web.Request, Visitor, _Frame], Awaitable[web.Response]],
+    ) -> web.StreamResponse:
+        frame = _Frame(root, None)
         try:
             visitor = await self._visitor(request)
             if visitor is None:
-                return self._closed(403, root="../")
-            name = self._visitors.inbox(visitor) or ""
-            found = await self._found(visitor, after)
+                return self._closed(403, root=root)
+            frame = _Frame(root, f"{root}inbox/{self._visitors.inbox(visitor)}")
+            return await draw(request, visitor, frame)
         except StoreError:
-            return self._failed("../")
+            return self._failed(root)
         except ValueError:
-            return self._front.notice(404, self._front.labels.page_missing, root="../", home=name)
+            missing = self._front.labels.page_missing
+            return self._front.notice(404, missing, root=root, home=frame.home)
+
+    async def _waiting(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
+        after = request.query.get("after")
+        found = await self._front.service.waiting_for(visitor.person, after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
+        return self._page(
+            "inbox",
+            visitor,
+            frame,
+            found,
+            after,
+            events=f"{frame.home}/events?state={_state(found)}{cursor}",
+            curl=self._curl() if visitor.is_operator else None,
+        )
+
+    async def _past(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
+        filled, after = filters.read(request.query), request.query.get("after")
+        wrong: str | None = None
+        found: Page[Ask] = Page((), None)
+        try:
+            wanted = filled.search(NAME)
+        except ValueError:
+            wrong = self._front.labels.filter_wrong_date
+        else:
+            whose = None if visitor.is_operator else visitor.person
+            found = await self._front.service.found_for(whose, wanted, after, _PAGE)
+        labels = self._front.labels
+        people = await self._visitors.names() if visitor.is_operator else None
+        form = SearchForm(
+            filled,
+            listing.statuses(labels, own=people is None),
+            self._front.agents,
+            people,
+            wrong,
+        )
+        return self._page("history", visitor, frame, found, after, search=form)
+
+    def _page(
+        self,
+        name: str,
+        visitor: Visitor,
+        frame: _Frame,
+        found: Page[Ask],
+        after: str | None,
+        **more: object,
+    ) -> web.Response:
+        labels = self._front.labels
+        page = listing.inbox_page(
+            found.rows, labels, now=self._front.now(), after=found.after, first=not after
+        )
+        links = {
+            ask.id: f"{frame.root}a/{self._visitors.link(ask.id, visitor)}"
+            for ask in found.rows
+            if visitor.is_operator or ask.destination.surface == NAME
+        }
+        you = render.known_as(visitor.person, labels)
         return pages.page(
             self._front.html(
-                "inbox",
-                root="../",
-                home=name,
-                page=listing.inbox_page(
-                    found.rows,
-                    self._front.labels,
-                    now=self._front.now(),
-                    after=found.after,
-                    first=not after,
-                ),
-                links={ask.id: self._visitors.link(ask.id, visitor) for ask in found.rows},
-                events=f"{name}/events?state={_state(found)}{cursor}",
-                curl=self._curl() if self._visitors.operators else None,
-                you=render.known_as(visitor.person, self._front.labels),
+                name, root=frame.root, home=frame.home, you=you, page=page, links=links, **more
             )
         )
 
@@ -139,7 +197,7 @@ class Inbox:
         async def event() -> str:
             with self._front.service.follow(NAME) as following:
                 try:
-                    found = await self._found(visitor, after)
+                    found = await self._front.service.waiting_for(visitor.person, after, _PAGE)
                 except ValueError:
                     return "gone"
                 if _state(found) == request.query.get("state"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.core.labels import Labels
@@ -37,7 +38,7 @@ class Choice:
     label: str
     chosen: bool
     description: str | None = None
-    preview: str | None = None
+    preview: Markup | None = None
     key: str | None = None
     recommended: bool = False
 

@@ -6,6 +6,8 @@ from typing import Final
 
 FIRST_WORDS: Final = 160
 """UTF-16 units of a question that the inbox shows: two lines."""
+FILTER: Final = 200
+"""Characters of each field of the search form that count."""
 MAX_POST: Final = 1024 * 1024
 """Bytes of a form post: 20,000 characters in any field of a large form, percent-encoded."""
 MAX_POST_FIELDS: Final = 5_000

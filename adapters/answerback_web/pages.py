@@ -46,6 +46,10 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
+def _exactly(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("answerback_web"),
@@ -55,7 +59,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"iso": _iso, "time": credits.time}
+    made.filters |= {"iso": _iso, "time": credits.time, "exactly": _exactly}
     for name in made.list_templates(["html"]):
         made.get_template(name)
     return made
@@ -72,9 +76,13 @@ _SCRIPT: Final = re.compile(r"<script [^>]*></script>")
 _STYLESHEET: Final = re.compile(r'<link rel="stylesheet"[^>]*>')
 
 
+_NOTHING: Final[dict[str, object]] = {"you": None, "search": None, "record": (), "elsewhere": None}
+"""What only some pages have."""
+
+
 def html(name: str, **context: object) -> str:
     """A page's markup; everything in ``context`` is escaped where it is put in."""
-    return _ENVIRONMENT.get_template(f"{name}.html").render({"you": None} | context)
+    return _ENVIRONMENT.get_template(f"{name}.html").render(_NOTHING | context)
 
 
 def standalone(name: str, labels: Labels, **context: object) -> str:

@@ -28,7 +28,7 @@ OTHER = "other"
 """The value of the last choice, "Something else…", beside the options' indexes."""
 
 
-_TYPED: Final = frozenset({"text", "json", "other", "ask_back", "reply"})
+_TYPED: Final = frozenset({"text", "json", "other", "note", "ask_back", "reply"})
 """The inputs for words."""
 
 
@@ -202,11 +202,10 @@ def _chosen(post: Post, question: Question, labels: Labels) -> Action | Wrong:
     if several and question.other and own_words.strip():
         message = labels.other_unticked.format(other=labels.other)
         return Wrong((Problem(pointer="/text", code="unknown_value", message=message),))
-    if several:
-        return Answer(value=values)
-    if not indexes:
+    if not (several or indexes):
         return _wrong("required", labels.choose_first.format(submit=labels.answer))
-    return Answer(value=question.options[indexes[0]].value)
+    value = values if several else values[0]
+    return Answer(value=value, note=post.one("note") or None)
 
 
 def _schema(post: Post, question: Question) -> Action | Wrong:

@@ -142,6 +142,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             public_url=host.public_url,
             holders=host.holders,
             tokens=host.tokens,
+            agents=host.agents,
             now=host.now,
             proxies=Proxies(
                 settings.user_header,

@@ -79,6 +79,8 @@ class PromptPart:
     other: str | None = None
     """What stands in "Something else…"; None where it is not offered."""
     other_chosen: bool = False
+    note: str | None = None
+    """What stands in the note beside what is chosen; None where the question takes none."""
     other_replaces: bool = False
     """Whether the words replace what is selected."""
     written: str | None = None
@@ -223,7 +225,7 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
         case AnswerType.BOOLEAN:
             return replace(part, buttons=_buttons(prompt, labels))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return _with_choices(part, prompt, again)
+            return _with_choices(part, prompt, again, labels)
         case AnswerType.TEXT:
             start = prompt.prefill if isinstance(prompt.prefill, str) else ""
             text = again.one("text") if again else start
@@ -247,7 +249,9 @@ def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
     )
 
 
-def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> PromptPart:
+def _with_choices(
+    part: PromptPart, prompt: Prompt, again: Post | None, labels: Labels
+) -> PromptPart:
     question = prompt.question
     many = question.answer_type is AnswerType.MULTI_SELECT
     if again is not None:
@@ -265,7 +269,7 @@ def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> Promp
                 label=visible(option.label),
                 chosen=str(i) in chosen,
                 description=visible(option.description) if option.description else None,
-                preview=visible(option.preview) if option.preview else None,
+                preview=context.preview(option.preview, labels) if option.preview else None,
                 key=str(i + 1) if i < limits.KEYED else None,
                 recommended=question.has_default and not many and option.value == question.default,
             )
@@ -275,6 +279,7 @@ def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> Promp
         filtered=len(question.options) >= limits.FILTER_FROM,
         other=other if question.other else None,
         other_chosen=other_chosen,
+        note=_note(prompt, again) if question.notes else None,
         unseen=unseen(other),
         other_replaces=question.other and many and not question.other_beside,
     )
@@ -282,6 +287,10 @@ def _with_choices(part: PromptPart, prompt: Prompt, again: Post | None) -> Promp
 
 def _places(question: Question, values: Sequence[JsonValue]) -> set[str]:
     return {str(i) for i, option in enumerate(question.options) if option.value in values}
+
+
+def _note(prompt: Prompt, again: Post | None) -> str:
+    return again.one("note") if again else prompt.note or ""
 
 
 def _with_schema(
@@ -328,8 +337,8 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
     if prompt is None or do is not Do.ANSWER:
         return None
     question = prompt.question
-    if question.other and pointer == "/text":
-        return "other"
+    if pointer in {"/text", "/note"}:
+        return {"/text": "other", "/note": "note"}[pointer]
     fields = fields_of(question.json_schema) if question.json_schema is not None else None
     if fields is not None:
         found = [i for i, f in enumerate(fields) if _leads_to(pointer, f.pointer)]

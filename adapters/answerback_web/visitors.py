@@ -24,6 +24,11 @@ class Visitor:
     holder: Holder | None
     """Whose key their pages' addresses are made of; None: the proxy names them, and an address opens nothing."""
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is the operator, who may see everything."""
+        return self.holder is not None and self.holder.is_operator
+
 
 @dataclass(frozen=True, slots=True)
 class Visitors:
@@ -42,6 +47,10 @@ class Visitors:
     async def expected(self) -> bool:
         """Whether anybody can have an inbox here."""
         return self.operators or self.proxies.used or len(await self.holders()) > 1
+
+    async def names(self) -> list[str]:
+        """Who has a personal link."""
+        return [one.person.user_id for one in await self.holders() if not one.is_operator]
 
     def named(self, request: web.Request) -> Visitor | None:
         """Whom the proxy names."""

@@ -41,7 +41,7 @@ async def test_ticks_stay_beside_own_words_or_the_page_says_that_they_are_replac
             await expect(page.get_by_text("it is not ticked").first).to_be_visible()
             await page.get_by_role("checkbox", name=LABELS.other).check()
         await page.get_by_role("button", name=LABELS.answer).click()
-        await expect(page.get_by_text("Zig", exact=True)).to_be_visible()
+        await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
     ended = await web_site.stored(ask)
     assert ended.status is Status.ANSWERED
     assert [given.value for given in ended.walk.answers] == [value]

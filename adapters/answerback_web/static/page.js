@@ -152,7 +152,7 @@
     const main = html.getElementById("main");
     if (!main || entered()) return main ? tell() : undefined;
     const focused = document.activeElement;
-    const hadFocus = focused !== document.body && focused !== null;
+    const hadFocus = document.getElementById("main").contains(focused);
     const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
     document.getElementById("main").replaceWith(main);
     document.title = html.title;
@@ -170,8 +170,11 @@
   }
 
   function announce() {
-    const heading = document.querySelector("main h1");
-    document.getElementById("said").textContent = heading ? heading.textContent : "";
+    // The whole of what is to be decided: who asks, how far along, the question, and what stands above it.
+    const parts = Array.from(document.querySelectorAll("main .asks, main #context, main h1, main .asides"));
+    const words = parts.map((part) => part.textContent.replace(/\s+/g, " ").trim());
+    const sentences = words.filter(Boolean).map((text) => (/[.:!?…]$/.test(text) ? text : `${text}.`));
+    document.getElementById("said").textContent = sentences.join(" ");
   }
 
   function focusFirst() {

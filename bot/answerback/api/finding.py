@@ -16,7 +16,7 @@ from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.ports.records import Page
 from answerback.ports.searching import Search, word_of, words_of
-from answerback.service.inbox import found_for, waiting_for
+from answerback.service.inbox import waiting_for
 from answerback.service.serialize import ask_json
 
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
@@ -111,17 +111,10 @@ async def search(call: Call) -> web.Response:
         return _page(call, Page((), None))
     wanted = Search(_words(query), query.status, agent, _at(query.since), _at(query.until))
     try:
-        found = await _found(call, wanted, query.after or None, query.limit)
+        found = await call.service.found_for(call.guest, wanted, query.after or None, query.limit)
     except ValueError as error:
         raise bad_cursor() from error
     return _page(call, found)
-
-
-async def _found(call: Call, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-    store = call.api.store
-    if call.guest is None:
-        return await store.search(wanted, after, limit)
-    return await found_for(store, call.api.surfaces, call.guest, wanted, after, limit)
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:

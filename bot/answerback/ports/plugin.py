@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
 from answerback.ports.tables import Table
@@ -71,6 +71,8 @@ class Host:
     """Whether agents need tokens."""
     now: Callable[[], float]
     """The time in seconds since the epoch."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """Who asks, as people see it, by the agents' names; empty where agents need no tokens."""
     shared: Shared | None = None
     """What is shared with other processes; None: this one has its store for itself."""
 

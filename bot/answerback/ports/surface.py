@@ -17,9 +17,8 @@ from answerback.core.intents import Intent
 from answerback.core.walker import Action, Person
 from answerback.ports.claims import Fence
 from answerback.ports.places import Places
-from answerback.ports.records import (
-    Page,
-)
+from answerback.ports.records import Page, StoredEntry
+from answerback.ports.searching import Search
 
 T = TypeVar("T")
 
@@ -146,6 +145,18 @@ class Asks(Places, Protocol):
 
     async def answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that have ended with answers of a person's, the newest first."""
+
+    async def found_for(
+        self, person: Person | None, wanted: Search, after: str | None, limit: int
+    ) -> Page[Ask]:
+        """The asks of a search: all for None, else a person's own (`answerback.service.inbox.found_for`).
+
+        Raises:
+            ValueError: ``after`` is no cursor of a page before.
+        """
+
+    async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
+        """A page of the record of an ask behind a number, the oldest line first."""
 
     def follow(self, what: str) -> AbstractContextManager[Following]:
         """Follows the commits to one ask (its id), or to every ask of a surface (its name)."""

@@ -164,6 +164,11 @@ async def _built(
                 public_url=lambda: sockets.public_url,
                 holders=holders,
                 tokens=bool(settings.agents),
+                agents={
+                    name: agent.label or name
+                    for name, agent in settings.agents.items()
+                    if agent.role == "agent"
+                },
                 now=clock.now,
                 shared=None if claim is SOLE else Shared(store, claim.holder),
             )

@@ -364,6 +364,14 @@ class Service(Acting):
         """What a person has answered (see `answerback.ports.surface.Asks`)."""
         return (await self.store.search(Search((word_of(person),)), None, limit)).rows
 
+    async def found_for(
+        self, person: Person | None, wanted: Search, after: str | None, limit: int
+    ) -> Page[Ask]:
+        """A search (see `answerback.ports.surface.Asks`)."""
+        if person is None:
+            return await self.store.search(wanted, after, limit)
+        return await inbox.found_for(self.store, self.surfaces, person, wanted, after, limit)
+
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""
         return await self.store.record(ask_id, after)

@@ -241,7 +241,7 @@ async def test_an_agent_is_told_an_address_that_a_person_can_open(web_site: Site
 
 
 @pytest.mark.rule("WEB-3")
-async def test_the_inbox_pages_through_all_open_asks_newest_first(
+async def test_the_inbox_pages_through_all_open_asks_oldest_first(
     web_site: Site, visitor: Reader
 ) -> None:
     empty = await visitor.open(INBOX)
@@ -250,10 +250,10 @@ async def test_the_inbox_pages_through_all_open_asks_newest_first(
     asks = [await web_site.ask({**TEXT, "text": f"Number {i}"}) for i in range(33)]
     await web_site.act(asks[5], EndTurn())
     first = await visitor.open(INBOX)
-    older = next(link for link in first.links if "after" in link)
-    second = await visitor.open(f"/inbox/{older}")
+    newer = next(link for link in first.links if "after" in link)
+    second = await visitor.open(f"/{newer.removeprefix('../')}")
     seen = [link for page in (first, second) for link in page.links if "/a/" in link]
-    assert seen == [f"..{path(a)}" for a in reversed(asks) if a is not asks[5]]
+    assert seen == [f"..{path(a)}" for a in asks if a is not asks[5]]
 
 
 @pytest.mark.rule("SURFACE-12")

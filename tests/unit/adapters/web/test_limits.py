@@ -16,7 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer
-from answerback_web import context, front, listing, pages, parse, render
+from answerback_web import context, filters, front, listing, pages, parse, render
 from tests.edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of
 
@@ -54,6 +54,12 @@ def test_the_inbox_shows_two_lines_of_a_question() -> None:
         [item] = listing.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
         assert (item.text == "x" * length) == full
         assert len(item.text) <= 160
+
+
+@edge("FILTER")
+def test_each_field_of_the_search_form() -> None:
+    for length in (200, 201):
+        assert len(filters.read({"q": "x" * length}).q) == min(length, 200)
 
 
 @edge("FILTER_FROM")
@@ -129,7 +135,7 @@ def test_the_fields_of_a_post() -> None:
 @edge("MAX_POST")
 def test_the_bytes_of_a_post() -> None:
     unused: Any = None
-    page = front.Front(unused, LABELS, str, lambda: None, float, unused)
+    page = front.Front(unused, LABELS, str, lambda: None, float, unused, {})
     for size, taken in ((MIB, True), (MIB + 1, False)):
         content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
         request: Any = SimpleNamespace(headers={}, content_length=None, content=content)

@@ -1,0 +1,64 @@
+"""The record of an ask as people read it: what was asked, answered and taken back, when and by whom; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Entry
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.ports.records import StoredEntry
+from answerback_chat import messages
+from answerback_chat.sanitize import as_json, visible
+from answerback_web import credits
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLine:
+    """One line of the record."""
+
+    at: float
+    what: str
+    said: str | None
+    by: str | None
+
+
+def lines_of(entries: Iterable[StoredEntry], ask: Ask, labels: Labels) -> tuple[RecordLine, ...]:
+    """The record's lines, the oldest first."""
+    return tuple(_line(stored.entry, ask, labels) for stored in entries)
+
+
+def _line(entry: Entry, ask: Ask, labels: Labels) -> RecordLine:
+    what, said = _words(entry, ask, labels)
+    shown = visible(said if isinstance(said, str) else as_json(said)) if said is not None else None
+    return RecordLine(entry.at, what, shown, credits.by(entry.by, labels))
+
+
+def _words(entry: Entry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
+    body = entry.body
+    match entry.kind:
+        case "request":
+            return labels.record_asked, body.get("question")
+        case "answered":
+            note = body.get("note")
+            value = body.get("value")
+            return labels.answered, value if note is None else {"answer": value, "note": note}
+        case "backed":
+            return labels.back, None
+        case "cancelled":
+            return labels.record_unanswered, body.get("reason")
+        case "clarify":
+            return labels.record_asked_back, body.get("text")
+        case "context":
+            return labels.record_explained, body.get("text")
+        case "ended":
+            ending = messages.ending(view_of(ask), labels)
+            reply = body.get("reply")
+            return labels.record_ended, ending if reply is None else f"{ending}: {reply}"
+        case "delivery":
+            return labels.record_delivery, {**body} or None
+        case "note":
+            return labels.record_note, {**body} or None

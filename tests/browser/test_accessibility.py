@@ -1,0 +1,229 @@
+"""axe finds nothing serious on any page in any state: light, dark, and on a phone of 320 pixels."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from answerback.core.ask import Ask
+from answerback.core.walker import Answer, EndTurn, Reply
+from tests.browser.conftest import tab
+from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
+from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT
+from tests.unit.adapters.web.test_inbox import ALICES
+from tests.unit.adapters.web.test_people import ALICE
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+CONTEXT: Final = (
+    """# The migration
+
+Adds `email` to **users**, see <https://example.com/a>.
+
+| table | rows |
+|---|---|
+| users | 1200000 |
+
+> Locks the table for *seconds*.
+
+1. Run it
+2. Deploy
+
+```diff
+-ALTER TABLE users DROP email;
++ALTER TABLE users ADD email text; -- a comment that is long enough to have to scroll to its end on a phone
+```
+
+```sql
+"""
+    + "\n".join(f"SELECT {i}, 'text' FROM users; -- line {i}" for i in range(50))
+    + "\n```\n"
+)
+YES_NO: Final = {"id": "b", "text": "Apply it?", "answer_type": "boolean", "context": CONTEXT}
+SERIOUS: Final = {"serious", "critical"}
+KEYS: Final = {KEY: OPERATOR, "abp_alice": ALICE}
+State = Callable[[Page, Site], Awaitable[None]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def peopled(tmp_path: Path) -> AsyncIterator[Site]:
+    """A site where two people have keys."""
+    async with site(tmp_path, keys=KEYS) as running:
+        yield running
+
+
+def asking(*questions: dict[str, Any], press: str = "", **more: Any) -> State:
+    """The page of an ask, with a button pressed on it."""
+
+    async def state(page: Page, there: Site) -> None:
+        await page.goto(there.page(await there.ask(*questions, **more)))
+        for details in await page.locator("main details:not(.reply)").all():
+            await details.evaluate("node => node.open = true")
+        if press:
+            await expect(page.locator("main form")).to_have_css("pointer-events", "auto")
+            await page.locator(press).click()
+
+    return state
+
+
+def ended(*actions: Any, **more: Any) -> State:
+    """The page of an ask that has ended, with its record."""
+
+    async def state(page: Page, there: Site) -> None:
+        ask = await there.ask(TEXT, **more)
+        for action in actions:
+            await there.act(ask, action)
+        await page.goto(there.page(ask))
+        await page.locator("details.record summary").click()
+
+    return state
+
+
+async def filled(there: Site) -> Ask:
+    asks = []
+    for words in ("Which port?", "W" * 200, "<b>Which gate?</b>"):
+        asks.append(await there.ask({**TEXT, "text": words}))
+        await there.ask({**TEXT, "text": words}, responders=["alice"])
+    return await there.act(asks[0], Answer(value="x"))
+
+
+def at(path: str, *, some: bool = True) -> State:
+    """A page by its path."""
+
+    async def state(page: Page, there: Site) -> None:
+        if some:
+            await filled(there)
+        await page.goto(there.url + path)
+
+    return state
+
+
+async def shown_only(page: Page, there: Site) -> None:
+    await page.goto(there.surface.url((await there.ask(YES_NO)).id))
+
+
+async def for_others(page: Page, there: Site) -> None:
+    await page.goto(there.page(await there.ask(YES_NO, responders=["alice"])))
+
+
+async def in_review(page: Page, there: Site) -> None:
+    ask = await there.ask(name="question", arguments=REVIEWED)
+    for _ in range(2):
+        await there.act(ask, Answer(value="a"))
+    await page.goto(there.page(ask))
+
+
+async def too_late(page: Page, there: Site) -> None:
+    ask = await there.ask(TEXT, MANY)
+    await page.goto(there.page(ask))
+    await page.locator("#text").fill("a long thought")
+    await there.act(ask, Answer(value="Kim's"))
+    await expect(page.locator("main form")).to_have_css("pointer-events", "auto")
+    await page.get_by_role("button", name="Answer").click()
+
+
+STATES: Final[dict[str, State]] = {
+    "yes or no, with a context": asking(YES_NO),
+    "previews and a note": asking(name="AskUserQuestion", arguments=CLAUDE),
+    "several choices": asking({**MANY, "options": [f"Option {i}" for i in range(20)]}),
+    "a text": asking({**TEXT, "context": "See `this`."}),
+    "a form": asking(FLAT),
+    "a form with mistakes": asking(FLAT, press=".answers .primary"),
+    "json": asking(JSON_ONLY),
+    "the reply": asking(TEXT, press="details.reply summary"),
+    "the end of the turn": asking(TEXT, press="button[value=end_turn]"),
+    "review": in_review,
+    "somebody was faster": too_late,
+    "shown only": shown_only,
+    "for others": for_others,
+    "answered": ended(Answer(value="x")),
+    "cancelled": ended(Reply(text="Not today")),
+    "turn ended": ended(EndTurn()),
+    "the door": at("/", some=False),
+    "the door, with a mistake": at("/?key=wrong", some=False),
+    "an empty inbox": at(INBOX, some=False),
+    "the inbox": at(INBOX),
+    "a person's inbox": at(ALICES),
+    "the history": at(f"{INBOX}/history"),
+    "the history, narrowed": at(f"{INBOX}/history?status=answered&by=nobody"),
+    "the history, with a mistake": at(f"{INBOX}/history?since=x"),
+    "a person's history": at(f"{ALICES}/history?status=open"),
+    "no such page": at("/a/nothing", some=False),
+}
+
+
+@pytest.mark.rule("WEB-5")
+@pytest.mark.parametrize("state", STATES)
+async def test_axe_finds_nothing_serious(browser: Browser, peopled: Site, state: str) -> None:
+    for scheme, width in (("light", 1024), ("dark", 1024), ("light", 320)):
+        size = {"width": width, "height": 700}
+        options: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
+        async with tab(browser, viewport=size, **options) as page:
+            await STATES[state](page, peopled)
+            await page.locator("main").wait_for()
+            found = (await Axe().run(page)).response["violations"]
+            told = [
+                (one["id"], one["help"], [node["html"] for node in one["nodes"]])
+                for one in found
+                if one["impact"] in SERIOUS
+            ]
+            assert told == [], (scheme, width)
+            wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await page.evaluate(wider) == 0, (scheme, width)
+            assert await page.locator("h1:visible").count() == 1
+
+
+@pytest.mark.rule("WEB-5")
+async def test_what_is_announced_states_the_whole_decision(browser: Browser, peopled: Site) -> None:
+    ask = await peopled.ask(TEXT, {**YES_NO, "context": "Locks the **users** table."})
+    async with tab(browser) as page:
+        await page.goto(peopled.page(ask))
+        await peopled.act(ask, Answer(value="x"))
+        await expect(page.locator("#said")).to_have_text(
+            "Assistant asks [2/2] Anyone here may answer. Locks the users table. Apply it?"
+        )
+        group = page.locator(".yesno")
+        await expect(group).to_have_accessible_name("Apply it?")
+        await expect(group).to_have_accessible_description("Locks the users table.")
+
+
+@pytest.mark.rule("WEB-1", "WEB-9")
+async def test_the_history_is_searched_by_keyboard_alone(browser: Browser, peopled: Site) -> None:
+    await filled(peopled)
+    async with tab(browser) as page:
+        await page.goto(peopled.url + INBOX)
+        await page.keyboard.press("Tab")
+        for _ in range(12):
+            if await page.evaluate("document.activeElement.name === 'q'"):
+                break
+            await page.keyboard.press("Tab")
+        await page.keyboard.type("gate")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".inbox .what")).to_have_count(2)
+        await expect(page.get_by_role("link", name="History")).to_have_attribute(
+            "aria-current", "page"
+        )
+        for _ in range(20):
+            if await page.evaluate("document.activeElement.matches('.inbox a')"):
+                break
+            await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text("<b>Which gate?</b>")
+
+
+@pytest.mark.rule("WEB-3")
+async def test_what_is_being_searched_for_outlives_what_comes_in(
+    browser: Browser, peopled: Site
+) -> None:
+    async with tab(browser) as page:
+        await page.goto(peopled.url + INBOX)
+        await page.locator("input[name=q]").fill("half a wo")
+        await peopled.ask(TEXT)
+        await expect(page.locator(".inbox .what")).to_have_count(1)
+        await expect(page.locator("input[name=q]")).to_have_value("half a wo")
+        await expect(page.locator("input[name=q]")).to_be_focused()
