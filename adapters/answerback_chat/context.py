@@ -56,10 +56,16 @@ class Drawn(NamedTuple):
 
 def drawn(prompt: Prompt, room: int) -> Drawn:
     """The context of a question in about ``room`` units of text, as a platform may count them."""
-    source = visible(prompt.question.context or "")
+    is_markdown = prompt.context_format == "markdown"
+    return drawn_text(prompt.question.context or "", room, is_markdown=is_markdown)
+
+
+def drawn_text(text: str, room: int, *, is_markdown: bool = True) -> Drawn:
+    """A text in about ``room`` units, drawn as Markdown or else verbatim."""
+    source = visible(text)
     blocks: tuple[Block, ...] = (Verbatim(source),) if source.strip() else ()
     whole = True
-    if prompt.context_format == "markdown":
+    if is_markdown:
         blocks, whole = parse_start(source)
     cut = _Cut(room)
     kept = tuple(cut.blocks(blocks))

@@ -67,6 +67,18 @@ def paragraph(shown: str) -> Block:
     return {"type": "section", "text": _plain(shown), "expand": True}
 
 
+def folded(title: str, blocks: Sequence[Block]) -> Block:
+    """Sections that a person unfolds, at most ten: any two of them together have more text than one holds, so there are
+    never more in a message. https://docs.slack.dev/reference/block-kit/blocks/container-block"""
+    return {
+        "type": "container",
+        "title": plain(title, limits.CONTAINER_TITLE),
+        "child_blocks": [*blocks],
+        "is_collapsible": True,
+        "default_collapsed": True,
+    }
+
+
 def headline(text: str) -> list[Block]:
     """A text as a heading where it is one short line, else as paragraphs."""
     if "\n" not in visible(text) and texts.units(visible(text)) <= limits.HEADER_TEXT:

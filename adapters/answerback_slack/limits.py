@@ -23,6 +23,8 @@ CONTEXT_TEXT: Final = 3_000
 """Units of one text: https://docs.slack.dev/reference/block-kit/composition-objects/text-object"""
 HEADER_TEXT: Final = 150
 """Units: https://docs.slack.dev/reference/block-kit/blocks/header-block"""
+CONTAINER_TITLE: Final = 150
+"""Units: https://docs.slack.dev/reference/block-kit/blocks/container-block"""
 INPUT_LABEL: Final = 2_000
 """Units: https://docs.slack.dev/reference/block-kit/blocks/input-block"""
 INPUT_HINT: Final = 2_000

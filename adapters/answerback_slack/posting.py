@@ -7,9 +7,9 @@ A message is found again by its metadata, because Slack has no idempotency key
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
@@ -17,6 +17,7 @@ from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.errors import (
     GoneError,
     PlatformError,
+    RefusedError,
     UnauthorizedError,
 )
 from answerback.core.labels import Labels
@@ -26,6 +27,7 @@ from answerback_chat.live_message import LiveMessages, Missing, Save
 from answerback_slack import errors, lines, parse, reminders
 from answerback_slack.blocks import Block, escape, section
 from answerback_slack.calls import Calls
+from answerback_slack.capabilities import Capability
 from answerback_slack.fallback_text import fallback_text
 from answerback_slack.groups import Groups
 from answerback_slack.history import History, event_of, objects
@@ -33,6 +35,8 @@ from answerback_slack.names import Names
 from answerback_slack.render import Message, render
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
@@ -101,6 +105,11 @@ class Posting(LiveMessages[Ref, Message]):
         self._groups = groups
         self._now = now
         self._names = names
+        self._folding = Capability(
+            "container blocks",
+            "they fold long records, and are still new",
+            frozenset({"invalid_blocks", "invalid_blocks_format"}),
+        )
         self._history = History(calls)
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
@@ -177,7 +186,8 @@ class Posting(LiveMessages[Ref, Message]):
     async def render(self, ask: Ask) -> Message:
         """See `LiveMessages.render`."""
         view = self._view(ask)
-        return render(view, self._labels, await self._names.of(view))
+        names = await self._names.of(view)
+        return render(view, self._labels, names, folding=self._folding.on)
 
     def least(self, ask: Ask) -> Message:
         """See `LiveMessages.least`."""
@@ -192,17 +202,30 @@ class Posting(LiveMessages[Ref, Message]):
     async def post(self, ask: Ask, ref: Ref, payload: Message) -> Ref:
         """See `LiveMessages.post`."""
         event = {"ask_id": ask.id, "revision": ask.revision}
-        ts = await self._post(ref.channel, ref.thread, payload, ASK_EVENT, event)
+        ts = await self._taken(
+            ask, payload, lambda said: self._post(ref.channel, ref.thread, said, ASK_EVENT, event)
+        )
         return replace(ref, ts=ts, since=parse.seconds(ts))
 
     async def edit(self, ask: Ask, ref: Ref, payload: Message) -> Ref | Missing:
         """See `LiveMessages.edit`."""
         try:
-            return await self._update(ref, payload)
+            return await self._taken(ask, payload, lambda said: self._update(ref, said))
         except GoneError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
             return Missing.DELETED if error.code == errors.MESSAGE_DELETED else Missing.FROZEN
+
+    async def _taken(
+        self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]
+    ) -> T:
+        """What ``send`` gives; where Slack refuses a message in which something is folded, without that."""
+        try:
+            return await send(message)
+        except RefusedError as error:
+            if not (message.folds and self._folding.refused(error)):
+                raise
+        return await send(await self.render(ask))
 
     async def successor(self, ask: Ask, ref: Ref) -> Ref:
         """See `LiveMessages.successor`."""

@@ -11,14 +11,27 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback_chat import messages, outline, texts
-from answerback_chat.context import asides_text
+from answerback_chat.context import asides_text, drawn_text
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import as_json, visible
 from answerback_slack import choices, limits
-from answerback_slack.blocks import Block, actions, button, modal, paragraph, size, small
+from answerback_slack.blocks import (
+    Block,
+    actions,
+    button,
+    modal,
+    paragraph,
+    sections,
+    size,
+    small,
+)
+from answerback_slack.context import rich_text
 
 _PAGE_BYTES: Final = limits.MODAL_BYTES // 2
 """Bytes of a page; as every paragraph but the last is long, their number needs no bound of its own."""
+_PREVIEW_ROOM: Final = 6_000
+"""Units of a preview that are drawn; below the picture it stands as it was written, whatever its length."""
+_PREVIEW_BYTES: Final = limits.MODAL_BYTES // 4
 _PREVIEW_PAGES: Final = 1_000
 """A page is known by one number: from here on each option's preview has so many of them, the first option's first."""
 
@@ -42,8 +55,13 @@ def preview(view: View, labels: Labels, index: int, metadata: str, page: int = 0
     if not text:
         return None
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
-    found = pages(f"{visible(options[index].label)}\n\n{visible(text)}")
+    found = pages(visible(text))
     blocks = _page(view, labels, found, page, (index + 1) * _PREVIEW_PAGES)
+    label = visible(options[index].label)
+    picture = rich_text(drawn_text(text, _PREVIEW_ROOM).blocks)
+    if page == 0 and picture and size(picture) <= _PREVIEW_BYTES:
+        blocks = [*picture, small(labels.as_written), *blocks]
+    blocks = [*sections(label), *blocks]
     return modal(labels.preview, callback, metadata, blocks, close=labels.close)
 
 

@@ -17,7 +17,7 @@ from answerback_chat import messages, outline, texts
 from answerback_chat.controls import Verb
 from answerback_chat.sanitize import as_json, one_line, visible
 from answerback_slack import choices, fallback_text, limits, lines
-from answerback_slack.blocks import Block, mrkdwn, plain, small, weight
+from answerback_slack.blocks import Block, folded, mrkdwn, plain, small, weight
 from answerback_slack.sheet import Sheet
 
 QUESTION_ROOM: Final = 4_500
@@ -32,6 +32,8 @@ SPARE: Final = 700
 LEAST_LIST: Final = 500
 EDIT_BUTTONS: Final = 15
 """Past so many answers the review has one menu to edit them, not a button each: a message has 50 blocks."""
+LONG_RECORD: Final = 5
+"""Answers from which on a record is folded: fewer are read at a glance."""
 PREFILL_PARTS: Final = 10
 """How many inputs of `limits.INPUT_TEXT` a modal is made of at the most to start from a long text."""
 
@@ -43,12 +45,24 @@ class Message:
     text: str
     blocks: list[Block]
 
+    @property
+    def folds(self) -> bool:
+        """Whether something in it is folded, which not every workspace takes."""
+        return any(block["type"] == "container" for block in self.blocks)
 
-def render(view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN) -> Message:
+
+def render(
+    view: View,
+    labels: Labels,
+    names: Mapping[str, str] = lines.UNKNOWN,
+    *,
+    folding: bool = False,
+) -> Message:
     """The live message of a view.
 
     Args:
         names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
+        folding: whether the answers of a long record may be folded.
     """
     sheet = Sheet(view, labels, names)
     if view.prompt is not None:
@@ -56,7 +70,7 @@ def render(view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN)
     elif view.is_review:
         _review(sheet)
     else:
-        _record(sheet)
+        _record(sheet, folding=folding)
     return Message(fallback_text.fallback_text(view, labels, names), sheet.blocks)
 
 
@@ -236,16 +250,20 @@ def _edit_menu(sheet: Sheet) -> Block:
     return {"type": "actions", "block_id": sheet.control(Verb.EDIT), "elements": [menu]}
 
 
-def _record(sheet: Sheet) -> None:
+def _record(sheet: Sheet, *, folding: bool) -> None:
     view, labels = sheet.view, sheet.labels
     sheet.small(messages.asks_line(view, labels), TITLE_ROOM)
     if len(view.lines) == 1:
         sheet.headline(view.lines[0].question.text, QUESTION_ROOM)
         sheet.paragraphs(f"➜ {lines.given(view.lines[0], labels)}", QUESTION_ROOM)
     else:
-        sheet.items(
-            [lines.answered(line, labels) for line in view.lines], sheet.left - REPLY_ROOM - SPARE
-        )
+        above = len(sheet.blocks)
+        room = sheet.left - REPLY_ROOM - SPARE
+        sheet.items([lines.answered(line, labels) for line in view.lines], room)
+        answers = sheet.blocks[above:]
+        if folding and len(view.lines) >= LONG_RECORD:
+            title = labels.questions_answered.format(count=len(view.lines))
+            sheet.blocks[above:] = [folded(title, answers)]
     if view.reply is not None:
         sheet.paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
     sheet.blocks.append({"type": "context", "elements": [mrkdwn(lines.ending(view, labels))]})

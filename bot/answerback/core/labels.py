@@ -46,6 +46,7 @@ class Labels(BaseModel):
     details: str = "Show in full"
     show_all_lines: str = "Show all {n} lines"
     preview: str = "Preview"
+    as_written: str = "As it was written:"
 
     # headings and what is filled in
     asks: str = "{label} asks"
@@ -104,6 +105,7 @@ class Labels(BaseModel):
     failed: str = "Could not be asked"
     erased: str = "Erased: what was asked and answered here is no longer kept"
     by: str = "by {name}"
+    questions_answered: str = "{count} questions and what was answered"
     not_answered: str = "not answered"
     noted: str = "Note: {text}"
     note: str = "Note"

@@ -134,6 +134,12 @@ def _across(blocks: list[Json], pointer: str) -> Iterator[Problem]:
             markdown += units(str(block.get("text", "")))
         if kind == "rich_text":
             yield from check_rich_text(block, here)
+        if kind == "container" and isinstance(block.get("child_blocks"), list):
+            inner = f"{here}/child_blocks"
+            yield from compare(block["child_blocks"], rules.CONTAINER_CHILDREN, inner, "message")
+            yield from _across(block["child_blocks"], inner)
+            if block.get("default_collapsed") and not block.get("is_collapsible"):
+                yield Problem(here, "default_collapsed requires is_collapsible")
         yield from _block_elements(block, here)
     if markdown > rules.MARKDOWN_TEXT:
         yield Problem(pointer, f"markdown blocks may have {rules.MARKDOWN_TEXT} characters in all")

@@ -142,7 +142,7 @@ def _sdk(block: Json) -> None:
 
 def _arguments(thing: Json, build: Callable[[Any], Any]) -> dict[str, Any]:
     built: dict[str, Any] = {}
-    if thing.get("type") in ("rich_text", "table"):
+    if thing.get("type") in ("rich_text", "table", "container"):
         raise _NotJudged
     for key, value in thing.items():
         if key == "type" or key in _UNKNOWN_KEYS:

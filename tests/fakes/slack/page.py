@@ -147,6 +147,11 @@ def _block(block: Json, values: Json, errors: dict[str, str] | None = None) -> s
     kind = block["type"]
     if kind == "divider":
         return "<hr>"
+    if kind == "container":
+        inside = "".join(_block(child, values) for child in block["child_blocks"])
+        title = _runs(text_runs(block["title"]))
+        opened = "" if block.get("default_collapsed") else " open"
+        return f"<details{opened}><summary><b>{title}</b></summary>{inside}</details>"
     text = "".join(f"<div>{_runs(part)}</div>" for part in block_runs(block))
     made = []
     for control in controls_of(block):

@@ -149,6 +149,15 @@ def text_runs(text: Json) -> list[Run]:
 
 def block_runs(block: Json) -> Iterator[list[Run]]:
     """The paragraphs of a block that are read, without its controls."""
+    if block["type"] == "container":
+        yield text_runs(block["title"])
+        for child in block["child_blocks"]:
+            yield from _block_runs(child)
+    else:
+        yield from _block_runs(block)
+
+
+def _block_runs(block: Json) -> Iterator[list[Run]]:
     match block["type"]:
         case "section" | "header" | "alert":
             if "text" in block:

@@ -104,6 +104,16 @@ BAD_MESSAGES: dict[str, tuple[list[Json], str]] = {
         [{"type": "rich_text", "elements": [
             {"type": "rich_text_section", "elements": [{"type": "text", "text": ""}]}]}],
         "/blocks/0/elements/0/elements/0/text"),
+    "a folded header of 151": (
+        [{"type": "container", "title": plain("t"),
+          "child_blocks": [{"type": "header", "text": plain("x" * 151)}]}],
+        "/blocks/0/child_blocks/0/text/text"),
+    "an input that is folded": (
+        [{"type": "container", "title": plain("t"), "child_blocks": [entry("a")]}],
+        "/blocks/0/child_blocks/0/type"),
+    "11 folded blocks": (
+        [{"type": "container", "title": plain("t"), "child_blocks": [{"type": "divider"}] * 11}],
+        "/blocks/0/child_blocks"),
     "13,001 characters in all": ([section("x" * 2900) for _ in range(5)], "/blocks"),
     "12,001 characters of markdown": (
         [{"type": "markdown", "text": "x" * 6001} for _ in range(2)], "/blocks"),

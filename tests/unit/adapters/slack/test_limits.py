@@ -70,6 +70,12 @@ def test_a_heading() -> None:
     assert taken(long)
 
 
+@edge("CONTAINER_TITLE")
+def test_what_is_folded() -> None:
+    made = {n: blocks.folded("x" * n, [blocks.section("y")]) for n in (150, 151)}
+    shortened_past({n: (wire(b)["title"]["text"], b) for n, b in made.items()}, 150)
+
+
 @edge("BUTTON_TEXT")
 def test_a_button() -> None:
     made = {n: blocks.button("x" * n, "a", "v") for n in (75, 76)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import Problem
 from tests.fakes.slack.sight import look
-from tests.fakes.slack.workspace import Message, Snapshot
+from tests.fakes.slack.workspace import Clock, Message, Snapshot, Workspace
 from tests.unit.adapters.slack.asks import big_asks
 
 LABELS = Labels()
@@ -67,6 +68,18 @@ def test_any_ask_is_a_message_within_slacks_rules(ask: Ask) -> None:
         }
 
 
+@pytest.mark.rule("SLACK-5", "SLACK-15")
+@settings(max_examples=settings().max_examples // 4)
+@given(big_asks())
+def test_a_record_that_is_folded_is_within_slacks_rules_and_has_every_word(ask: Ask) -> None:
+    flat, folded = (render(view_of(ask), LABELS, folding=folding) for folding in (False, True))
+    folded = replace(folded, blocks=json.loads(json.dumps(folded.blocks)))
+    arguments = {"channel": "C1", "text": folded.text, "blocks": folded.blocks}
+    assert not check_message(arguments, update=True, foreign=False)
+    inside = [block.get("child_blocks", [block]) for block in folded.blocks]
+    assert [each for blocks in inside for each in blocks] == flat.blocks  # type: ignore[attr-defined]
+
+
 @pytest.mark.rule("SLACK-5")
 @settings(max_examples=settings().max_examples // 2)
 @given(big_asks())
@@ -86,7 +99,8 @@ def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> N
 def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> None:
     view = view_of(ask)
     message = render(view, LABELS)
-    shown = squeezed(look(Snapshot("C1", {"ts": "1", "text": "", "blocks": message.blocks})).words)
+    blocks = Workspace(Clock()).fill_ids(message.blocks)
+    shown = squeezed(look(Snapshot("C1", {"ts": "1", "text": "", "blocks": blocks})).words)
     controls = controls_of(message.blocks)
     if any(control.verb is Verb.FULL for control in controls):
         shown = "".join(
@@ -131,8 +145,7 @@ def test_what_cannot_be_seen_is_shown_in_full_like_any_other_text(text: str) -> 
 @given(big_asks())
 def test_nothing_in_a_message_reaches_or_misleads_anybody(ask: Ask) -> None:
     message = render(view_of(ask), LABELS)
-    sight = look(
-        Message("C1", "1.0", "U0BOT", message.text, json.loads(json.dumps(message.blocks)))
-    )
+    blocks = Workspace(Clock()).fill_ids(json.loads(json.dumps(message.blocks)))
+    sight = look(Message("C1", "1.0", "U0BOT", message.text, blocks))
     assert sight.mentions == []
     assert sight.links == []

@@ -202,7 +202,42 @@ async def test_a_preview_is_one_click_away(up: Rig) -> None:
     question = {"question": "Which?", "header": "Pick", "options": [option, other]}
     ask = await up.submit(name="AskUserQuestion", arguments={"questions": [question]})
     await up.ada.click(up.live(ask), f"{LABELS.preview}: A")
-    assert "look" in up.ada.sees(await up.ada.sees_modal()).text
+    sight = up.ada.sees(await up.ada.sees_modal())
+    shown = [line for line in sight.text.split("\n") if line]
+    assert shown == [LABELS.preview, "A", "look", LABELS.as_written, "```", "look", "```"]
+    assert [run.text for run in sight.runs if "pre" in run.styles] == ["look"]
+
+
+MANY = [{"id": f"q{n}", "text": f"Number {n}?", "answer_type": "boolean"} for n in range(5)]
+
+
+@pytest.mark.rule("SLACK-15")
+async def test_the_answers_of_a_long_record_are_folded(up: Rig) -> None:
+    ask = await up.submit(*MANY)
+    for _ in MANY:
+        await up.ada.click(up.live(ask), LABELS.yes)
+        ask = await up.shown(ask)
+    [folded] = [block for block in up.live(ask).blocks if block["type"] == "container"]
+    assert folded["title"]["text"] == LABELS.questions_answered.format(count=5)
+    assert folded["default_collapsed"]
+    text = up.ada.sees(up.live(ask)).text
+    assert all(f"{question['text']}\n➜ {LABELS.yes}" in text for question in MANY)
+
+
+@pytest.mark.rule("SLACK-15")
+async def test_a_workspace_that_takes_no_folded_blocks_gets_the_record_without(up: Rig) -> None:
+    for _ in range(2):
+        ask = await up.submit(*MANY)
+        for n, _ in enumerate(MANY, 1):
+            if n == len(MANY) and up.slack.count("chat.update") < len(MANY):
+                up.slack.faults.add("chat.update", times=1, error="invalid_blocks")
+            await up.ada.click(up.live(ask), LABELS.yes)
+            ask = await up.shown(ask)
+        kinds = {block["type"] for block in up.live(ask).blocks}
+        assert "container" not in kinds
+        assert "section" in kinds
+    edits = [call.answer or {} for call in up.slack.calls if call.method == "chat.update"]
+    assert sum("error" in answer for answer in edits) == 1
 
 
 async def test_a_preview_that_grows_past_a_modal_is_read_page_by_page(up: Rig) -> None:
