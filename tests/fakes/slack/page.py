@@ -1,8 +1,8 @@
 """Pages that show the fake's conversations and open modals as Slack's client would, for eyes and pictures.
 
-Owns the routes `/` (what there is), `/c/{channel}`, `/t/{channel}/{ts}` (a thread) and `/v/{user}`
-(a person's modal); `?as=U…` adds what only that person sees. The buttons are real HTML buttons;
-people act through `Person`, not through the page.
+Owns the routes `/` (what there is), `/c/{channel}`, `/t/{channel}/{ts}` (a thread), `/v/{user}` (a
+person's modal) and `/h/{user}` (their Home); `?as=U…` adds what only that person sees. The
+buttons are real HTML buttons; people act through `Person`, not through the page.
 """
 
 from html import escape
@@ -56,7 +56,15 @@ def add_routes(app: web.Application, slack: "FakeSlack") -> None:
             raise web.HTTPNotFound
         return _html(slack, "Modal", _modal(stack[-1]))
 
+    async def home(request: web.Request) -> web.Response:
+        view = slack.workspace.homes.get(request.match_info["user"])
+        if view is None:
+            raise web.HTTPNotFound
+        blocks = "".join(_block(block, view.values) for block in view.body["blocks"])
+        return _html(slack, "Answerback · Home", f"<section class=home>{blocks}</section>")
+
     app.router.add_get("/", index)
+    app.router.add_get("/h/{user}", home)
     app.router.add_get("/c/{channel}", channel)
     app.router.add_get("/t/{channel}/{ts}", thread)
     app.router.add_get("/v/{user}", modal)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 
+from tests.fakes.slack import home
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
@@ -50,6 +51,7 @@ async def take(up: Rig, page: Page) -> None:
     def live() -> Message:
         return up.live(ask)
 
+    up.slack.event_types |= {"app_home_opened"}
     ask = await up.submit(*QUESTIONS)
     await shot("question", f"c/{CHANNEL}")
     await up.ada.click(live(), LABELS.yes)
@@ -66,6 +68,19 @@ async def take(up: Rig, page: Page) -> None:
     await up.ada.submit()
     ask = await up.shown(ask)
     await shot("record", f"c/{CHANNEL}")
+    await up.submit({"id": "q", "text": "Drop the table orders_2019?", "answer_type": "boolean"})
+    await up.submit(
+        {
+            "id": "q",
+            "text": "Which region first?",
+            "answer_type": "select",
+            "options": ["eu", "us"],
+        },
+        expires_in=3_600,
+    )
+    home.open_home(up.ada)
+    await up.slack.until(lambda: up.ada.id in up.slack.workspace.homes)
+    await shot("home", f"h/{up.ada.id}")
 
 
 async def main() -> None:
