@@ -32,13 +32,13 @@ from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls
 from answerback_discord.channels import Channels
-from answerback_discord.choices import Look
 from answerback_discord.errors import TOKEN_REFUSED
 from answerback_discord.events import EVENTS, Events
 from answerback_discord.front import PATH, Front
 from answerback_discord.groups import Groups
 from answerback_discord.inbound import Inbound
 from answerback_discord.missed import Place, missed
+from answerback_discord.option_controls import Look
 from answerback_discord.parse import SURFACE, Interaction, moment
 from answerback_discord.posting import Posting
 from answerback_discord.replies import Reply, private

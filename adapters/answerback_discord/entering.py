@@ -17,9 +17,9 @@ from answerback.core.view import View, view_of
 from answerback.core.walker import Action, Answer, Other
 from answerback.ports.surface import Asks, Rejected, Why
 from answerback_chat.controls import Control, Verb, digits
-from answerback_discord import choices, forms, lists, modals, notes, reading, render
+from answerback_discord import forms, lists, modals, notes, option_controls, reading, render
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look
+from answerback_discord.option_controls import Look
 from answerback_discord.parse import Interaction
 from answerback_discord.replies import Callback, Replies, Reply, told, update
 from answerback_discord.sheets import Sheet
@@ -129,7 +129,7 @@ class Entering:
             return await self._not_found()
         page = page if page < len(sheet.pages()) else 0
         values = await self._drafts.of()
-        nonce = f"{secrets.token_hex(4)}.{choices.digest(selected)}"
+        nonce = f"{secrets.token_hex(4)}.{option_controls.digest(selected)}"
         data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
         return Reply({"type": int(Callback.MODAL), "data": data})
 
@@ -170,7 +170,7 @@ class Entering:
             return await self._not_found()
         before = await self._selections.of(self._ask)
         offered = {place for value in self._used.offered if (place := digits(value)) is not None}
-        kept = set(choices.selected(prompt, Look(chosen=before))) - offered
+        kept = set(option_controls.selected(prompt, Look(chosen=before))) - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in kept | {*self._used.places})
         await self._selections.keep(self._ask, chosen)
@@ -188,13 +188,13 @@ class Entering:
         if prompt is None:
             return await self._not_found()
         chosen = await self._selections.of(self._ask)
-        selected = choices.selected(prompt, Look(chosen=chosen))
-        if self._control.argument != choices.digest(selected):
+        selected = option_controls.selected(prompt, Look(chosen=chosen))
+        if self._control.argument != option_controls.digest(selected):
             # The selection that is kept is not the one that this person saw: the answer that was to show
             # them is lost or on its way, or somebody else has changed them.
             changed = self._labels.selection_changed.format(submit=self._labels.submit)
             if self._used.private:
-                return await self._turned(Look(choices.page_of(prompt), chosen), changed)
+                return await self._turned(Look(option_controls.page_of(prompt), chosen), changed)
             return await self._replies.redrawn(self._ask, self._used, notes.note(escape(changed)))
         return Answer(value=self._values(selected))
 
@@ -206,12 +206,12 @@ class Entering:
         prompt = self._view.prompt
         if prompt is None or not self._is_several():
             return ()
-        return choices.selected(prompt, Look(chosen=await self._selected()))
+        return option_controls.selected(prompt, Look(chosen=await self._selected()))
 
     async def _with_selection(self, words: Other) -> Other | tuple[Problem, ...]:
         """Words of one's own with what is selected, if that is what their modal named."""
         selected = await self._beside()
-        if self._control.argument.endswith(choices.digest(selected)):
+        if self._control.argument.endswith(option_controls.digest(selected)):
             return replace(words, value=self._values(selected))
         message = self._labels.selection_changed.format(submit=self._labels.answer)
         return (Problem(pointer="", code="unknown_value", message=message),)
@@ -225,7 +225,7 @@ class Entering:
 
     async def _search(self, words: str) -> Reply:
         prompt = self._view.prompt
-        found = choices.matching(prompt.question, words) if prompt else ()
+        found = option_controls.matching(prompt.question, words) if prompt else ()
         if not found:
             return await self._list(Look(), self._labels.nothing_found.format(words=words[:100]))
         return await self._list(Look(found=found, words=words))

@@ -27,7 +27,7 @@ from answerback.core.walker import Action, Answer
 from answerback_chat import texts
 from answerback_chat.controls import Verb
 from answerback_chat.entries import action_of, text_entry
-from answerback_chat.options import chosen_indexes
+from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import one_line, unseen
 from answerback_chat.texts import fits
 from answerback_discord import limits

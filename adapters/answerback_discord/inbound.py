@@ -23,8 +23,8 @@ from answerback.ports.surface import Acted, Asks, Rejected, Why
 from answerback_chat.controls import Verb
 from answerback_discord import forms, inbox, limits, notes, parse
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look
 from answerback_discord.entering import Drafts, Entering, mistakes
+from answerback_discord.option_controls import Look
 from answerback_discord.parse import Interaction, Kind
 from answerback_discord.replies import Callback, Replies, Reply, private, told
 from answerback_discord.text import escape

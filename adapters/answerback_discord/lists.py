@@ -14,10 +14,10 @@ from answerback_chat.controls import Verb
 from answerback_chat.sanitize import one_line
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
-from answerback_discord import choices, limits
+from answerback_discord import limits, option_controls
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look, control, turning
 from answerback_discord.fitting import TEXT_BUDGET, Block, fitted
+from answerback_discord.option_controls import Look, control, turning
 from answerback_discord.text import escape, fit
 
 _QUESTION_ROOM: Final = 600
@@ -36,13 +36,13 @@ def opened(view: View, labels: Labels, look: Look, note: str = "") -> Json:
         return c.message([*above, *edits(view, labels, look)], private=True)
     blocks = [
         Block(prompt.question.text, _QUESTION_ROOM, "**{}**"),
-        *choices.spelled(prompt.question, look),
-        Block(choices.selection(prompt, look), choices.SELECTION_ROOM, "-# ☑ {}"),
+        *option_controls.spelled(prompt.question, look),
+        Block(option_controls.selection(prompt, look), option_controls.SELECTION_ROOM, "-# ☑ {}"),
         Block(_found(look, labels), _FOUND_ROOM, "-# {}"),
     ]
     texts, _ = fitted(blocks, TEXT_BUDGET - units(escape(note)))
     parts = [*above, c.text("\n".join(filter(None, texts)))]
-    return c.message([*parts, *choices.widgets(view, prompt, labels, look)], private=True)
+    return c.message([*parts, *option_controls.widgets(view, prompt, labels, look)], private=True)
 
 
 def _found(look: Look, labels: Labels) -> str:

@@ -18,8 +18,8 @@ from answerback_chat.sanitize import visible
 from answerback_discord import blocks as c
 from answerback_discord import limits
 from answerback_discord.blocks import Json, Style
-from answerback_discord.choices import button
 from answerback_discord.mentions import mention
+from answerback_discord.option_controls import button
 from answerback_discord.parse import CONFIRMED, SURFACE
 from answerback_discord.text import escape, fit, fit_button, paged, shorten
 

@@ -32,8 +32,8 @@ from answerback_discord.answers import Answers
 from answerback_discord.blocks import Json
 from answerback_discord.calls import Calls, page_behind
 from answerback_discord.channels import Channels, Kind, Place
-from answerback_discord.choices import Look
 from answerback_discord.errors import Code, has_code
+from answerback_discord.option_controls import Look
 from answerback_discord.text import fit
 
 logger = logging.getLogger(__name__)

@@ -13,13 +13,13 @@ from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline
 from answerback_chat.context import asides_text
 from answerback_chat.controls import Verb
-from answerback_chat.options import chosen_indexes
+from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
 from answerback_discord import context, limits
 from answerback_discord.blocks import Json
-from answerback_discord.choices import OPTIONS, Look, button, pick, selection, turning
 from answerback_discord.fitting import answer_text
+from answerback_discord.option_controls import OPTIONS, Look, button, pick, selection, turning
 from answerback_discord.text import escape, in_a_line, pieces
 
 ROOM: Final = limits.MESSAGE_TEXT - 200

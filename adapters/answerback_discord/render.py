@@ -19,10 +19,10 @@ from answerback_chat.controls import Verb
 from answerback_chat.sanitize import one_line
 from answerback_chat.texts import units
 from answerback_discord import blocks as c
-from answerback_discord import choices, context, forms, limits, lists, mentions
+from answerback_discord import context, forms, limits, lists, mentions, option_controls
 from answerback_discord.blocks import Json, Style
-from answerback_discord.choices import Look, Plan, button, laid_out, planned
 from answerback_discord.fitting import TEXT_BUDGET, Block, fitted, fitted_lines
+from answerback_discord.option_controls import Look, Plan, button, laid_out, planned
 from answerback_discord.text import escape, in_a_line, shorten
 
 LABEL_ROOM: Final = 200
@@ -52,7 +52,7 @@ _COLORS: Final = {
 def message(view: View, labels: Labels, look: Look | None = None) -> Json:
     """The live message of a view, as the fields of a post or an edit."""
     if view.prompt is not None:
-        return _prompt(view, view.prompt, labels, look or choices.opened(view.prompt))
+        return _prompt(view, view.prompt, labels, look or option_controls.opened(view.prompt))
     return _record(view, labels) if view.outcome else _review(view, labels, look or Look())
 
 
@@ -86,10 +86,10 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         in_a_line(question.header, HEADER_ROOM) if question.header else ("", False)
     )
     so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
-    options = choices.spelled(question, look)
+    options = option_controls.spelled(question, look)
     blocks = [Block(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
-    if selected := choices.selection(prompt, look):
-        blocks.append(Block(selected, choices.SELECTION_ROOM, "-# ☑ {}"))
+    if selected := option_controls.selection(prompt, look):
+        blocks.append(Block(selected, option_controls.SELECTION_ROOM, "-# ☑ {}"))
     blocks += [Block(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
     room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
     asides = context.asides(view, labels, min(ASIDES_ROOM, room // 3))
@@ -106,12 +106,12 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if asides.text:
         parts.append(c.text(asides.text))
     told, others = others[: len(options)], others[len(options) :]
-    in_sections = choices.OPTIONS.as_sections(question)
+    in_sections = option_controls.OPTIONS.as_sections(question)
     if told and not in_sections:
         parts.append(c.text("\n".join(told)))
     parts += [c.text(text) for text in others]
     if in_sections:
-        parts += choices.sections(view, prompt, labels, told)
+        parts += option_controls.sections(view, prompt, labels, told)
     else:
         parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
@@ -139,7 +139,7 @@ def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[J
                 plan += _for_turn(labels.yes_for_turn, labels.no_for_turn)
             return c.rows(laid_out(view, plan))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return choices.widgets(view, prompt, labels, look)
+            return option_controls.widgets(view, prompt, labels, look)
         case AnswerType.TEXT:
             return c.rows([_opening(view, Verb.WRITE, labels.answer)])
         case AnswerType.SCHEMA:

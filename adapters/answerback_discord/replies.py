@@ -21,7 +21,7 @@ from answerback_chat.messages import Copy
 from answerback_discord import limits, notes, render
 from answerback_discord.answers import message_id_of
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look, page_of
+from answerback_discord.option_controls import Look, page_of
 from answerback_discord.parse import SURFACE, Interaction, Kind
 from answerback_discord.selections import Selections
 

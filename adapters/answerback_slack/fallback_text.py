@@ -12,8 +12,8 @@ from answerback.core.schema_fields import fields_of
 from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline, texts
 from answerback_chat.context import asides_text, drawn
-from answerback_chat.options import chosen_indexes
-from answerback_slack import choices, limits, lines
+from answerback_chat.option_controls import chosen_indexes
+from answerback_slack import limits, lines, option_controls
 from answerback_slack.blocks import escape, escape_within
 
 _HOLE: Final = "\0"
@@ -76,7 +76,7 @@ def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
                 chosen = labels.yes if prompt.prefill else labels.no
                 chosen = labels.prefilled.format(text=chosen)
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            yield from choices.listed(question)
+            yield from option_controls.listed(question)
             if question.other:
                 yield labels.other
             marked = [question.options[i].label for i in chosen_indexes(prompt)]

@@ -23,9 +23,9 @@ from answerback.core.walker import Answer, Other
 from answerback_chat import texts
 from answerback_chat.controls import Control, Verb
 from answerback_chat.entries import TextEntry, action_of, text_entry
-from answerback_chat.options import chosen_indexes
+from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import as_json
-from answerback_slack import choices, forms, limits, reading
+from answerback_slack import forms, limits, option_controls, reading
 from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
 from answerback_slack.parse import Submission, Values, chosen
 from answerback_slack.render import fits_inputs
@@ -216,7 +216,7 @@ def _menus(
     def carry(verb: Verb, part: int) -> str:
         return Control(control.ask_id, control.revision, verb, str(part)).encode()
 
-    return choices.modal_inputs(prompt.question, selected, carry, labels.choose)
+    return option_controls.modal_inputs(prompt.question, selected, carry, labels.choose)
 
 
 def _own_words(

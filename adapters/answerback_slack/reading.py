@@ -14,7 +14,7 @@ from answerback_chat import messages, outline, texts
 from answerback_chat.context import asides_text, drawn_text
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import as_json, visible
-from answerback_slack import choices, limits
+from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
     Block,
     actions,
@@ -104,7 +104,7 @@ def full_text(view: View, labels: Labels) -> str:
 def question_parts(question: Question, labels: Labels) -> list[str]:
     """All of a question: header, context, text, options with descriptions and previews, or its schema."""
     parts = [visible(part or "") for part in (question.header, question.context, question.text)]
-    for each, text in zip(question.options, choices.listed(question), strict=True):
+    for each, text in zip(question.options, option_controls.listed(question), strict=True):
         parts.append(
             f"{text}\n{labels.preview}:\n{visible(each.preview)}" if each.preview else text
         )

@@ -16,7 +16,7 @@ from answerback.core.view import Control, Line, Prompt, View
 from answerback_chat import messages, outline, texts
 from answerback_chat.controls import Verb
 from answerback_chat.sanitize import as_json, one_line, visible
-from answerback_slack import choices, fallback_text, limits, lines
+from answerback_slack import fallback_text, limits, lines, option_controls
 from answerback_slack.blocks import Block, folded, mrkdwn, plain, small, weight
 from answerback_slack.sheet import Sheet
 
@@ -87,8 +87,8 @@ def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     sheet.asides(min(ASIDES_ROOM, sheet.left // 2))
     room = sheet.left - SPARE - LEAST_LIST
     answer = _answer(sheet, prompt, room)
-    if choices.OPTIONS.spelled_out(question) and question.options:
-        sheet.items(choices.listed(question), sheet.left - weight(answer) - SPARE)
+    if option_controls.OPTIONS.spelled_out(question) and question.options:
+        sheet.items(option_controls.listed(question), sheet.left - weight(answer) - SPARE)
     sheet.blocks += answer
     sheet.blocks.append(_navigation(sheet))
 
@@ -118,8 +118,8 @@ def _answer(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return [
                 *_prefilled(sheet, prompt),
-                *choices.controls(sheet, prompt, room),
-                *choices.previews(sheet, question),
+                *option_controls.controls(sheet, prompt, room),
+                *option_controls.previews(sheet, question),
             ]
         case AnswerType.TEXT:
             pressed = [sheet.press(sheet.labels.answer, Verb.WRITE, primary=True)]

@@ -20,8 +20,8 @@ from answerback.dialects import registry
 from answerback.service.callers import MAX_BODY
 from answerback.service.serialize import ask_json
 from answerback_chat.controls import Control, Verb
-from answerback_discord import choices as discord_choices
 from answerback_discord import forms as discord_forms
+from answerback_discord import option_controls as discord_choices
 from answerback_discord import reading as discord_reading
 from answerback_discord import render as discord
 from answerback_slack import modals as slack_modals

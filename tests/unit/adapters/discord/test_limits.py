@@ -17,11 +17,11 @@ from answerback.core.walker import Answer, Back, Edit, Other
 from answerback_chat.controls import Verb
 from answerback_discord import (
     blocks,
-    choices,
     forms,
     lists,
     modals,
     notes,
+    option_controls,
     posting,
 )
 from answerback_discord.calls import page_behind
@@ -72,7 +72,10 @@ def test_an_option_of_a_menu() -> None:
         [option] = menu["options"]
         whole = option["label"] == "x" * label and option["description"] == "y" * description
         assert whole == in_menu
-        assert choices.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0]) != in_menu
+        assert (
+            option_controls.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0])
+            != in_menu
+        )
 
 
 @edge("OPTION_LABEL")
@@ -198,7 +201,7 @@ def test_a_row_of_buttons() -> None:
         assert check_message(blocks.message(blocks.rows(made))) == []
         assert len(blocks.rows(made)) == rows
         ask = one(SELECT, options=options(count))
-        assert choices.OPTIONS.as_buttons(ask.form.questions[0]) == (rows == 1)
+        assert option_controls.OPTIONS.as_buttons(ask.form.questions[0]) == (rows == 1)
         shown(ask)
 
 
@@ -208,8 +211,8 @@ def test_the_options_of_a_menu() -> None:
         ask = one(MULTI, options=options(count))
         [menu] = of_type(3, shown(ask))
         assert len(menu["options"]) == 25
-        assert choices.pages(ask.form.questions[0]) == pages
-        found = choices.Look(found=tuple(range(count)))
+        assert option_controls.pages(ask.form.questions[0]) == pages
+        found = option_controls.Look(found=tuple(range(count)))
         message = lists.opened(view_of(ask), LABELS, found)
         assert check_message(message) == []
         said = LABELS.found.format(count=count, words="", shown=25)

@@ -18,7 +18,7 @@ from answerback.testing.strategies import UNSEEN
 from answerback_chat.controls import Verb, decode
 from answerback_discord import forms, lists, modals, reading, render
 from answerback_discord.blocks import Json
-from answerback_discord.choices import Look
+from answerback_discord.option_controls import Look
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord import sight
 from tests.unit.adapters.discord.examples import ask_of, large_forms, question, walked

@@ -17,7 +17,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Reply
 from answerback_chat.controls import Verb
 from answerback_discord import forms, lists, modals, reading, render
-from answerback_discord.choices import Look
+from answerback_discord.option_controls import Look
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
 

@@ -14,7 +14,7 @@ from answerback.core.schema_fields import fields_of
 from answerback.core.view import view_of
 from answerback.core.walker import Answer
 from answerback_chat.controls import Verb
-from answerback_slack import blocks, choices, forms
+from answerback_slack import blocks, forms, option_controls
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
 from tests.edges import edge
@@ -103,7 +103,10 @@ def menu(*made: Block) -> Block:
 def test_options_that_no_control_holds_stand_in_the_message() -> None:
     for label, description, listed in ((75, 75, False), (76, 0, True), (1, 76, True)):
         made = (Option(value="v", label="x" * label, description="y" * description or None),)
-        assert choices.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0]) == listed
+        assert (
+            option_controls.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0])
+            == listed
+        )
         message = render(view_of(one(MULTI, options=made)), LABELS)
         shown = {each["text"]["text"] for each in wire(message.blocks) if each["type"] == "section"}
         in_full = "\n".join(["1. " + "x" * label, *(["y" * description] if description else [])])
@@ -153,7 +156,7 @@ def test_a_form_says_whether_it_shows_all_of_a_field() -> None:
 def test_a_placeholder() -> None:
     question = one(MULTI, options=options(11)).form.questions[0]
     for length, full in ((150, True), (151, False)):
-        [made] = choices.inputs(question, [], carry, "x" * length)
+        [made] = option_controls.inputs(question, [], carry, "x" * length)
         shown = wire(made)["element"]["placeholder"]["text"]
         assert (shown == "x" * length) == full
         assert taken(made)

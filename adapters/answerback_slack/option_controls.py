@@ -13,7 +13,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.view import Prompt
 from answerback_chat import texts
 from answerback_chat.controls import Verb
-from answerback_chat.options import OptionLimits, chosen_indexes
+from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line, visible
 from answerback_chat.texts import fits
 from answerback_slack import limits

@@ -15,7 +15,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback_chat import controls
 from answerback_chat.controls import Verb
-from answerback_chat.options import OptionLimits, chosen_indexes
+from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line
 from answerback_discord import blocks as c
 from answerback_discord import limits
