@@ -10,8 +10,8 @@ https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -73,15 +73,15 @@ class Sessions:
             _REFUSALS,
         )
         self._work = Background(_MOST_TASKS)
-        self._latest: dict[Session, object] = {}
-        """What is the last thing to be done about each session that something is done about."""
+        self._turns: dict[Session, object] = {}
+        """Whose turn it is to set the status of a session: the latest of all that concerns it."""
         self._processing: set[Session] = set()
 
     async def stop(self) -> None:
         """Gives up what is under way. No session stays ``processing`` that this process would have ended."""
         await self._work.stop(0)
         left, self._processing = self._processing, set()
-        ending = (self._set(session, SessionStatus.ACTIVE) for session in left)
+        ending = (self._set(session, SessionStatus.ACTIVE, None) for session in left)
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS):
                 await asyncio.gather(*ending, return_exceptions=True)
@@ -113,22 +113,30 @@ class Sessions:
                 self._tell(said, user, session, ask.destination.thread)
         if not found:
             self._tell(escape(self._labels.nothing_to_stop), user, session)
-            self._work.do("session status", self._set(session, SessionStatus.ACTIVE))
+            self._work.do("session status", self._end(session))
 
     async def _follow(self, ask: Ask, session: Session) -> None:
-        """Sets what a session is now, unless something later concerns it meanwhile."""
-        own = self._latest[session] = object()
-        try:
+        with self._turn(session) as turn:
             status = await self._status(ask, session)
-            await self._set(session, status)
+            await self._set(session, status, turn)
             if status is SessionStatus.PROCESSING:
                 self._processing.add(session)
                 await asyncio.sleep(PROCESSING_SECONDS)
-                if self._latest[session] is own:
-                    await self._set(session, SessionStatus.ACTIVE)
+                await self._set(session, SessionStatus.ACTIVE, turn)
+
+    async def _end(self, session: Session) -> None:
+        with self._turn(session) as turn:
+            await self._set(session, SessionStatus.ACTIVE, turn)
+
+    @contextmanager
+    def _turn(self, session: Session) -> Iterator[object]:
+        """Takes the place of whatever is still to be done about a session."""
+        turn = self._turns[session] = object()
+        try:
+            yield turn
         finally:
-            if self._latest[session] is own:
-                del self._latest[session]
+            if self._turns.get(session) is turn:
+                del self._turns[session]
 
     async def _status(self, ask: Ask, session: Session) -> SessionStatus:
         if ask.open or await self._asks.open_in("slack", session.channel, session.thread):
@@ -136,17 +144,19 @@ class Sessions:
         goes_on = ask.status in _GOES_ON and not ask.unattended
         return SessionStatus.PROCESSING if goes_on else SessionStatus.ACTIVE
 
-    async def _set(self, session: Session, status: SessionStatus) -> None:
+    async def _set(self, session: Session, status: SessionStatus, turn: object) -> None:
+        """Sets a status, unless something later concerns the session meanwhile."""
         channel, thread = session
         client = self._calls.client
 
         async def setting() -> None:
-            await self._calls.do(
-                "agents.sessions.setStatus",
-                lambda: client.agents_sessions_setStatus(
-                    channel_id=channel, thread_ts=thread, status=status
-                ),
-            )
+            if self._turns.get(session) is turn:
+                await self._calls.do(
+                    "agents.sessions.setStatus",
+                    lambda: client.agents_sessions_setStatus(
+                        channel_id=channel, thread_ts=thread, status=status
+                    ),
+                )
 
         self._processing.discard(session)
         try:

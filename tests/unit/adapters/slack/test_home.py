@@ -242,6 +242,20 @@ async def test_a_burst_of_changes_is_published_together(up: Rig) -> None:
 
 
 @pytest.mark.rule("SLACK-11")
+async def test_however_many_may_answer_the_queue_of_homes_is_bounded_and_empties(up: Rig) -> None:
+    homes = up.app.surface._homes
+    assert homes is not None
+    for crowd in range(3):
+        everybody = tuple(f"U{crowd}X{n}" for n in range(1_500))
+        homes.changed(replace(one(AnswerType.BOOLEAN), responders=everybody))
+    assert len(homes._queue) == 2_000
+    await opened(up, up.ada)  # goes first, whoever else is queued
+    await homes._work.stop(20)  # what is under way is finished
+    assert homes._queue == {}
+    assert up.slack.count("views.publish") == 1
+
+
+@pytest.mark.rule("SLACK-11")
 async def test_without_the_home_tab_asks_go_on_and_the_log_says_so_once(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
