@@ -19,6 +19,7 @@ import math
 import secrets
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final, Self, Unpack
 from urllib.parse import quote, urlencode
 
@@ -309,5 +310,8 @@ def _read(url: str, status: int, raw: bytes) -> Json:
             f"What answers at {url} is no Answerback (HTTP {status}, no JSON object)."
         )
     if status >= 400:
-        raise _REFUSALS.get(status, RefusedError)(status, found)
+        # A 409 without an ask is about something else, such as an ask that is to be erased and is open.
+        moved_on = status != HTTPStatus.CONFLICT or "revision" in found
+        kind = _REFUSALS.get(status, RefusedError) if moved_on else RefusedError
+        raise kind(status, found)
     return found

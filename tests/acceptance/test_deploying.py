@@ -24,8 +24,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback.api.auth import new_token
-from answerback.ports.person_key import hash_of
+from answerback.ports.person_key import hash_of, new_token
 from tests.meta.project import ROOT, files
 
 pytestmark = pytest.mark.acceptance

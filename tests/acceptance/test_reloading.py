@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from answerback.ports.person_key import hash_of
+from tests.acceptance.forked import run
 from tests.acceptance.process import PATIENCE, Process, serving
 from tests.fakes.receiver import receiving
 from tests.unit.bot.outbox_parts import SECRET
@@ -66,7 +67,29 @@ async def test_agents_come_and_go_without_a_restart(tmp_path: Path) -> None:
         configure(tmp_path)
         process.signal(signal.SIGHUP)
         assert "agents" in (await logged(process, "restart_needed"))["event"]
-        assert [await status(url, name) for name in ("ann", "dan")] == [200, 401]
+        assert [await status(url, name) for name in ("ann", "dan")] == [401, 401]
+
+
+@pytest.mark.rule("CLI-14")
+async def test_a_token_is_revoked_without_a_restart(tmp_path: Path) -> None:
+    comment = "# the one of the release\n"
+    configure(tmp_path, "ann", "bob", more=f"{comment}default_route = 'web'\n\n")
+    before = (tmp_path / "answerback.toml").read_text()
+    async with serving(tmp_path) as (process, url):
+        await logged(process, "started")
+        code, _, told = await run("token", "revoke", "bob", folder=tmp_path)
+        assert code == 0, told
+        await logged(process, "agents_reloaded")
+        assert [await status(url, name) for name in ("ann", "bob")] == [200, 401]
+        assert before.startswith((tmp_path / "answerback.toml").read_text().rstrip("\n"))
+        (tmp_path / "answerback.toml").write_text("[agents.ann]\ncolour = 'red'\n")
+        assert "colour" in (await logged(process, "reload_refused"))["event"]
+        configure(tmp_path, "ann")
+        await logged(process, "agents_reloaded")
+        _, _, told = await run("token", "revoke", "ann", folder=tmp_path)
+        assert "the last agent" in told
+        assert "agents" in (await logged(process, "restart_needed"))["event"]
+        assert [await status(url, name) for name in ("ann", "bob")] == [401, 401]
 
 
 @pytest.mark.rule("CONFIG-9")

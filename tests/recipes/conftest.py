@@ -18,8 +18,7 @@ from typing import Final
 import pytest
 from pydantic import JsonValue
 
-from answerback.api.auth import new_token
-from answerback.ports.person_key import hash_of
+from answerback.ports.person_key import hash_of, new_token
 from answerback_client import Ask, AsyncClient
 from tests.meta.project import PYTHONPATH, RECIPES, ROOT
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -14,30 +13,24 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import Holders, hash_of, holder_of
 from answerback.service.submission import Agent
 
-_TOKEN_PREFIX: Final = "ab_"
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 
 
-def new_token() -> str:
-    """A token of 256 random bits; nothing but its hash is kept."""
-    return _TOKEN_PREFIX + secrets.token_urlsafe(32)
-
-
 class Tokens:
-    """The tokens of the configuration. With none, nobody is asked for one."""
+    """The tokens of the configuration. With none, nobody is asked for one.
+
+    Args:
+        agents: the agents by the hashes of their tokens.
+    """
 
     def __init__(self, agents: Mapping[str, Agent]) -> None:
-        """Takes the agents by the hashes of their tokens."""
         self._agents = dict(agents)
+        self.required = bool(agents)
+        """Whether a caller needs a token; where one did, it stays so until the service is started again."""
 
     def take(self, other: Tokens) -> None:
         """Serves other agents from now on."""
         self._agents = dict(other._agents)
-
-    @property
-    def required(self) -> bool:
-        """Whether a caller needs a token."""
-        return bool(self._agents)
 
     def agent_of(self, request: web.Request) -> Agent | None:
         """The agent whose token a request bears; None where no tokens are configured.
@@ -45,7 +38,7 @@ class Tokens:
         Raises:
             ProblemError: 401.
         """
-        if not self._agents:
+        if not self.required:
             return None
         token = _bearer(request)
         if token is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from answerback.runtime.config import is_loopback
@@ -9,11 +10,11 @@ from answerback.runtime.config_file import load
 from answerback_storage.key_file import KeyFile
 
 
-def url_or_configured(url: str | None) -> str:
+def url_or_configured(url: str | None, config: Path | None = None) -> str:
     """The service's address without a slash at its end."""
     if url is not None:
         return url.rstrip("/")
-    server = load().server
+    server = load(config).server
     return url_of(server.host, server.port)
 
 
@@ -23,8 +24,8 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def local_key(base: str) -> str | None:
+def local_key(base: str, config: Path | None = None) -> str | None:
     """The person's key of the service that is configured here; never sent to another machine."""
     if not is_loopback(urlsplit(base).hostname or ""):
         return None
-    return KeyFile(load().storage.sqlite_path).read()
+    return KeyFile(load(config).storage.sqlite_path).read()

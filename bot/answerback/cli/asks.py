@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.cli.address import local_key, url_or_configured
+from answerback.cli.address import url_or_configured
 from answerback.cli.ask import EXIT_STILL_OPEN, finish
+from answerback.cli.calling import called, caller
 from answerback.cli.output import fail, result, say, warn
 from answerback.core.ask import Status
 from answerback_chat.sanitize import as_json, one_line
 from answerback_client import (
     Ask,
     AsyncClient,
-    ClientError,
     EndedError,
-    NotFoundError,
     StillOpenError,
     UnreachableError,
 )
 
-T = TypeVar("T")
 Json = dict[str, JsonValue]
 
-_PATIENCE: Final = 5.0
 _PAGE: Final = 200
 _LINES: Final = 1000
 _OBJECT: Final = TypeAdapter(Json)
@@ -46,7 +41,7 @@ def list_asks(
     async def read(client: AsyncClient) -> list[Json]:
         return await _all(client, "/v1/asks", query, "asks")
 
-    found = _called(*_reader(url, token), read)[::-1]
+    found = called(*caller(url, token), read)[::-1]
     if as_values:
         result(as_json(found))
     elif found:
@@ -67,7 +62,7 @@ def show(ask_id: str, url: str | None, token: str | None, *, as_values: bool) ->
         ask = await client.call("GET", path)
         return ask, await _all(client, f"{path}/record", {"limit": str(_LINES)}, "entries")
 
-    ask, entries = _called(*_reader(url, token), read, ask_id)
+    ask, entries = called(*caller(url, token), read, ask_id)
     if as_values:
         result(as_json({"ask": ask, "record": [*entries]}))
         return
@@ -94,7 +89,7 @@ def wait(
             except (StillOpenError, UnreachableError):
                 return ask
 
-    found = _called(base, token, read, ask_id)
+    found = called(base, token, read, ask_id)
     if found.open:
         warn(f"Nobody has answered yet. {ask_id} stays open.")
         sys.exit(EXIT_STILL_OPEN)
@@ -110,35 +105,10 @@ def withdraw(ask_id: str, url: str | None, token: str | None, *, as_values: bool
         except EndedError as error:
             fail(f"{ask_id} has ended already: {_words(error.ask.status)}.")
 
-    done = _called(url_or_configured(url), token, call, ask_id)
+    done = called(url_or_configured(url), token, call, ask_id)
     if as_values:
         result(as_json(done.json))
     say(f"{ask_id}: withdrawn.")
-
-
-def _reader(url: str | None, token: str | None) -> tuple[str, str | None]:
-    """The service, and what opens it for who reads: the person's key where no token is given."""
-    base = url_or_configured(url)
-    return base, token or local_key(base)
-
-
-def _called(
-    base: str,
-    token: str | None,
-    work: Callable[[AsyncClient], Awaitable[T]],
-    ask_id: str = "",
-) -> T:
-    try:
-        return asyncio.run(_with(base, token, work))
-    except NotFoundError:
-        fail(f"There is no ask {ask_id}.")
-    except ClientError as error:
-        fail(f"{base}: {error}")
-
-
-async def _with(base: str, token: str | None, work: Callable[[AsyncClient], Awaitable[T]]) -> T:
-    async with AsyncClient(base, token, patience=_PATIENCE) as client:
-        return await work(client)
 
 
 async def _all(client: AsyncClient, path: str, query: dict[str, str], rows: str) -> list[Json]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from answerback.cli.output import fail, say
+from answerback.cli.output import fail, result, say
 from answerback.ports.extras import POSTGRES, missing
 from answerback.runtime.config import Storage
+from answerback_chat.sanitize import as_json
 from answerback_storage.copying import Place, copy
 from answerback_storage.sqlite.copying import SqlitePlace
 
 
-def run(source: str, target: str) -> None:
+def run(source: str, target: str, *, as_values: bool) -> None:
     """Copies, and prints how many rows of each table there are now."""
     old, new = _storage("--from", source), _storage("--to", target)
     if old.name == new.name:
@@ -19,6 +20,9 @@ def run(source: str, target: str) -> None:
     if not old.on_postgres and not old.sqlite_path.exists():
         fail(f"There is no database {old.name}. Name the one to be copied with --from.")
     copied = copy(_place(old), _place(new))
+    if as_values:
+        result(as_json({table: {**found._asdict()} for table, found in copied.items()}))
+        return
     for table, found in copied.items():
         say(f"{table}: {found.rows} rows, digest {found.digest[:16]}")
     say(f"Everything of {old.name} is in {new.name}. Set `storage.url` to it.")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import aiohttp
 import typer
 
-from answerback.cli.output import EXIT_FAILED, say, warn
+from answerback.cli.output import EXIT_FAILED, result, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.ports.extras import POSTGRES, missing
@@ -21,31 +22,39 @@ from answerback.runtime.configured import routes_of
 from answerback.runtime.plugins import Plugin, installed
 from answerback.runtime.stores import opened
 from answerback.service.submission import destination_of
+from answerback_chat.sanitize import as_json
 from answerback_storage.key_file import KeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
 
-def run(config: Path | None, *, fix: bool) -> None:
+def run(config: Path | None, *, fix: bool, as_values: bool) -> None:
     """Prints what was found; exits with 1 unless all is well."""
-    settings = load(config)
-    if not asyncio.run(_look(settings, fix=fix)):
+    found = asyncio.run(_look(load(config), fix=fix, tell=not as_values))
+    if as_values:
+        result(as_json([asdict(one) for one in found]))
+    if not all(one.well for one in found):
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _look(settings: Settings, *, fix: bool) -> bool:
-    well = True
+async def _look(settings: Settings, *, fix: bool, tell: bool) -> list[Finding]:
+    found = []
     async with aiohttp.ClientSession() as http:
         async for finding in findings(settings, http, fix=fix):
-            well = well and finding.well
-            if finding.wrong is None:
-                say(f"✓ {finding.what}")
-                continue
-            (say if finding.well else warn)(
-                f"{'!' if finding.well else '✗'} {finding.what}: {finding.wrong}"
-            )
-            if finding.fix:
-                say(f"  {finding.fix}")
-    return well
+            found.append(finding)
+            if tell:
+                _tell(finding)
+    return found
+
+
+def _tell(finding: Finding) -> None:
+    if finding.wrong is None:
+        say(f"✓ {finding.what}")
+        return
+    (say if finding.well else warn)(
+        f"{'!' if finding.well else '✗'} {finding.what}: {finding.wrong}"
+    )
+    if finding.fix:
+        say(f"  {finding.fix}")
 
 
 async def findings(

@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import aiohttp
 import typer
+from pydantic import JsonValue
 
-from answerback.cli.address import url_or_configured
+from answerback.cli.calling import called, caller
 from answerback.cli.output import EXIT_FAILED, fail, result, say, warn
-from answerback.runtime.config_file import load
-from answerback_storage.key_file import KeyFile
+from answerback_chat.sanitize import as_json
+from answerback_client import AsyncClient, RefusedError
+
+Json = dict[str, JsonValue]
 
 _EXIT_USAGE: Final = 2
 _MAX_LINE: Final = 64 * 1024 * 1024
@@ -25,13 +29,32 @@ _MAX_LINE: Final = 64 * 1024 * 1024
 
 def export(url: str | None, token: str | None, config: Path | None) -> None:
     """Prints everything; fails where the service stopped before the end."""
-    if not asyncio.run(_exported(url_or_configured(url), _headers(token, config))):
+    if not asyncio.run(_exported(*caller(url, token, config))):
         fail("The export is incomplete: the service stopped before its end. Export again.")
 
 
-def erase(asks: Sequence[str], url: str | None, token: str | None, config: Path | None) -> None:
+def erase(
+    asks: Sequence[str],
+    url: str | None,
+    token: str | None,
+    config: Path | None,
+    *,
+    as_values: bool,
+) -> None:
     """Erases each ask; fails where one was refused."""
-    if not asyncio.run(_erased(url_or_configured(url), _headers(token, config), asks)):
+
+    async def work(client: AsyncClient) -> list[Json]:
+        return [await _erased(client, ask_id) for ask_id in asks]
+
+    done = called(*caller(url, token, config), work)
+    for one in done:
+        if one["refused"] is None:
+            say(f"{one['id']}: erased.")
+        else:
+            warn(f"{one['id']}: {one['refused']}")
+    if as_values:
+        result(as_json([*done]))
+    if any(one["refused"] is not None for one in done):
         sys.exit(EXIT_FAILED)
 
 
@@ -43,13 +66,17 @@ def confirm(asks: Sequence[str]) -> None:
         fail("Nothing is erased.")
 
 
-def _headers(token: str | None, config: Path | None) -> dict[str, str]:
-    """The token, else the person's key where the service's folder is."""
-    bearer = token or KeyFile(load(config).storage.sqlite_path).read()
-    return {"Authorization": f"Bearer {bearer}"} if bearer else {}
+async def _erased(client: AsyncClient, ask_id: str) -> Json:
+    """Whether an ask is erased, or why not."""
+    try:
+        await client.call("POST", f"/v1/asks/{quote(ask_id, safe='')}/erase")
+    except RefusedError as error:
+        return {"id": ask_id, "erased": False, "refused": str(error)}
+    return {"id": ask_id, "erased": True, "refused": None}
 
 
-async def _exported(base: str, headers: dict[str, str]) -> bool:
+async def _exported(base: str, token: str | None) -> bool:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
     try:
@@ -67,24 +94,6 @@ async def _exported(base: str, headers: dict[str, str]) -> bool:
             f"The connection to {base} failed. Start a service with `answerback serve`, or name it with --url."
         )
     return ended
-
-
-async def _erased(base: str, headers: dict[str, str], asks: Sequence[str]) -> bool:
-    done = True
-    async with aiohttp.ClientSession(headers=headers) as http:
-        for ask_id in asks:
-            try:
-                async with http.post(f"{base}/v1/asks/{ask_id}/erase") as response:
-                    if response.status == HTTPStatus.OK:
-                        say(f"{ask_id}: erased.")
-                        continue
-                    warn(f"{ask_id}: {await _why(response)}")
-            except (aiohttp.ClientError, TimeoutError, ValueError):
-                fail(
-                    f"No Answerback answers at {base}. Start one with `answerback serve`, or name it with --url."
-                )
-            done = False
-    return done
 
 
 async def _why(response: aiohttp.ClientResponse) -> str:

@@ -17,10 +17,12 @@ from answerback.cli.output import result, say
 from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings, table_of
-from answerback.runtime.config_file import load
+from answerback.runtime.config_file import DEFAULT_FILE, load
 from answerback.runtime.configured import callbacks_of, check_extras, routes_of
 from answerback.runtime.interpreter import tune
 from answerback.runtime.plugins import installed
+from answerback.runtime.reloading import Reloading
+from answerback.runtime.watching import Watched
 from answerback.version import VERSION
 
 _FILES: Final = 65_536
@@ -95,33 +97,57 @@ async def _serve(settings: Settings, config: Path | None) -> None:
         tune()
         extra = {"action": "started", "address": running.api_url, "version": VERSION}
         logger.info("The service has started", extra=extra)
-        reloading = asyncio.create_task(_reload_when(changed, config, running.reload))
+        following = [
+            asyncio.create_task(_take_when(changed, config, running.reloading)),
+            asyncio.create_task(_take_agents(config, running.reloading)),
+        ]
         await stop.wait()
-        reloading.cancel()
+        for task in following:
+            task.cancel()
         logger.info("The service stops", extra={"action": "stopping"})
 
 
-async def _reload_when(
-    changed: asyncio.Event, config: Path | None, take: Callable[[Settings], list[str]]
-) -> None:
-    """Takes up the configuration on each SIGHUP; one that is wrong changes nothing."""
+async def _take_when(changed: asyncio.Event, config: Path | None, reloading: Reloading) -> None:
+    """Takes up the configuration on each SIGHUP."""
+
+    def take(settings: Settings) -> list[str]:
+        restart = reloading.take(settings)
+        logs.configure(settings.log.level, settings.log.format)
+        logger.info("The configuration is taken up", extra={"action": "reloaded"})
+        return restart
+
     while True:
         await changed.wait()
         changed.clear()
-        try:
-            settings = await asyncio.to_thread(load, config)
-            restart = take(settings)
-        except ConfigError as error:
-            extra = {"action": "reload_refused"}
-            logger.error("Nothing of the configuration is taken: %s", error, extra=extra)  # noqa: TRY400
-            continue
-        logs.configure(settings.log.level, settings.log.format)
-        logger.info("The configuration is taken up", extra={"action": "reloaded"})
-        if restart:
-            extra = {"action": "restart_needed"}
-            logger.warning(
-                "Changes in these tables need a restart: %s", ", ".join(restart), extra=extra
-            )
+        await _read_again(config, take)
+
+
+async def _take_agents(config: Path | None, reloading: Reloading) -> None:
+    """Takes up the agents whenever the file changes: a token that is revoked is refused at once."""
+
+    def take(settings: Settings) -> list[str]:
+        restart = reloading.take_agents(settings)
+        logger.info("The agents are taken up", extra={"action": "agents_reloaded"})
+        return restart
+
+    watched = await asyncio.to_thread(Watched, config or Path(DEFAULT_FILE))
+    while True:
+        await watched.changed()
+        await _read_again(config, take)
+
+
+async def _read_again(config: Path | None, take: Callable[[Settings], list[str]]) -> None:
+    """Has the configuration taken up; one that is wrong changes nothing."""
+    try:
+        restart = take(await asyncio.to_thread(load, config))
+    except ConfigError as error:
+        extra = {"action": "reload_refused"}
+        logger.error("Nothing of the configuration is taken: %s", error, extra=extra)  # noqa: TRY400
+        return
+    if restart:
+        extra = {"action": "restart_needed"}
+        names = ", ".join(restart)
+        logger.warning("Changes in these tables need a restart: %s", names, extra=extra)
 
 
 def _tell_person(line: str) -> None:

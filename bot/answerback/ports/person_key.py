@@ -22,6 +22,7 @@ OPERATOR: Final = "operator"
 """The id of whoever bears the service's own key."""
 _PREFIX: Final = "abk_"
 _PERSONAL: Final = "abp_"
+_TOKEN: Final = "ab_"
 _NAME: Final = re.compile(r"[^\s@,][^,]{0,127}(?<!\s)")
 _RESERVED: Final = frozenset({OPERATOR, ANYONE})
 
@@ -69,6 +70,11 @@ def new_personal_key() -> str:
 def is_personal(key: str) -> bool:
     """Whether a key is that of a personal link."""
     return key.startswith(_PERSONAL)
+
+
+def new_token() -> str:
+    """An agent's or a front end's token: 256 random bits, of which only the hash is kept."""
+    return _TOKEN + secrets.token_urlsafe(32)
 
 
 def hash_of(key: str) -> str:

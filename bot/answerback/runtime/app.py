@@ -58,8 +58,8 @@ class Running:
     entrances: Entrances | None
     """The pages that the operator may open, where a surface has any."""
     service: Service
-    reload: Callable[[Settings], list[str]]
-    """Takes up changed settings; see `answerback.runtime.reloading`."""
+    reloading: Reloading
+    """Takes up changed settings."""
 
 
 @asynccontextmanager
@@ -120,7 +120,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             "" if entrances is None else await entrances.inbox_url(),
             entrances,
             service,
-            Reloading(settings, tokens, callbacks).take,
+            Reloading(settings, tokens, callbacks),
         )
 
 

@@ -34,11 +34,13 @@ class Reloading:
         routes_of(new)
         tokens, callbacks = tokens_of(new), callbacks_of(new)
         old = self._settings
-        # Without tokens the API serves this machine only: that is decided where the listeners are made.
+        # Without tokens the API serves this machine only: that is decided where the listeners are made. A token that
+        # is revoked is refused at once, though, also the last one.
         open_or_closed = bool(old.agents) != bool(new.agents)
         taken = [name for name in TAKEN if not (open_or_closed and name in {"agents", "callbacks"})]
-        if not open_or_closed:
+        if self._tokens.required:
             self._tokens.take(tokens)
+        if not open_or_closed:
             self._callbacks.take(callbacks)
         self._settings = old.model_copy(update={name: getattr(new, name) for name in taken})
         return [
@@ -46,3 +48,7 @@ class Reloading:
             for name in type(new).model_fields
             if getattr(new, name) != getattr(self._settings, name, None)
         ]
+
+    def take_agents(self, new: Settings) -> list[str]:
+        """Takes up the agents alone; see `take`."""
+        return self.take(self._settings.model_copy(update={"agents": new.agents}))

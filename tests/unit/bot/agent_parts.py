@@ -11,9 +11,8 @@ from typing import Any
 
 import aiohttp
 
-from answerback.api.auth import new_token
 from answerback.core.ask import Ask
-from answerback.ports.person_key import hash_of
+from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.config import Agent, Server, Storage, settings_type
 from tests.keys import bearer

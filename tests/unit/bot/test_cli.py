@@ -12,6 +12,7 @@ import pytest
 
 from answerback.cli import commands
 from answerback.cli.main import COMMANDS, load
+from tests.meta.project import PYTHONPATH
 
 
 def test_every_command_module_is_in_the_table() -> None:
@@ -87,3 +88,106 @@ for name in json.loads(sys.argv[1]):
         imported = heavy.intersection(modules) - (of_settings if name == "manifest" else set())
         assert not imported, f"{name} --help: import inside the function of cli/commands/{name}.py"
         assert len(modules) <= 700, name
+
+
+WITHOUT_JSON = {
+    "serve": "it runs until it is told to stop, and what it says first is a line of its own",
+    "demo": "it is for people, and prints the tool result as JSON",
+    "answer": "a person answers in it",
+    "preview": "--surface NAME prints JSON already",
+    "manifest slack": "it prints what the platform takes",
+    "key": "it prints the key alone",
+    "key rotate": "it prints the key alone",
+    "person add": "it prints the link alone",
+    "person revoke": "its exit status says all",
+    "export": "it prints JSON lines",
+    "connect": "it shows a change to people; --print prints what goes into the agent's file",
+    "hook": "it speaks what its host speaks",
+    "acp": "it speaks what its host speaks",
+    "bridge codex": "it speaks what its host speaks",
+    "bridge opencode": "it runs until it is told to stop",
+    "mcp": "it speaks what its host speaks",
+}
+"""The commands that have no --json, and why a script wants none."""
+
+
+@pytest.mark.rule("CLI-18")
+def test_every_command_whose_result_a_script_wants_has_json() -> None:
+    without = set()
+    for name in COMMANDS:
+        command = load(name)
+        several = getattr(command, "commands", {})
+        alone = {name: command} if getattr(command, "invoke_without_command", True) else {}
+        for each, found in {**alone, **{f"{name} {k}": v for k, v in several.items()}}.items():
+            if not any("--json" in one.opts for one in found.params):
+                without.add(each)
+    assert without == WITHOUT_JSON.keys()
+
+
+UNUSED = {
+    *("asyncpg", "discord", "hypothesis", "jinja2", "jsonschema", "markdown_it", "mcp", "nacl"),
+    *("prometheus_client", "prompt_toolkit", "psycopg", "slack_bolt", "slack_sdk", "sqlite_utils"),
+    *("starlette", "uvloop", "answerback_discord.adapter", "answerback_slack.adapter"),
+    "answerback.runtime.app",
+}
+"""What takes long to import, and is used by a few commands alone."""
+STARTED: dict[str, tuple[list[str], set[str]]] = {
+    "serve": (
+        ["--check"],
+        {"jinja2", "prometheus_client", "sqlite_utils", "uvloop", "answerback.runtime.app"},
+    ),
+    "ask": (["form.json", "--url", "http://127.0.0.1:1"], set()),
+    "answer": (["ask_1", "--url", "http://127.0.0.1:1"], {"markdown_it", "prompt_toolkit"}),
+    "list": (["--url", "http://127.0.0.1:1"], set()),
+    "show": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
+    "wait": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
+    "withdraw": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
+    "check": (["form.json"], set()),
+    "preview": (["form.json"], {"jinja2", "markdown_it", "prompt_toolkit"}),
+    "manifest": (["slack"], set()),
+    "doctor": ([], {"jinja2", "markdown_it", "sqlite_utils"}),
+    "copy": (["--from", "sqlite:///a.db", "--to", "sqlite:///b.db"], {"sqlite_utils"}),
+    "key": ([], set()),
+    "person": (["list"], set()),
+    "token": (["list"], set()),
+    "export": (["--url", "http://127.0.0.1:1"], set()),
+    "erase": (["ask_1", "--yes", "--url", "http://127.0.0.1:1"], set()),
+    "connect": (["codex", "--print"], set()),
+    "hook": (["codex"], set()),
+    "acp": (["--", "true"], set()),
+    "bridge": (["codex", "--", "true"], set()),
+    "demo": (["--help"], {"markdown_it"}),
+    "mcp": (["--help"], {"markdown_it"}),
+}
+"""How each command is started, and what of `UNUSED` it needs. The last two run until they are stopped."""
+MOST = 900
+"""Modules that a command may import, Python's own among them: more than that takes more than 0.4 s to start."""
+
+
+@pytest.mark.rule("CLI-15")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_imports_only_what_it_needs(name: str, tmp_path: Path) -> None:
+    words, used = STARTED[name]
+    (tmp_path / "form.json").write_text('{"question": "Which port?"}')
+    script = """
+import json, sys
+from answerback.cli import main
+sys.argv = json.loads(sys.argv[1])
+try:
+    main.main()
+finally:
+    print("MODULES", json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps(["answerback", name, *words])],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": PYTHONPATH},
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    modules = json.loads(done.stderr.rpartition("MODULES ")[2])
+    assert UNUSED.intersection(modules) == used
+    assert len(modules) <= MOST

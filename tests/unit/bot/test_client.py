@@ -152,6 +152,9 @@ async def test_refusals_are_errors_of_their_own_types(service: Served, client: A
     with pytest.raises(InvalidCallError, match="Not an answer"):
         await client.act(ask.id, {"action": "answer", "value": "no boolean"})
     assert [one.id for one in await client.open_asks()] == [ask.id]
+    with pytest.raises(RefusedError, match="nothing was erased") as conflict:
+        await client.call("POST", f"/v1/asks/{ask.id}/erase")
+    assert (type(conflict.value), conflict.value.status) == (RefusedError, 409)
     withdrawn = await client.withdraw(ask.id)
     assert withdrawn.status == "withdrawn"
     with pytest.raises(EndedError) as ended:

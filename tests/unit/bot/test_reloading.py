@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from answerback.ports.person_key import hash_of
 from answerback.runtime.config import Settings
 from answerback.runtime.configured import callbacks_of, tokens_of
 from answerback.runtime.reloading import Reloading
+from answerback.runtime.watching import LOOK_AGAIN, Watched
 from answerback.service.submission import Agent
 
 SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
@@ -56,4 +59,43 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     reloading = Reloading(first, tokens, callbacks_of(first))
     assert reloading.take(settings(log={"level": "debug"})) == ["agents"]
     assert tokens.required
+    assert tokens.found("ann") is None, (
+        "a revoked token is refused at once, and nothing is open meanwhile"
+    )
     assert reloading.take(settings("ann", log={"level": "debug"})) == []
+    assert tokens.found("ann") is not None
+    first = settings()
+    tokens = tokens_of(first)
+    reloading = Reloading(first, tokens, callbacks_of(first))
+    assert reloading.take(settings("ann")) == ["agents"]
+    assert not tokens.required
+    assert tokens.found("ann") is None
+
+
+@pytest.mark.rule("CLI-14")
+def test_agents_alone_are_taken_up_and_nothing_else_is_named() -> None:
+    first = settings("ann")
+    tokens, callbacks = tokens_of(first), callbacks_of(first)
+    reloading = Reloading(first, tokens, callbacks)
+    allowed = {"allow": ["10.0.0.0/8"]}
+    new = settings("bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
+    assert reloading.take_agents(new) == []
+    assert (tokens.found("ann"), callbacks.secrets_of("bob")) == (None, [SECRETS[1]])
+    assert callbacks.check("http://10.0.0.1/hook", Agent("bob")) is not None
+    assert reloading.take(new) == ["default_route"]
+
+
+@pytest.mark.rule("CLI-14")
+async def test_a_file_has_changed_once_nobody_writes_it_any_more(tmp_path: Path) -> None:
+    file = tmp_path / "answerback.toml"
+    watched = await asyncio.to_thread(Watched, file)
+    changed = asyncio.create_task(watched.changed())
+    for text in ("a", "ab", "abc"):
+        file.write_text(text)
+        await asyncio.sleep(LOOK_AGAIN)
+        assert not changed.done()
+    async with asyncio.timeout(20 * LOOK_AGAIN):
+        await changed
+        again = asyncio.create_task(watched.changed())
+        file.unlink()
+        await again

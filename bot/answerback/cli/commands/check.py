@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from answerback.cli.commands.options import Form
+from answerback.cli.commands.options import Form, Json
 from answerback.cli.output import result, say, warn
 
 
-def command(form: Form) -> None:
+def command(form: Form, json: Json = False) -> None:
     """Check a form without a server: every mistake, with its place.
 
     Example: `answerback check migration.json`
@@ -19,15 +19,24 @@ def command(form: Form) -> None:
     from answerback.core.errors import InvalidCallError
     from answerback.dialects.registry import parse_call
     from answerback.service.submission import read_submission
+    from answerback_chat.sanitize import as_json
 
     try:
         submission = read_submission(read_call(form))
         dialect, parsed = parse_call(submission.name, submission.arguments, submission.dialect)
     except InvalidCallError as error:
+        if json:
+            result(
+                as_json({"valid": False, "errors": [one.model_dump() for one in error.problems]})
+            )
+            sys.exit(EXIT_INVALID)
         for line in lines_of(error.problems):
             result(line)
         count = len(error.problems)
         warn(f"{form}: {count} mistake{'s' if count > 1 else ''}.")
         sys.exit(EXIT_INVALID)
     count = len(parsed.questions)
+    if json:
+        result(as_json({"valid": True, "dialect": dialect, "questions": count, "errors": []}))
+        return
     say(f"{form} can be asked: {count} question{'s' if count > 1 else ''}, dialect {dialect}.")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from answerback.cli.commands.options import Json
+
 
 def command(
     source: Annotated[
@@ -14,6 +16,7 @@ def command(
     target: Annotated[
         str, typer.Option("--to", help="An empty database, as `storage.url` names it.")
     ],
+    json: Json = False,
 ) -> None:
     """Copy a database into another one: SQLite to PostgreSQL, or back.
 
@@ -24,4 +27,4 @@ def command(
     """
     from answerback.cli import copy
 
-    copy.run(source, target)
+    copy.run(source, target, as_values=json)

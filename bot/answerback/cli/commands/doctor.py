@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.commands.options import Config
+from answerback.cli.commands.options import Config, Json
 
 
 def command(
@@ -14,6 +14,7 @@ def command(
     fix: Annotated[
         bool, typer.Option("--fix", help="Set at the platforms what their APIs let an app set.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.
 
@@ -23,4 +24,4 @@ def command(
     """
     from answerback.cli import doctor
 
-    doctor.run(config, fix=fix)
+    doctor.run(config, fix=fix, as_values=json)

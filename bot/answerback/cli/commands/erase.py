@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.commands.options import Config, Token, Url
+from answerback.cli.commands.options import Config, Json, Token, Url
 
 
 def command(
@@ -15,6 +15,7 @@ def command(
     url: Url = None,
     token: Token = None,
     config: Config = None,
+    json: Json = False,
 ) -> None:
     """Erase what people and agents wrote in asks that have ended, for good.
 
@@ -27,4 +28,4 @@ def command(
 
     if not yes:
         operators.confirm(asks)
-    operators.erase(asks, url, token, config)
+    operators.erase(asks, url, token, config, as_values=json)

@@ -8,7 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from answerback.cli.output import fail, result, say
+from answerback.cli.commands.options import Config, Json
+from answerback.cli.output import fail
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -26,7 +27,7 @@ class Role(StrEnum):
 
 
 @app.callback()
-def tokens() -> None:
+def agents() -> None:
     """Tokens for agents and custom front ends."""
 
 
@@ -34,19 +35,44 @@ def tokens() -> None:
 def create(
     name: Annotated[str, typer.Argument(help="The agent's name: letters, digits, - and _.")],
     role: Annotated[Role, typer.Option(help="What the token may do.")] = Role.AGENT,
+    json: Json = False,
 ) -> None:
     """Make a token, print it once, and print what to add to the configuration.
 
     Example: `answerback token create deploy-bot`
     """
-    from answerback.api.auth import new_token
-    from answerback.ports.person_key import hash_of
+    from answerback.cli import tokens
 
     if not _NAME.fullmatch(name):
         fail(f"{name[:80]!r} is no name for an agent: use 1 to 64 letters, digits, - and _.", 2)
-    token = new_token()
-    say("The token, shown this once. Give it to the agent (ANSWERBACK_TOKEN):")
-    result(token)
-    say("")
-    say("Add this to answerback.toml, and restart the service:")
-    result(f'\n[agents.{name}]\ntoken_hash = "{hash_of(token)}"\nrole = "{role.value}"')
+    tokens.create(name, role.value, as_values=json)
+
+
+@app.command("list")
+def list_(config: Config = None, json: Json = False) -> None:
+    """List the agents: the name, the role and the routes of each.
+
+    Example: `answerback token list`
+
+    Their tokens are nowhere to be read: the configuration holds only hashes of them.
+    """
+    from answerback.cli import tokens
+
+    tokens.list_agents(config, as_values=json)
+
+
+@app.command()
+def revoke(
+    name: Annotated[str, typer.Argument(help="The agent's name.")],
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Take an agent out of the configuration: its token is refused at once, also by a running service.
+
+    Example: `answerback token revoke deploy-bot`
+
+    What it asked before stays, and people can answer it.
+    """
+    from answerback.cli import tokens
+
+    tokens.revoke(name, config, as_values=json)

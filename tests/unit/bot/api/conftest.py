@@ -12,8 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.api.auth import new_token
-from answerback.ports.person_key import hash_of
+from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.config import Agent, Server, Storage, settings_type
 from tests.keys import bearer

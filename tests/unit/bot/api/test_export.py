@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 from answerback.api import export
 from answerback.api.wire import AskBody, DeliveryBody, EntryBody
 from answerback.cli import main, operators
+from answerback.cli.calling import caller
+from answerback_storage.key_file import KeyFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended
 
@@ -108,7 +110,7 @@ async def test_the_commands_say_what_is_wrong(serve: Serve, tmp_path: Path) -> N
     done = await command("export", *nobody)
     assert (done.exit_code, "The connection to" in done.stderr) == (1, True)
     done = await command("erase", "ask_1", "--yes", *nobody)
-    assert (done.exit_code, "No Answerback answers" in done.stderr) == (1, True)
+    assert (done.exit_code, "http://127.0.0.1:1" in done.stderr) == (1, True)
     async with serve(roles={"ci": "agent"}) as api:
         done = await command("export", "--url", api.running.api_url, "--token", "wrong")
         assert (done.exit_code, "No agent has this token" in done.stderr) == (1, True)
@@ -137,7 +139,24 @@ def test_erasing_is_confirmed_at_a_terminal(monkeypatch: pytest.MonkeyPatch, sai
             operators.confirm(["ask_1"])
 
 
-def test_without_a_key_no_header_is_sent(tmp_path: Path) -> None:
+@pytest.mark.rule("AUTH-8")
+def test_the_key_of_this_folder_is_sent_to_no_other_machine(tmp_path: Path) -> None:
     config = tmp_path / "answerback.toml"
     config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/none.db"\n')
-    assert operators._headers(None, config) == {}
+    assert caller("http://127.0.0.1:1", None, config) == ("http://127.0.0.1:1", None)
+    key = KeyFile(tmp_path / "none.db").ensure()
+    assert caller("http://127.0.0.1:1", None, config)[1] == key
+    assert caller("http://answerback.example", None, config)[1] is None
+    assert caller("http://answerback.example", "t", config)[1] == "t"
+
+
+@pytest.mark.rule("CLI-18")
+async def test_what_was_erased_and_what_not_as_json(api: Served) -> None:
+    ask, still_open = await api.asked(), await api.asked()
+    await api.http.delete(f"/v1/asks/{ask['id']}")
+    key = api.person["Authorization"].removeprefix("Bearer ")
+    service = ("--yes", "--json", "--url", api.running.api_url, "--token", key)
+    done = await command("erase", ask["id"], still_open["id"], *service)
+    first, second = json.loads(done.stdout)
+    assert first == {"id": ask["id"], "erased": True, "refused": None}
+    assert (second["id"], second["erased"], done.exit_code) == (still_open["id"], False, 1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.api.auth import new_token
-from answerback.ports.person_key import hash_of
+from answerback.ports.person_key import hash_of, new_token
 from tests.unit.adapters.web.reader import reader
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 

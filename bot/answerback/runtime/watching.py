@@ -1,0 +1,43 @@
+"""Hearing of a file that has changed: by looking, since not every file system tells."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final
+
+LOOK_AGAIN: Final = 0.5
+"""Seconds between two looks."""
+_Look = tuple[int, int, int] | None
+
+
+class Watched:
+    """A file, as it was when it was looked at last.
+
+    Args:
+        path: it may be missing, now or later.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = _look(path)
+
+    async def changed(self) -> None:
+        """Returns once the file is another than before, and two looks agree: nobody is writing it just now."""
+        before = self._known
+        while True:
+            await asyncio.sleep(LOOK_AGAIN)
+            now = await asyncio.to_thread(_look, self._path)
+            if now == before != self._known:
+                self._known = now
+                return
+            before = now
+
+
+def _look(path: Path) -> _Look:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,117 @@
+"""`answerback token`: agents made, listed, and taken out of the configuration file, which otherwise stays as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from answerback.cli.commands.token import app
+from answerback.core.errors import ConfigError
+from answerback.ports.person_key import hash_of
+
+Run = Callable[..., Result]
+ANN = f'[agents.ann]\ntoken_hash = "{hash_of("ann")}"\n'
+BOB = f'[agents.bob] # builds\ntoken_hash = "{hash_of("bob")}"\nroutes = ["web"]\nrole = "agent"\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The configuration of the folder that a command runs in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANSWERBACK_CONFIG", raising=False)
+    return tmp_path / "answerback.toml"
+
+
+@pytest.fixture
+def token(file: Path) -> Run:
+    def run(*words: str, code: int = 0) -> Result:
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == code, done.output
+        return done
+
+    return run
+
+
+@pytest.mark.rule("CLI-9", "CLI-18")
+def test_a_token_that_is_made_comes_with_its_lines_for_the_configuration(
+    token: Run, file: Path
+) -> None:
+    made = json.loads(token("create", "ann", "--role", "surface", "--json").stdout)
+    assert made["configuration"].splitlines() == [
+        "[agents.ann]",
+        f'token_hash = "{hash_of(made["token"])}"',
+        'role = "surface"',
+    ]
+    assert "no name for an agent" in token("create", "a b", code=2).output
+    file.write_text(made["configuration"])
+    assert token("list").stdout == "ann  surface  every route\n"
+
+
+@pytest.mark.rule("CLI-14", "CLI-18")
+def test_agents_are_listed_without_anything_of_their_tokens(token: Run, file: Path) -> None:
+    assert "There are no agents" in token("list").output
+    file.write_text(ANN + BOB)
+    assert token("list").stdout == "ann  agent  every route\nbob  agent  web\n"
+    listed = token("list", "--json").stdout
+    assert json.loads(listed)[1] == {
+        "name": "bob",
+        "role": "agent",
+        "label": None,
+        "routes": ["web"],
+    }
+    assert "sha256" not in listed
+
+
+@pytest.mark.rule("CLI-14")
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_revoking_takes_out_one_agent_and_leaves_the_rest_as_it_is(
+    token: Run, file: Path, newline: str
+) -> None:
+    before, after = "# mine\ndefault_route = 'web' # here\n\n", "\n# more\n[log]\nlevel = 'debug'\n"
+    file.write_bytes((before + ANN + "\n" + BOB + after).replace("\n", newline).encode())
+    file.chmod(0o600)
+    done = json.loads(token("revoke", "bob", "--json").stdout)
+    assert done == {"name": "bob", "revoked": True, "left": ["ann"]}
+    assert file.read_bytes() == (before + ANN + after).replace("\n", newline).encode()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    assert "There is no agent bob. There are: ann." in token("revoke", "bob", code=1).output
+    assert "It was the last agent" in token("revoke", "ann").output
+    assert "There are none." in token("revoke", "ann", code=1).output
+
+
+@pytest.mark.rule("CLI-14")
+def test_what_is_not_a_table_of_the_file_is_left_to_people(
+    token: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in (
+        f'[agents]\nann = {{ token_hash = "{hash_of("ann")}" }}\n',
+        f'agents.ann.token_hash = "{hash_of("ann")}"\n',
+    ):
+        file.write_text(text)
+        assert "take it out by hand" in token("revoke", "ann", code=1).output
+        assert file.read_text() == text
+    file.write_text(ANN)
+    monkeypatch.setenv("ANSWERBACK_AGENTS__ANN__TOKEN_HASH", hash_of("ann"))
+    assert "environment variables too" in token("revoke", "ann", code=1).output
+    assert file.read_text() == ""
+
+
+def test_a_file_that_is_not_utf_8_is_told(file: Path) -> None:
+    from answerback.cli import tokens
+
+    file.write_bytes(ANN.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "_without", lambda *_: "x = 1\n")
+        patch.setattr("answerback.agents.connect.files.os.open", _refuse)
+        with pytest.raises(ConfigError, match="cannot be written"):
+            tokens.revoke("ann", None, as_values=False)
+    assert file.read_text() == ANN
+
+
+def _refuse(*_arguments: object) -> int:
+    raise PermissionError(13, "Permission denied")
