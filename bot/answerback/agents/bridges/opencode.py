@@ -40,7 +40,7 @@ class _Pending:
     request: Request
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when opencode does not wait for it any more."""
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[None] = field(init=False)
     """Waits for the answer."""
 
 
@@ -112,8 +112,7 @@ class Bridge:
         asked = pending.request
         if await self._was_interrupted(asked.name, asked.conversation, asked.tool_call_id):
             del self._pending[request_id]
-            if pending.task is not None:
-                pending.task.cancel()
+            pending.task.cancel()
         else:
             self._gone(request_id)
 
@@ -135,10 +134,9 @@ class Bridge:
     async def _follow_late(self) -> None:
         """Tells interrupted sessions what people answer."""
         while True:
-            for session in [*self._interrupted]:
-                with contextlib.suppress(AwayError):
-                    if await self._tell_late(session):
-                        self._interrupted.discard(session)
+            with contextlib.suppress(AwayError):
+                waiting = [*self._interrupted]
+                self._interrupted -= {one for one in waiting if await self._tell_late(one)}
             await asyncio.sleep(_LOOK_AGAIN)
 
     async def _tell_late(self, session: str) -> bool:
