@@ -19,6 +19,7 @@ _MARKUP: Final = (
     (re.compile(r"~~(.+?)~~", re.DOTALL), r"<s>\1</s>"),
     (re.compile(r"\*(.+?)\*", re.DOTALL), r"<i>\1</i>"),
     (re.compile(r"&lt;(https?://\S+?)&gt;"), r"<u>\1</u>"),
+    (re.compile(r"&lt;@[!&]?(\d+)&gt;"), r"<u>@\1</u>"),
     (re.compile(r"^-# (.*)$", re.MULTILINE), r"<small>\1</small>"),
     (re.compile(r"^((?:&gt; .*\n?)+)", re.MULTILINE), r"<blockquote>\1</blockquote>"),
     (re.compile(r"^(<blockquote>)?&gt; ", re.MULTILINE), r"\1"),
@@ -49,7 +50,8 @@ def _component(component: Json) -> Markup:
         case 9:
             accessory = component.get("accessory")
             after = _component(accessory) if isinstance(accessory, dict) else Markup("")
-            return Markup("").join(map(_component, inside)) + after
+            said = tag("div", Markup("").join(map(_component, inside)))
+            return tag("div", said + after, "section")
         case 2:
             style = component.get("style")
             look = _STYLES.get(style, "") if isinstance(style, int) else ""

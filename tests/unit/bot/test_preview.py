@@ -198,6 +198,16 @@ def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
     assert text == Markup(
         '<div class="text"><small>small</small>\n<b>bold</b> *no* _x_ &lt;b&gt; <u>u</u> &lt;@1&gt;</div>'
     )
+    beside = {"type": 2, "style": 2, "label": "Go"}
+    section = {
+        "type": 9,
+        "components": [{"type": 10, "content": "For <@!12>"}],
+        "accessory": beside,
+    }
+    assert discord.html({"components": [section]}) == Markup(
+        '<div class="section"><div class=""><div class="text">For <u>@12</u></div></div>'
+        '<button type="button" class="">Go</button></div>'
+    )
     odd = slack.html([{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}])
     assert "(video)" in odd
     assert "(datepicker)" in odd
