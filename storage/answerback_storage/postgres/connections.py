@@ -27,6 +27,8 @@ MAX_CONNECTIONS: Final = 8
 """Connections that statements share, at the most; the listening one comes on top."""
 PATIENCE: Final = 10.0
 """Seconds that one statement may take: then its connection is given up."""
+STANDSTILL: Final = 5.0
+"""Seconds after which the server ends a transaction that stands still: a paused process holds up no other."""
 _TRIES: Final = 3
 """How often a statement is tried that other transactions were in the way of."""
 _IN_THE_WAY: Final = frozenset({"40001", "40P01"})
@@ -166,6 +168,10 @@ class Database:
         committing = False
         try:
             async with self._connection() as connection, connection.transaction():
+                longest = (
+                    f"SET LOCAL idle_in_transaction_session_timeout = {STANDSTILL * 1_000:.0f}"
+                )
+                await connection.execute(longest.encode())
                 yield connection
                 committing = True
         except psycopg.Error as error:

@@ -10,6 +10,8 @@ from psycopg.conninfo import conninfo_to_dict
 _CODES: Final = {
     "08P01": "the pooler in between lost the connection, or has none for us. The pooler's log and the server's say"
     " more; nothing has to be restarted here",
+    "25P03": "this process stood still in the middle of a transaction, so that the server ended it, and nothing of it"
+    " is stored. Try again",
     "25006": "it may only be read. Name the primary server in `storage.url` (for several hosts, with"
     " `target_session_attrs=read-write`), or end its read-only mode",
     "26000": "a pooler handed the connection on between two statements. Set `storage.listen_url` to the"

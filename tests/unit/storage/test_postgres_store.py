@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from answerback.core.ask import Ask, Entry
-from answerback.core.errors import StoreError, UnreadableError
+from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.ports.claims import Claim
 from answerback.ports.records import Existing, Idempotency
 from answerback.ports.store import Decision, Write
@@ -23,7 +23,7 @@ from answerback.testing.store_examples import (
     new_ask,
     new_delivery,
 )
-from answerback_storage.postgres import changes, upkeep
+from answerback_storage.postgres import changes, connections, upkeep
 from answerback_storage.postgres.store import PostgresStore
 
 ANN = Claim("ann", 60.0)
@@ -309,3 +309,19 @@ async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
     again = 96_407.0 + 2 * upkeep._SAME_SETTING
     await stores[1].set_back(1_000.0, again)
     assert await stores[0].next_due(0.0) in {95_460.0, 99_060.0 - 3_600.1}
+
+
+@pytest.mark.rule("CLAIM-12")
+async def test_a_process_that_is_paused_in_a_transaction_holds_up_no_other(
+    stores: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "STANDSTILL", 0.2)
+    await stores[0].create(Write(new_ask()), None)
+    transaction = stores[0]._database.transaction()
+    connection = await transaction.__aenter__()
+    await connection.execute(b"SELECT 1 FROM asks FOR UPDATE")
+    moved, _ = await stores[1].change("ask_1", answering())
+    with pytest.raises(StoreError, match="stood still in the middle of a transaction") as said:
+        await transaction.__aexit__(None, None, None)
+    assert not isinstance(said.value, OutcomeUnknownError), "nothing of it is stored"
+    assert await stores[0].get("ask_1") == moved
