@@ -35,7 +35,9 @@ SOON: Final = 60.0
 """Seconds within which everything is told and shown that was decided: the longest pause of a webhook's first tries."""
 
 
-@pytest.mark.rule("CLAIM-12", "CLAIM-13", "CLAIM-10", "CLAIM-6", "DATA-3", "CLAIM-1", "CLAIM-3")
+@pytest.mark.rule(
+    "DATA-20", "CLAIM-12", "CLAIM-13", "CLAIM-10", "CLAIM-6", "DATA-3", "CLAIM-1", "CLAIM-3"
+)
 @pytest.mark.acceptance
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("seed", "rounds"), RUNS)
