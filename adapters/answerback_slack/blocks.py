@@ -135,6 +135,20 @@ def option(text: str, value: str, description: str | None = None) -> Block:
     return made
 
 
+def offered(options: Sequence[Block]) -> Block:
+    """What boxes or a menu offer: options, in groups where they are more than one group holds."""
+    if len(options) <= limits.MENU_OPTIONS:
+        return {"options": [*options]}
+    starts = range(0, len(options), limits.MENU_OPTIONS)
+    return {"option_groups": [_group(options, start) for start in starts]}
+
+
+def _group(options: Sequence[Block], start: int) -> Block:
+    inside = [*options[start : start + limits.MENU_OPTIONS]]
+    label = plain(f"{start + 1}–{start + len(inside)}", limits.OPTION_TEXT)
+    return {"label": label, "options": inside}
+
+
 def entry(
     label: str, block_id: str, element: Block, *, optional: bool = False, hint: str | None = None
 ) -> Block:

@@ -20,7 +20,7 @@ from answerback.core.schema_fields import NUMBER_KINDS, Field, Kind, fields_of
 from answerback_chat import texts
 from answerback_chat.sanitize import one_line, unseen
 from answerback_slack import limits
-from answerback_slack.blocks import Block, entry, option, plain, section, sections, size
+from answerback_slack.blocks import Block, entry, offered, option, plain, section, sections, size
 from answerback_slack.parse import Values
 
 ACTION: Final = "field"
@@ -170,18 +170,7 @@ def _menu(
     ]
     kind = ("checkboxes" if several else "radio_buttons") if radio else "static_select"
     kind = "multi_static_select" if several and not radio else kind
-    element: Block = {"type": kind, "action_id": ACTION}
-    if len(made) > limits.MENU_OPTIONS:
-        starts = range(0, len(made), limits.MENU_OPTIONS)
-        element["option_groups"] = [
-            {
-                "label": plain(f"{start + 1}–{min(start + limits.MENU_OPTIONS, len(made))}"),
-                "options": made[start : start + limits.MENU_OPTIONS],
-            }
-            for start in starts
-        ]
-    else:
-        element["options"] = made
+    element: Block = {"type": kind, "action_id": ACTION, **offered(made)}
     if "select" in kind:
         element["placeholder"] = plain(labels.choose, limits.PLACEHOLDER)
     if several and chosen:

@@ -17,7 +17,7 @@ from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line, visible
 from answerback_chat.texts import fits
 from answerback_slack import limits
-from answerback_slack.blocks import Block, entry, option, plain, size, weight
+from answerback_slack.blocks import Block, entry, offered, option, plain, size, weight
 from answerback_slack.sheet import Sheet
 
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
@@ -119,12 +119,7 @@ def _input(
     span: tuple[int, int] | None = None,
 ) -> Block:
     first, last = span or (0, len(made))
-    element: Block = {"type": kind, "action_id": str(Verb.CHOOSE)}
-    if len(made) > limits.MENU_OPTIONS and span is None:
-        starts = range(0, len(made), limits.MENU_OPTIONS)
-        element["option_groups"] = [_group(made, start) for start in starts]
-    else:
-        element["options"] = list(made[first:last])
+    element: Block = {"type": kind, "action_id": str(Verb.CHOOSE), **offered(made[first:last])}
     initial = [made[i] for i in chosen if first <= i < last]
     if kind in {"checkboxes", "multi_static_select"} and initial:
         element["initial_options"] = initial
@@ -136,14 +131,6 @@ def _input(
         label = f"{placeholder} {first + 1}–{last}" if span else placeholder
     several = kind in {"checkboxes", "multi_static_select"}
     return entry(label, control(Verb.CHOOSE, part), element, optional=several)
-
-
-def _group(made: Sequence[Block], start: int) -> Block:
-    _, last = _span(made, start)
-    return {
-        "label": plain(f"{start + 1}–{last}", limits.OPTION_TEXT),
-        "options": list(made[start:last]),
-    }
 
 
 def _options(question: Question, length: int) -> list[Block]:
