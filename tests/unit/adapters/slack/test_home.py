@@ -89,7 +89,7 @@ async def opened(up: Rig, person: Person, *texts: str) -> list[str]:
     return found
 
 
-@pytest.mark.rule("SLACK-11")
+@pytest.mark.rule("SLACK-11", "INBOX-1")
 async def test_a_home_shows_what_waits_for_its_owner_oldest_first_with_who_asks_and_since_when(
     up: Rig,
 ) -> None:
