@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from answerback_client import AsyncClient
 from tests.acceptance.agents import restartable
-from tests.acceptance.process import PATIENCE
+from tests.acceptance.process import PATIENCE, command, serving
 from tests.meta.project import PYTHONPATH
 
 pytestmark = pytest.mark.acceptance
@@ -251,3 +252,26 @@ async def test_with_nothing_to_read_nothing_is_asked(tmp_path: Path) -> None:
     code, out = await piped(tmp_path, given=None)
     assert code == 2
     assert "This needs a terminal" in out
+
+
+@pytest.mark.rule("AUTH-14", "CLI-24")
+async def test_who_has_a_personal_link_answers_under_their_name(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, url), AsyncClient(url) as agent:
+        async with command("person", "add", "alice", folder=tmp_path) as adding:
+            code, link, _ = await adding.ended()
+        assert code == 0
+        ask = await agent.submit("ask_user", {"question": "Apply?", "answer_type": "boolean"})
+        environment = {"ANSWERBACK_URL": url, "ANSWERBACK_TOKEN": link.strip().partition("key=")[2]}
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "answerback.cli.main", "answer"),
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": PYTHONPATH, **environment},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with asyncio.timeout(PATIENCE):
+            told, _ = await child.communicate(b"y\n")
+        assert child.returncode == 0, told
+        ended = await agent.get(ask.id)
+        assert ended.json["ended_by"] == {"surface": "web", "user_id": "alice", "name": "alice"}

@@ -1,4 +1,4 @@
-"""The picture of the web page in the docs: ``python -m tests.browser.pictures`` takes it anew."""
+"""The pictures of the web page in the docs: ``python -m tests.browser.pictures`` takes them anew."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from playwright.async_api import async_playwright, expect
 
 from answerback.core.walker import Answer
 from tests.browser.conftest import ARGUMENTS, settled
-from tests.browser.site import site
+from tests.browser.site import INBOX, site
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
 async def main() -> None:
-    """The migration form at its second question, with an option chosen."""
+    """The migration form at its second question, with an option chosen; and the inbox."""
     with tempfile.TemporaryDirectory() as folder:
         async with site(Path(folder)) as running, async_playwright() as playwright:
             browser = await playwright.chromium.launch(
@@ -33,6 +33,11 @@ async def main() -> None:
             await page.get_by_label("production").check()
             await expect(page.get_by_label("production")).to_be_checked()
             await page.screenshot(path=IMAGES / "form.png")
+            for text in ("Which port should the tunnel use?", "Rotate the signing key?"):
+                await running.ask({"id": "q", "text": text, "answer_type": "text"})
+            await page.goto(running.url + INBOX)
+            await page.set_viewport_size({"width": 760, "height": 520})
+            await page.screenshot(path=IMAGES / "inbox.png")
             await browser.close()
 
 

@@ -173,8 +173,12 @@ def test_every_key_can_be_set_by_its_environment_variable(
     variable = "ANSWERBACK_" + key.upper().replace(".", "__")
     value = SAMPLES.get(key, "some words" if table == "labels" else "web")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "3")
+    monkeypatch.setenv("ANSWERBACK_PUBLIC__URL", "https://b.example")
     for other, needed in SAMPLES.items():
-        if other.startswith(("slack.", "discord.", "storage.")) and other.split(".")[0] == table:
+        if (
+            other.startswith(("slack.", "discord.", "storage.", "web."))
+            and other.split(".")[0] == table
+        ):
             monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
     monkeypatch.setenv(variable, value)
     assert at(load(), key) != at(settings_type().model_construct(), key)
@@ -192,6 +196,8 @@ SAMPLES = {
     "public.host": "0.0.0.0",
     "public.port": "2",
     "public.url": "https://a.example",
+    "web.user_header": "X-User",
+    "web.trusted_proxies": "10.0.0.7",
     "storage.url": "postgresql://db/x",
     "storage.listen_url": "postgresql://db:1/x",
     "default_route": "slack:C1",

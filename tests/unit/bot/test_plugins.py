@@ -173,3 +173,4 @@ async def test_what_a_plug_in_does_not_bring_is_done_without() -> None:
     assert plugin.manifest() is None
     assert plugin.preview(None, None) is None  # type: ignore[arg-type]  # not looked at
     assert (ChatSettings().by_http(), ChatSettings().connection()) == (None, "")
+    assert (ChatSettings().by_address(), ChatSettings().name_of("U1")) == (None, "U1")

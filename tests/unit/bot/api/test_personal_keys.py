@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -161,6 +162,22 @@ async def test_a_personal_key_pages_through_what_waits_for_its_person(
             break
         after = f"&after={page['next']}"
     assert len(found) == 3
+
+
+@pytest.mark.rule("AUTH-14", "API-17")
+async def test_a_search_of_what_is_open_goes_on_until_something_is_found(
+    api: Served, tmp_path: Path
+) -> None:
+    alice = await link(tmp_path, "alice")
+    await asked(api)
+    headers = api.bearer("ci") if api.tokens else None
+    wanted = await api.asked({"question": "Which gate?"}, headers=headers)
+    for query in ("q=gate", f"q=gate&to={quote(wanted['updated_at'][:10])}T23:59:59Z"):
+        _, page = await api.get(f"/v1/search?status=open&limit=1&{query}", **alice)
+        assert [ask["id"] for ask in page["asks"]] == [wanted["id"]]
+    for query in ("q=gate&to=2020-01-01", "q=gate&from=2999-01-01", "q=gate&agent=nobody"):
+        _, page = await api.get(f"/v1/search?status=open&{query}", **alice)
+        assert page["asks"] == []
 
 
 @pytest.mark.rule("AUTH-14")
