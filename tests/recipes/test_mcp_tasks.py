@@ -1,0 +1,67 @@
+"""The official client of MCP's tasks extension, under Node.js: a task outlives the client and the service."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from answerback_client import AsyncClient
+from tests.acceptance.process import serving
+from tests.keys import bearer
+from tests.meta.project import ROOT
+from tests.recipes.children import Child, child
+from tests.recipes.conftest import Person
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def driver(environments: None, tmp_path: Path) -> Path:
+    """The driver, beside the packages that it imports."""
+    (tmp_path / "node_modules").symlink_to(ROOT / ".venv" / "node" / "node_modules")
+    name = "drive_tasks.mjs"
+    file = tmp_path / name
+    file.write_text(Path(__file__).with_name("environments").joinpath(name).read_text())
+    return file
+
+
+def tasks(driver: Path, url: str, *words: str) -> AbstractAsyncContextManager[Child]:
+    """The client, running."""
+    environment = {"ANSWERBACK_URL": url}
+    folder = driver.parent
+    return child("node", driver, *words, folder=folder, environment=environment, seconds=40)
+
+
+def key(folder: Path) -> str:
+    """The key of the person who answers."""
+    return bearer(folder)["Authorization"].removeprefix("Bearer ")
+
+
+@pytest.mark.rule("MCP-12")
+async def test_a_task_is_taken_up_after_client_and_service_were_killed(driver: Path) -> None:
+    folder = driver.parent
+    async with serving(folder) as (_, url), tasks(driver, url, "start") as client:
+        reference = await client.told()
+    async with (
+        serving(folder) as (_, url),
+        AsyncClient(url, key(folder)) as front,
+        tasks(driver, url, "resume", json.dumps(reference)) as client,
+    ):
+        assert await client.told() == reference
+        answered = await Person(front).answers(True)
+        came = await client.told()
+    assert answered.id == reference["taskId"]
+    assert came["result"]["structuredContent"] == {"answer_type": "boolean", "answer": True}
+
+
+@pytest.mark.rule("MCP-12")
+async def test_cancelling_the_task_withdraws_the_ask(driver: Path) -> None:
+    folder = driver.parent
+    async with serving(folder) as (_, url), tasks(driver, url, "cancel") as client:
+        reference = await client.told()
+        assert (await client.told())["result"] is None
+        async with AsyncClient(url, key(folder)) as front:
+            assert (await front.get(reference["taskId"])).status == "withdrawn"
