@@ -1,4 +1,4 @@
-"""Debian's pgbouncer in transaction mode, in front of a database of the tests' server."""
+"""Debian's pgbouncer in front of a database of the tests' server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _SOON: Final = 10.0
 class Pooler:
     """A pooler on loopback and a free port."""
 
-    def __init__(self, program: str, server: postgres.Server, database: str, size: int) -> None:
+    def __init__(
+        self, program: str, server: postgres.Server, database: str, size: int, mode: str
+    ) -> None:
         self._program = program
         self.port = postgres.free_port()
         self._folder = server.folder_for(f"pooler-{self.port}")
@@ -31,7 +33,7 @@ listen_addr = 127.0.0.1
 listen_port = {self.port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
+pool_mode = {mode}
 default_pool_size = {size}
 server_login_retry = 1
 """
@@ -69,11 +71,13 @@ def program() -> str | None:
 
 
 @contextmanager
-def pooler(server: postgres.Server, database: str, size: int = 2) -> Iterator[Pooler]:
+def pooler(
+    server: postgres.Server, database: str, size: int = 2, *, mode: str = "transaction"
+) -> Iterator[Pooler]:
     """A pooler with so many connections to the database of this name."""
     found = program()
     assert found is not None, "pgbouncer is missing: run .ci/system-packages, which installs it"
-    made = Pooler(found, server, database, size)
+    made = Pooler(found, server, database, size, mode)
     try:
         made.start()
         yield made

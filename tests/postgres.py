@@ -39,7 +39,7 @@ _EMPTY: Final = """DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
         AND tablename NOT IN ('answerback_migrations', 'health', 'listed')
     LOOP EXECUTE format('TRUNCATE %I RESTART IDENTITY', name); END LOOP;
-    UPDATE listed SET last = 0;
+    IF to_regclass('listed') IS NOT NULL THEN UPDATE listed SET last = 0; END IF;
 END $$"""
 """Deletes what a test left."""
 _SETTINGS: Final = {
@@ -79,9 +79,10 @@ def runs_as() -> dict[str, Any]:
 class Server:
     """A PostgreSQL server on loopback and a free port, with databases for one test each."""
 
-    def __init__(self, binaries: Path, folder: Path) -> None:
+    def __init__(self, binaries: Path, folder: Path, **settings: str) -> None:
         self._binaries = binaries
         self._folder = folder
+        self._settings = _SETTINGS | settings
         self._runs_as = runs_as()
         self._process: subprocess.Popen[bytes] | None = None
         self._stock: list[str] = []
@@ -113,7 +114,7 @@ class Server:
 
     def start(self) -> None:
         """Starts it, and returns once it can be used."""
-        settings = _SETTINGS | {
+        settings = self._settings | {
             "port": str(self.port),
             "unix_socket_directories": str(self._folder),
         }
@@ -150,6 +151,12 @@ class Server:
                 return
             said = done.stderr
         raise AssertionError(f"{program}: {said.decode()} {self.log()}")
+
+    @property
+    def pid(self) -> int:
+        """Whose children its processes are."""
+        assert self._process is not None
+        return self._process.pid
 
     def log(self) -> str:
         """What the server said."""
@@ -207,16 +214,17 @@ def store_at(url: str) -> Store:
 
 
 @contextmanager
-def server(small: int | None = None) -> Iterator[Server]:
+def server(small: int | None = None, **settings: str) -> Iterator[Server]:
     """A server, for as long as the context lasts; AssertionError where this machine has none.
 
     Args:
         small: the size in MiB of a disk that is soon full, with the tablespace "small".
+        settings: the server's, beside those of every test.
     """
     found = binaries()
     assert found is not None, "PostgreSQL is missing: run .ci/system-packages, which installs it"
     folder = Path(tempfile.mkdtemp(prefix="answerback-postgres-"))
-    running = Server(found, folder)
+    running = Server(found, folder, **settings)
     try:
         running.make()
         if small is not None:

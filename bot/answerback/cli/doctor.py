@@ -16,11 +16,10 @@ from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.ports.extras import POSTGRES, missing
 from answerback.ports.plugin import Checkup, Finding
-from answerback.runtime.config import Settings, Storage, table_of
+from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
 from answerback.runtime.configured import routes_of
 from answerback.runtime.plugins import Plugin, installed
-from answerback.runtime.stores import opened
 from answerback.service.submission import destination_of
 from answerback_chat.sanitize import as_json
 from answerback_storage.key_file import KeyFile
@@ -68,7 +67,8 @@ async def findings(
         yield Finding("configuration", str(error))
     for finding in _ceilings(settings):
         yield finding
-    yield await _database(settings)
+    async for finding in _database(settings):
+        yield finding
     if (exposed := await asyncio.to_thread(_exposed_key, settings)) is not None:
         yield exposed
     plugins = installed()
@@ -120,9 +120,19 @@ def _exposed_key(settings: Settings) -> Finding | None:
     return Finding(f"key file {path}", "other users of this machine can read it", fix)
 
 
-async def _database(settings: Settings) -> Finding:
-    if settings.storage.on_postgres:
-        return await _postgres(settings.storage)
+async def _database(settings: Settings) -> AsyncIterator[Finding]:
+    if not settings.storage.on_postgres:
+        yield await _sqlite(settings)
+    elif (sentence := missing(*POSTGRES, "`storage.url`")) is not None:
+        yield Finding("database", sentence)
+    else:
+        from answerback_storage.postgres import checkup
+
+        async for finding in checkup.findings(settings.storage.url, settings.storage.listen_url):
+            yield finding
+
+
+async def _sqlite(settings: Settings) -> Finding:
     path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
     try:
         if not await asyncio.to_thread(path.exists):
@@ -138,17 +148,6 @@ async def _database(settings: Settings) -> Finding:
             "database", str(error), "Check storage.url, the folder's rights and the disk."
         )
     return Finding(f"database {path}")
-
-
-async def _postgres(storage: Storage) -> Finding:
-    if (sentence := missing(*POSTGRES, "`storage.url`")) is not None:
-        return Finding("database", sentence)
-    try:
-        async with opened(storage) as found:
-            await found.store.check()
-    except StoreError as error:
-        return Finding("database", str(error), "Run this again when that is done.")
-    return Finding(f"database {storage.name}")
 
 
 def _new_database(path: Path) -> Finding:

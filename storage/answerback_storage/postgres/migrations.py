@@ -280,6 +280,18 @@ async def migrate(database: Database) -> None:
                 )
 
 
+async def unapplied(connection: Connection, name: str) -> list[str] | None:
+    """The migrations that a start would apply; None where there are no tables yet.
+
+    Raises:
+        DatabaseTooNewError: a newer Answerback wrote it.
+        StoreError: it cannot be used; in words.
+    """
+    await _check_server(connection, name)
+    applied = await _applied(connection, name)
+    return [step.name for step in MIGRATIONS if step.name not in applied] if applied else None
+
+
 async def _check_server(connection: Connection, name: str) -> None:
     version = connection.info.server_version // 10_000
     if version < LEAST_VERSION:

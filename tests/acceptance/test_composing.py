@@ -1,0 +1,157 @@
+"""The compose file sets up what docs/deploy.md says: two replicas on PostgreSQL behind a proxy that ends TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import pytest
+import yaml
+
+from answerback.core.labels import Labels
+from answerback.ports.person_key import Holder
+from answerback.ports.plugin import Host
+from answerback_discord.plugin import DiscordPlugin, DiscordSettings
+from answerback_slack.plugin import SlackPlugin, SlackSettings
+from answerback_web.plugin import WebPlugin, WebSettings
+from tests.acceptance.process import start
+from tests.meta.project import ROOT
+
+pytestmark = pytest.mark.acceptance
+
+_FOLDER: Final = ROOT / "manifests" / "compose"
+_SET: Final = {
+    "ADDRESS": "answerback.example.com",
+    "AGENTS_ADDRESS": "agents.example.com",
+    "POSTGRES_PASSWORD": "secret",
+}
+
+
+@pytest.fixture(scope="module")
+def composed() -> dict[str, Any]:
+    """The compose file, with the variables of `.env` in their places."""
+    text = (_FOLDER / "compose.yaml").read_text("utf-8")
+    assert set(re.findall(r"\$\{(\w+):\?set it in \.env\}", text)) == set(_SET)
+    text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: _SET[found[1]], text)
+    assert "$" not in text
+    made: dict[str, Any] = yaml.safe_load(text)
+    return made
+
+
+def environment(services: dict[str, Any]) -> dict[str, str]:
+    """What a replica finds in its environment: from the image, the compose file and the secrets."""
+    image = (ROOT / "manifests" / "Containerfile").read_text("utf-8")
+    found = dict(re.findall(r"(ANSWERBACK_\w+)=(\S+)", image))
+    secrets = (_FOLDER / "secrets.env.example").read_text("utf-8").split()
+    found |= dict(line.split("=") for line in secrets)
+    found |= services["answerback"]["environment"]
+    return found
+
+
+@pytest.mark.rule("DATA-20")
+async def test_its_replicas_have_a_configuration_that_is_valid(
+    composed: dict[str, Any], tmp_path: Path
+) -> None:
+    services = composed["services"]
+    mounted = [volume.split(":") for volume in services["answerback"]["volumes"]]
+    (config,) = [Path(here) for here, there, *_ in mounted if there == "/etc/answerback.toml"]
+    checking = await start(
+        *("serve", "--check", "--config", str(_FOLDER / config)),
+        folder=tmp_path,
+        environment=environment(services),
+    )
+    code, out, err = await checking.ended()
+    assert code == 0, err
+    for line in (
+        "agents' API: 0.0.0.0:8420",
+        "agents: builder (agent)",
+        "public listener: 0.0.0.0:8421, known as https://answerback.example.com",
+        "database: answerback on database",
+        "surfaces: web, slack (HTTP)",
+        "routes: ops; default ops",
+    ):
+        assert line in (out + err).splitlines()
+
+
+@pytest.mark.rule("DATA-20")
+def test_only_the_proxy_is_reached_from_outside_and_what_is_to_be_kept_is_on_a_volume(
+    composed: dict[str, Any],
+) -> None:
+    services = composed["services"]
+    assert services["answerback"]["deploy"]["replicas"] == 2
+    assert services["answerback"]["depends_on"]["database"] == {"condition": "service_healthy"}
+    assert {name for name, each in services.items() if "ports" in each} == {"proxy"}
+    named = {
+        volume.split(":")[0] for each in services.values() for volume in each["volumes"]
+    } & set(composed["volumes"])
+    assert named == set(composed["volumes"])
+    for each in services.values():
+        for volume in each["volumes"]:
+            here = volume.split(":")[0]
+            assert here in named or (_FOLDER / here).is_file()
+    assert (_FOLDER / services["answerback"]["build"]["context"]).resolve() == ROOT
+
+
+@pytest.mark.rule("DATA-20")
+async def test_the_proxy_hands_on_every_public_route_and_nothing_of_the_agents(
+    composed: dict[str, Any],
+) -> None:
+    text = (_FOLDER / "Caddyfile").read_text("utf-8")
+    outside, agents = text.split("{$AGENTS_ADDRESS}")
+    (matcher,) = re.findall(r"^\t@public path (.*)$", outside, re.MULTILINE)
+    patterns = [re.compile(re.escape(one).replace(r"\*", ".*")) for one in matcher.split()]
+    routes = await _public_routes()
+    assert len(routes) > 3
+    for path in routes:
+        assert any(pattern.fullmatch(path) for pattern in patterns), path
+    for pattern in patterns:
+        assert any(pattern.fullmatch(path) for path in routes), f"nothing answers {pattern.pattern}"
+    ports = environment(composed["services"])
+    assert f"import replicas {ports['ANSWERBACK_PUBLIC__PORT']}\n" in outside
+    assert "import replicas 8420\n" in agents
+    assert "dynamic a answerback {args[0]} {" in text
+    assert "answerback" in composed["services"]
+    assert text.count("{") == text.count("}")
+
+
+async def _public_routes() -> list[str]:
+    """The paths of the public listener, with all surfaces that people and platforms call."""
+
+    async def secret() -> bytes:
+        return bytes(32)
+
+    async def holders() -> tuple[Holder, ...]:
+        return ()
+
+    for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):
+        await asyncio.to_thread(plugin.load)
+    async with aiohttp.ClientSession() as http:
+        host = Host(
+            http=http,
+            labels=Labels(),
+            secret=secret,
+            local_url=lambda: "",
+            public_url=lambda: "",
+            holders=holders,
+            tokens=True,
+            now=lambda: 0.0,
+        )
+        slack = SlackSettings.model_validate({"bot_token": "xoxb-1", "signing_secret": "s"})
+        discord = DiscordSettings.model_validate({"bot_token": "d", "public_key": "0" * 64})
+        built = [
+            await SlackPlugin().build(slack, host),
+            await DiscordPlugin().build(discord, host),
+            await WebPlugin().build(WebSettings(), host),
+        ]
+    return [route.path for one in built for route in (*one.hooks, *one.public_pages)]
+
+
+def test_the_documentation_names_what_stands_beside_the_compose_file() -> None:
+    told = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    for path in sorted(_FOLDER.iterdir()):
+        assert f"`{path.name}`" in told, path.name
+    for name in _SET:
+        assert name in told

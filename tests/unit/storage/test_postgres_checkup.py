@@ -1,0 +1,200 @@
+"""What `answerback doctor` says of a PostgreSQL database: each finding tells what to do, and nothing is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import psycopg
+import pytest
+
+from answerback.ports.plugin import Finding
+from answerback_storage.postgres import checkup, migrations, news
+from answerback_storage.postgres.connections import MAX_CONNECTIONS, Connection
+from answerback_storage.postgres.store import PostgresStore
+from tests import postgres
+from tests.pooler import pooler, program
+
+
+@pytest.fixture
+async def url(postgres_server: postgres.Server) -> AsyncIterator[str]:
+    """A database that Answerback has used, and that the test may spoil."""
+    with postgres_server.database() as name:
+        store = PostgresStore(made := postgres_server.url(name))
+        await store.open()
+        await store.close()
+        yield made
+
+
+@pytest.fixture
+def run(url: str) -> Iterator[psycopg.Connection]:
+    """A superuser's connection to it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def role(run: psycopg.Connection) -> Iterator[str]:
+    """Somebody without any right."""
+    name = f"role_{time.monotonic_ns()}"
+    run.execute(f"CREATE ROLE {name} LOGIN")
+    yield name
+    run.execute(f"DROP OWNED BY {name}")
+    run.execute(f"DROP ROLE {name}")
+
+
+def as_role(url: str, role: str) -> str:
+    return url.replace(f"//{postgres.USER}@", f"//{role}@")
+
+
+async def found(url: str, listen_url: str | None = None) -> dict[str, Finding]:
+    """The findings, by the first word of each."""
+    told = [finding async for finding in checkup.findings(url, listen_url)]
+    return {finding.what.partition(" ")[0].rstrip(":"): finding for finding in told}
+
+
+@pytest.mark.rule("CLI-22")
+async def test_a_database_that_is_well_is_told_what_was_looked_at(url: str) -> None:
+    told = await found(url)
+    assert all(finding.wrong is None for finding in told.values()), told
+    assert list(told) == ["database", "rights", "clock", "connections", "pooler", "notifications"]
+    assert ", PostgreSQL " in told["database"].what
+
+
+@pytest.mark.rule("CLI-22")
+async def test_nothing_is_made_or_upgraded(
+    postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with postgres_server.database() as name:
+        url = postgres_server.url(name)
+        told = await found(url)
+        assert "its tables to be created by `answerback serve`" in told["database"].what
+        assert all(finding.wrong is None for finding in told.values()), told
+        assert (
+            postgres_server.run("SELECT 1 FROM pg_tables WHERE schemaname = 'public'", name) == []
+        )
+        with monkeypatch.context() as older:
+            older.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+            store = PostgresStore(url)
+            await store.open()
+            await store.close()
+        told = await found(url)
+        assert "to be upgraded by `answerback serve` (erasing, " in told["database"].what
+        assert len(postgres_server.run("SELECT 1 FROM answerback_migrations", name)) == 1
+
+
+@pytest.mark.rule("CLI-22")
+async def test_a_newer_schema_and_a_server_that_is_not_there_end_the_looking(
+    url: str, run: psycopg.Connection
+) -> None:
+    run.execute("INSERT INTO answerback_migrations VALUES ('from_the_future', now())")
+    told = await found(url)
+    assert "newer Answerback" in (told["database"].wrong or "")
+    assert list(told) == ["database"]
+    told = await found(f"postgresql://{postgres.USER}@127.0.0.1:{postgres.free_port()}/asks")
+    assert "cannot be reached" in (told["database"].wrong or "")
+
+
+@pytest.mark.rule("CLI-22")
+async def test_what_a_role_may_not_do_is_named_with_what_to_run(
+    url: str, run: psycopg.Connection, role: str
+) -> None:
+    async def said() -> str:
+        right = (await found(as_role(url, role)))["rights"]
+        return f"{right.wrong} {right.fix}"
+
+    tables = "it may not read, write and delete in answerback_migrations, asks, asks_words and "
+    told = (await found(as_role(url, role)))["database"]
+    assert "lacks a privilege" in (told.wrong or ""), (
+        "it may not even read which migrations there are"
+    )
+    run.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+    assert tables in await said()
+    assert f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}" in await said()
+    run.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
+    run.execute(f"REVOKE INSERT ON seen FROM {role}")
+    assert "delete in seen Run" in await said()
+    run.execute(f"GRANT ALL ON seen TO {role}")
+    assert f"`GRANT ALL ON SCHEMA public TO {role}`" in await said()
+    run.execute(f"GRANT ALL ON SCHEMA public TO {role}")
+    assert "an upgrade could not change them Run `REASSIGN OWNED BY answerback" in await said()
+    run.execute(f"GRANT {postgres.USER} TO {role}")
+    assert await said() == "None "
+    run.execute(f"ALTER ROLE {role} SET default_transaction_read_only = on")
+    assert "Name the primary server" in await said()
+    run.execute(f"ALTER ROLE {role} RESET default_transaction_read_only")
+    run.execute(f"ALTER ROLE {role} SET search_path = gone")
+    assert f"CREATE SCHEMA AUTHORIZATION {role}" in await said()
+
+
+@pytest.mark.rule("CLI-22")
+@pytest.mark.parametrize(("off", "words"), [(61.0, "61 s ahead of"), (-61.0, "61 s behind")])
+async def test_a_clock_that_differs_is_told_and_breaks_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch, off: float, words: str
+) -> None:
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + off)
+    clock = (await found(url))["clock"]
+    assert clock.wrong == f"this machine's is {words} the database's"
+    assert "NTP" in clock.fix
+    assert clock.warning
+
+
+@pytest.mark.rule("CLI-22")
+async def test_too_few_free_connections_are_told(
+    url: str, run: psycopg.Connection, role: str
+) -> None:
+    run.execute(f"GRANT {postgres.USER} TO {role}")
+    needed = MAX_CONNECTIONS + 1
+    run.execute(f"ALTER ROLE {role} CONNECTION LIMIT {needed}")
+    assert (await found(as_role(url, role)))["connections"].wrong is None
+    run.execute(f"ALTER ROLE {role} CONNECTION LIMIT {needed - 1}")
+    told = (await found(as_role(url, role)))["connections"]
+    assert told.wrong == f"{needed - 1} more can be opened, and each replica takes up to {needed}"
+    assert "Raise `max_connections`" in told.fix
+
+
+@pytest.mark.rule("CLI-22")
+async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
+    url: str, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if program() is None:
+        pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
+    monkeypatch.setattr(news, "ARRIVAL", 0.3)
+    name = url.rpartition("/")[2]
+    with pooler(postgres_server, name) as pooling:
+        pooled = postgres_server.url(name, port=pooling.port)
+        told = await found(pooled)
+        assert told["pooler"].wrong == "there is one, and `storage.listen_url` is not set"
+        assert "address of the server itself" in told["pooler"].fix
+        assert "notifications do not arrive" in (told["notifications"].wrong or "")
+        told = await found(pooled, url)
+        assert told["pooler"].what == "pooler: statements go through one, notifications do not"
+        assert told["notifications"].wrong is None
+        told = await found(pooled, pooled)
+        assert "at `storage.listen_url` too" in (told["pooler"].wrong or "")
+        assert "notifications do not arrive" in (told["notifications"].wrong or "")
+    with pooler(postgres_server, name, mode="session") as pooling:
+        told = await found(postgres_server.url(name, port=pooling.port))
+        assert told["pooler"].well
+        assert told["notifications"].wrong is None
+    told = await found(url, url)
+    assert told["pooler"].fix == "Remove `storage.listen_url`."
+    assert told["pooler"].well
+
+
+@pytest.mark.rule("CLI-22")
+async def test_a_server_that_goes_away_while_it_is_looked_at_is_named(
+    url: str, run: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    real = checkup._clock
+
+    async def cut(connection: Connection) -> Finding:
+        run.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM {others}".encode())
+        return await real(connection)
+
+    monkeypatch.setattr(checkup, "_clock", cut)
+    told = await found(url)
+    assert list(told) == ["database", "rights"]
+    assert "nothing has to be restarted here" in (told["database"].wrong or "")
