@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -74,15 +74,17 @@ class Process:
 
 @asynccontextmanager
 async def process(
-    *arguments: str, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    cores: Collection[int] = frozenset(MEASURED),
 ) -> AsyncIterator[Process]:
-    """A Python process on the measured core, killed at the end of the context."""
+    """A Python process on the measured core, or on others, killed at the end of the context."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
         env={**os.environ, **(environment or {})},
         stdout=asyncio.subprocess.PIPE,
-        preexec_fn=lambda: os.sched_setaffinity(0, MEASURED),
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )
     try:
         yield Process(child)

@@ -1,0 +1,370 @@
+"""PostgreSQL beside SQLite and the bare driver, several replicas beside one, and very many open asks beside few.
+
+Run as ``python -m tests.benchmarks.replicas [PART …]``; the parts are the functions in `PARTS`. Each figure is beside
+its floor, measured in the same rounds. The server is the tests' own, with ``fsync`` on; set TMPDIR to measure another
+disk. Server, replicas and those who click share this machine's processors: the table says who uses them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from answerback.ports.store import Store, Write
+from answerback.testing.store_examples import new_ask
+from answerback_storage.postgres.connections import MAX_CONNECTIONS, connect
+from answerback_storage.sqlite.store import SqliteStore
+from tests import postgres
+from tests.acceptance.replicas import Town, ended, town
+from tests.benchmarks.service import SERVE, Process, environment, process, shown, slow_slack
+from tests.benchmarks.slack import FORM, Clicker, hammer
+from tests.benchmarks.store import FORM as WORDS
+from tests.benchmarks.store import STATE, click
+from tests.postgres import Server, store_at
+
+ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "8"))
+SECONDS: Final = 1.0
+"""Of each burst of clicks."""
+PEOPLE: Final = 48
+"""Who click at the same time."""
+OPEN: Final = int(os.environ.get("BENCH_OPEN", "1000000"))
+"""Open asks beside 100."""
+SOME: Final = 50
+"""Asks that are acted on there, and answers that are waited for."""
+
+
+class Figures:
+    """What was measured, as lines of a table."""
+
+    def __init__(self) -> None:
+        self.table = Table("figure", "floor", "measured", "ratio", "goal", title="Replicas")
+
+    def rate(self, figure: str, floor: Sequence[float], rates: Sequence[float], goal: str) -> None:
+        """How many a second, beside the floor in the same rounds."""
+        ratio = median(rate / least for rate, least in zip(rates, floor, strict=True))
+        self.table.add_row(
+            figure, f"{median(floor):,.0f}/s", f"{median(rates):,.0f}/s", f"{ratio:.2f}", goal
+        )
+
+    def seconds(
+        self, figure: str, floor: Sequence[float], times: Sequence[float], goal: str
+    ) -> None:
+        """How many milliseconds, beside the floor."""
+        least, each = median(floor) * 1000, median(times) * 1000
+        self.table.add_row(
+            figure, f"{least:,.1f} ms", f"{each:,.1f} ms", f"{each / least:.2f}", goal
+        )
+
+    def note(self, figure: str, words: str) -> None:
+        """Something besides."""
+        self.table.add_row(figure, "", words)
+
+
+# --- one store beside another ------------------------------------------------------------------------
+
+
+async def stores(server: Server, figures: Figures) -> None:
+    """Clicks in a store: one process's, without HTTP and without a surface."""
+    rates: dict[str, list[float]] = {kind: [] for kind in ("bare", "postgresql", "sqlite")}
+    with server.database() as name, tempfile.TemporaryDirectory() as folder:
+        url = server.url(name)
+        async with AsyncExitStack() as stack:
+            bare = await _bare(url, stack)
+            calls: dict[str, Callable[[int], Awaitable[object]]] = {"bare": bare}
+            for kind, store in (
+                ("postgresql", store_at(url)),
+                ("sqlite", SqliteStore(f"{folder}/asks.db")),
+            ):
+                await store.open()
+                stack.push_async_callback(store.close)
+                for number in range(PEOPLE):
+                    await store.create(Write(new_ask(number, form=WORDS)), None)
+                calls[kind] = _clicks(store)
+            for _ in range(ROUNDS):
+                for kind, call in calls.items():
+                    rates[kind].append(
+                        await _rate(MAX_CONNECTIONS if kind == "bare" else PEOPLE, call)
+                    )
+    figures.rate(
+        "PostgreSQL, beside a bare compare-and-set", rates["bare"], rates["postgresql"], "≥ 0.5"
+    )
+    figures.rate("PostgreSQL, beside SQLite", rates["sqlite"], rates["postgresql"], "")
+
+
+def _clicks(store: Store) -> Callable[[int], Awaitable[object]]:
+    def one(number: int) -> Awaitable[object]:
+        return store.change(f"ask_{number}", click, delivery=f"Ev{number}-{time.perf_counter_ns()}")
+
+    return one
+
+
+async def _bare(url: str, stack: AsyncExitStack) -> Callable[[int], Awaitable[object]]:
+    """A compare-and-set by the driver alone: each client has a connection and a row."""
+    connections = [await connect(url) for _ in range(MAX_CONNECTIONS)]
+    for connection in connections:
+        stack.push_async_callback(connection.close)
+    await connections[0].execute(
+        "CREATE TABLE bare (id text PRIMARY KEY, version bigint, state text)"
+    )
+    await connections[0].execute(
+        "INSERT INTO bare SELECT 'ask_' || n, 0, '' FROM generate_series(0, 99) n"
+    )
+    versions = [0] * MAX_CONNECTIONS
+
+    async def one(number: int) -> None:
+        cursor = await connections[number].execute(
+            "UPDATE bare SET version = version + 1, state = $3 WHERE id = $1 AND version = $2 RETURNING 1",
+            (f"ask_{number}", versions[number], STATE),
+        )
+        assert await cursor.fetchone()
+        versions[number] += 1
+
+    return one
+
+
+async def _rate(clients: int, call: Callable[[int], Awaitable[object]]) -> float:
+    """Calls a second by so many clients, each one after the other."""
+    end = time.perf_counter() + SECONDS
+
+    async def client(number: int) -> int:
+        made = 0
+        while time.perf_counter() < end:
+            await call(number)
+            made += 1
+        return made
+
+    return sum(await asyncio.gather(*map(client, range(clients)))) / SECONDS
+
+
+# --- replicas ------------------------------------------------------------------------------------------
+
+
+class Clicks:
+    """Services on one database, and people who click in Slack at some of them."""
+
+    def __init__(self, up: list[tuple[Process, int]]) -> None:
+        self._up = up
+        self._clickers = [Clicker(number) for number in range(PEOPLE)]
+        self.rates: dict[int, list[float]] = {count: [] for count in range(1, len(up) + 1)}
+        self.each: list[float] = []
+        """Microseconds of its processor that a click takes a service."""
+
+    async def burst(self, count: int) -> None:
+        """Clicks at so many of them."""
+        used = [up for up, _ in self._up]
+        before = sum(up.processor for up in used)
+        some = [
+            hammer(port, self._clickers[number::count], SECONDS)
+            for number, (_, port) in enumerate(self._up[:count])
+        ]
+        made = sum(map(len, await asyncio.gather(*some)))
+        self.rates[count].append(made / SECONDS)
+        self.each.append((sum(up.processor for up in used) - before) / made * 1e6)
+
+
+@asynccontextmanager
+async def clicked(url: str, api_url: str, folder: Path, count: int) -> AsyncIterator[Clicks]:
+    """So many services with asks that are shown in Slack."""
+    store = store_at(url)
+    await store.open()
+    for number in range(PEOPLE):
+        await store.create(Write(shown(number, FORM)), None)
+    await store.close()
+    given = environment(folder, api_url) | {"ANSWERBACK_STORAGE__URL": url}
+    cores = os.sched_getaffinity(0)
+    async with AsyncExitStack() as stack:
+        up = []
+        for _ in range(count):
+            one = await stack.enter_async_context(process(*SERVE, environment=given, cores=cores))
+            await one.line()
+            up.append((one, int((await one.line()).rpartition(":")[2])))
+        yield Clicks(up)
+
+
+async def replicas(server: Server, figures: Figures) -> None:
+    """Clicks by HTTP, at one service and at several."""
+    with server.database() as name, tempfile.TemporaryDirectory() as folder:
+        file = f"sqlite:///{folder}/asks.db"
+        async with (
+            slow_slack() as api_url,
+            clicked(server.url(name), api_url, Path(folder), 3) as many,
+            clicked(file, api_url, Path(folder), 1) as alone,
+        ):
+            for clicks in (many, alone):
+                for count in clicks.rates:  # warms up
+                    await clicks.burst(count)
+                clicks.rates = {count: [] for count in clicks.rates}
+                clicks.each.clear()
+            before, mine, began = _used(server), time.process_time(), time.perf_counter()
+            for _ in range(ROUNDS):
+                await alone.burst(1)
+                for count in many.rates:
+                    await many.burst(count)
+            lasted = time.perf_counter() - began
+            database, clicking = _used(server) - before, time.process_time() - mine
+    one = many.rates[1]
+    figures.rate("one service on PostgreSQL, beside one on SQLite", alone.rates[1], one, "")
+    for count in (2, 3):
+        figures.rate(f"{count} replicas, beside one", one, many.rates[count], "")
+    figures.note("a click takes a service on PostgreSQL", f"{median(many.each):,.0f} µs")
+    figures.note("a click takes a service on SQLite", f"{median(alone.each):,.0f} µs")
+    figures.note("the database's server used", f"{database / lasted:.2f} processors")
+    figures.note("those who click used", f"{clicking / lasted:.2f} of {os.cpu_count()} processors")
+
+
+def _used(server: Server) -> float:
+    """Seconds of processor time that the server's processes have used, those that have ended too."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            values = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        if str(server.pid) in {values[1], path.parent.name}:
+            ticks += sum(map(int, values[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+async def waiting(server: Server, figures: Figures) -> None:
+    """From an action at one replica to the end of a long-poll at it, and at another."""
+    with server.database() as name, tempfile.TemporaryDirectory() as folder:
+        async with town(Path(folder), server.url(name), {}) as made:
+            here, there = made.replicas
+            took: dict[str, list[float]] = {here.url: [], there.url: []}
+            after: list[float] = []
+            for _ in range(SOME):
+                for url, times in took.items():
+                    whole, rest = await _answered(made, url)
+                    times.append(whole)
+                    if url == there.url:
+                        after.append(rest)
+    figures.seconds(
+        "an action at one, until a long-poll at another ends", took[here.url], took[there.url], ""
+    )
+    figures.note("of that, after the action was confirmed", f"{median(after) * 1000:.1f} ms (≤ 10)")
+
+
+async def _answered(made: Town, url: str) -> tuple[float, float]:
+    """Seconds from an action at the first replica, and from its confirmation, until who waits at a replica is told."""
+    body = {
+        "name": "ask_user",
+        "arguments": {"question": "Go?", "answer_type": "boolean"},
+        "to": "web",
+    }
+    async with made.agent(made.replicas[0].url) as first, made.agent(url) as other:
+        async with first.post("/v1/asks", json=body) as response:
+            ask_id = (await response.json())["id"]
+
+        async def waits() -> float:
+            await ended(other, ask_id)
+            return time.perf_counter()
+
+        waiter = asyncio.create_task(waits())
+        await asyncio.sleep(0.05)
+        began = time.perf_counter()
+        action = {"action": "answer", "value": True}
+        async with first.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
+            assert response.status == 200
+        confirmed = time.perf_counter()
+        told = await waiter
+    return told - began, told - confirmed
+
+
+# --- very many open asks -------------------------------------------------------------------------------
+
+
+async def many(server: Server, figures: Figures) -> None:
+    """The start of a service, and one action, with few and with very many open asks."""
+    starts: dict[int, list[float]] = {100: [], OPEN: []}
+    acts: dict[int, list[float]] = {100: [], OPEN: []}
+    with server.database() as few, server.database() as lots, tempfile.TemporaryDirectory() as name:
+        databases = {100: few, OPEN: lots}
+        for count, database in databases.items():
+            await _fill(server, database, count)
+        for number in range(ROUNDS // 2):
+            for count, database in databases.items():
+                began = time.perf_counter()
+                async with town(Path(name), server.url(database), {}, replicas=1) as made:
+                    starts[count].append(time.perf_counter() - began)
+                    acts[count] += await _acted(made, count, number)
+    figures.seconds(f"start, {OPEN:,} open asks beside 100", starts[100], starts[OPEN], "≤ 2")
+    figures.seconds(f"an action, {OPEN:,} open asks beside 100", acts[100], acts[OPEN], "≤ 2")
+
+
+async def _acted(made: Town, count: int, round: int) -> list[float]:
+    """Seconds of actions on asks that are spread over all."""
+    times = []
+    async with made.agent() as http:
+        for number in range(SOME):
+            ask_id = _id(2 + (number * count) // SOME)
+            action = {"action": "answer", "value": "x"} if round % 2 == 0 else {"action": "back"}
+            began = time.perf_counter()
+            async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
+                assert response.status == 200, await response.text()
+            times.append(time.perf_counter() - began)
+    return times
+
+
+def _id(seq: int) -> str:
+    return f"ask_{seq:024x}"
+
+
+async def _fill(server: Server, database: str, count: int) -> None:
+    """So many open asks that are copies of one, each with a deadline, a place and a line of the record of its own."""
+    store = store_at(server.url(database))
+    await store.open()
+    ask = new_ask(form=WORDS, shown_revision=1, expires_at=1e10)
+    await store.create(Write(ask), None)
+    await store.close()
+    found = server.run(
+        "SELECT column_name FROM information_schema.columns WHERE table_name = 'asks'", database
+    )
+    columns = [name for (name,) in found]
+    own = {
+        "seq": "r.seq",
+        "id": "'ask_' || lpad(to_hex(r.seq), 24, '0')",
+        "channel": "'C' || r.seq % 1000",
+        "due": "t.due + r.seq",
+    }
+    values = ", ".join(own.get(name, f"t.{name}") for name in columns)
+    server.run(
+        f"""SET session_replication_role = replica; -- a trigger counts rows one by one
+        INSERT INTO requests (request) SELECT request FROM requests, generate_series(1, {count});
+        INSERT INTO asks ({", ".join(columns)}) SELECT {values}
+            FROM asks t JOIN requests r ON r.seq > t.seq;
+        INSERT INTO asks_words SELECT r.seq, t.words FROM asks_words t JOIN requests r ON r.seq > t.seq;
+        INSERT INTO record (ask_id, at, kind, entry)
+            SELECT a.id, t.at, t.kind, t.entry FROM asks a, record t WHERE a.id <> t.ask_id;
+        UPDATE counters SET n = n + {count} WHERE name = 'open'""",
+        database,
+    )
+    server.run("VACUUM ANALYZE", database)
+
+
+PARTS: Final = {part.__name__: part for part in (stores, replicas, waiting, many)}
+
+
+def run(wanted: Sequence[str]) -> None:
+    """Measures and prints."""
+    figures = Figures()
+    with postgres.server(
+        fsync="on", full_page_writes="on", shared_buffers="512MB", max_wal_size="4GB"
+    ) as server:
+        for name in wanted or PARTS:
+            asyncio.run(PARTS[name](server, figures))
+    Console(width=120).print(figures.table)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])
