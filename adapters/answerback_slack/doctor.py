@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,8 +19,11 @@ from answerback_slack import home_view
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, SCOPES
+from answerback_slack.sockets import CROWDED, TOO_MANY
 
 _SLACK: Final = Diagnosis("Slack")
+_GREETED: Final = 10.0
+"""Seconds in which Slack greets a new connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     yield _scopes(headers.get("x-oauth-scopes", ""))
     yield _sessions(headers.get("x-oauth-scopes", ""))
     yield _SLACK.clock(headers.get("date"), SIGNATURE_SECONDS)
-    yield await _way_in(setup, calls)
+    yield await _way_in(setup, calls, http)
     client = calls.client
     for finding in await _home(calls, str(told.get("user_id"))):
         yield finding
@@ -115,7 +119,28 @@ async def _home(calls: Calls, bot_user: str) -> list[Finding]:
     return [_SLACK.well("Home tab")]
 
 
-async def _way_in(setup: Setup, calls: Calls) -> Finding:
+async def _socket(calls: Calls, token: str, http: aiohttp.ClientSession) -> Finding:
+    """Whether one more connection is taken; it is closed at once, so that no click comes over it."""
+    opening = partial(calls.client.apps_connections_open, app_token=token)
+    try:
+        told = await calls.do("apps.connections.open", opening)
+        async with asyncio.timeout(_GREETED), http.ws_connect(str(told.get("url"))) as socket:
+            said = await socket.receive_json()
+    except PlatformError as error:
+        return _SLACK.failed("Socket Mode", error)
+    except (aiohttp.ClientError, TimeoutError, TypeError, ValueError):
+        return _SLACK.wrong(
+            "Socket Mode",
+            "no connection could be made",
+            "Have this machine's firewall and proxy let WebSockets out to wss-primary.slack.com.",
+        )
+    if said.get("reason") == TOO_MANY:
+        return _SLACK.wrong("Socket Mode", "there are too many connections", f"{CROWDED}.")
+    others = said.get("num_connections", 1) - 1
+    return _SLACK.well(f"Socket Mode, {others} other connections of the ten that an app may have")
+
+
+async def _way_in(setup: Setup, calls: Calls, http: aiohttp.ClientSession) -> Finding:
     """How clicks come in: a socket that can be opened, or an address and a secret."""
     token = setup.app_token
     if token is not None:
@@ -125,9 +150,7 @@ async def _way_in(setup: Setup, calls: Calls) -> Finding:
                 "slack.app_token is no app-level token",
                 "Make one with the scope connections:write under Basic Information, App-Level Tokens.",
             )
-        opening = partial(calls.client.apps_connections_open, app_token=token)
-        call = partial(calls.do, "apps.connections.open", opening)
-        return await _SLACK.tried("Socket Mode", call)
+        return await _socket(calls, token, http)
     secret = setup.signing_secret or ""
     if len(secret) < 16 or secret.startswith("xox"):
         return _SLACK.wrong(

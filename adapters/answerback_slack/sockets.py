@@ -43,6 +43,12 @@ _SHORT_SECONDS: Final = 10.0
 """A connection that lives no longer than this is not made again without a pause."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
+TOO_MANY: Final = "too_many_websockets"
+"""Why Slack ends a connection that is one more than the ten that an app may have."""
+CROWDED: Final = (
+    "Slack takes no more than ten connections of an app, and others hold them (each replica takes two). Run"
+    " fewer replicas, stop other programs that have this app token, or have Slack call over HTTP"
+)
 _FORESEEN: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
 """How a connection fails that Slack, or the way there, does not give."""
 
@@ -52,9 +58,19 @@ Heard = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 class _Client(SocketModeClient):
     """The SDK's client for one connection: where it would reconnect by itself, it says that it is done."""
 
-    def __init__(self, token: str, web: AsyncWebClient) -> None:
+    def __init__(self, token: str, web: AsyncWebClient, refused: Callable[[], None]) -> None:
         super().__init__(app_token=token, web_client=web, ping_interval=_PING_SECONDS)
         self.done = asyncio.Event()
+        self._refused = refused
+        self.crowded = False
+        """Whether Slack ended it because there are too many."""
+
+    async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
+        """Slack says something, perhaps after it has closed the connection."""
+        if message.get("reason") == TOO_MANY:
+            self.crowded = True
+            self._refused()
+        await super().run_message_listeners(message, raw_message)
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Slack wants the connection renewed, or it is stale."""
@@ -155,8 +171,9 @@ class Sockets:
             if not self._deaf and not any(each.hears() for each in self._clients):
                 self._deaf = True
                 self._lost()
-            self._stood = time.monotonic()
-            self._trouble = "the connection is lost and being made again"
+            if not client.crowded:
+                self._stood = time.monotonic()
+                self._trouble = "the connection is lost and being made again"
             self._begin(self._retire(client), "slack socket retiring")
             if time.monotonic() - since > _SHORT_SECONDS:
                 backoff.reset()
@@ -164,7 +181,7 @@ class Sockets:
                 await backoff.wait()
 
     async def _connected(self) -> _Client:
-        client = _Client(self._token, self._web)
+        client = _Client(self._token, self._web, self._crowded)
         client.socket_mode_request_listeners.append(self._handle)
         self._clients.add(client)
         try:
@@ -183,6 +200,11 @@ class Sockets:
     async def _close(self, client: _Client) -> None:
         self._clients.discard(client)
         await client.close()  # type: ignore[no-untyped-call]
+
+    def _crowded(self) -> None:
+        """Slack wants fewer connections: this one never was one."""
+        self._trouble, self._stood = CROWDED, -_GRACE_SECONDS
+        logger.warning("Socket Mode: %s", CROWDED, extra={"action": "socket_crowded"})
 
     def _failed(self, error: Exception) -> None:
         words = str(error) or type(error).__name__

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +64,46 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlac
     assert wrong[0].wrong == "missing: im:write, reactions:write"
     assert "invite" in wrong[2].fix.lower()
     assert all(finding.fix for finding in wrong)
+
+
+@pytest.mark.rule("CLI-8", "SLACK-19")
+async def test_connections_are_counted_and_the_eleventh_is_told_with_what_to_do(
+    slack: FakeSlack,
+) -> None:
+    async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
+        for others in range(10):
+            told = await _of_sockets(slack)
+            assert told.wrong is None
+            assert f", {others} other connections of the ten" in told.what
+            url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
+            socket = await stack.enter_async_context(session.ws_connect(url))
+            assert (await socket.receive_json())["type"] == "hello"
+        told = await _of_sockets(slack)
+        assert told.wrong == "there are too many connections"
+        assert "Run fewer replicas" in told.fix
+
+
+async def _of_sockets(slack: FakeSlack) -> Finding:
+    """What is told of Socket Mode, once the connection that was made for it is gone."""
+    before = len(slack.socket.connections)
+    [told] = [one for one in await found(setup_of(slack)) if "Socket Mode" in one.what]
+    async with asyncio.timeout(5):
+        while len(slack.socket.connections) > before:  # noqa: ASYNC110 it tells nobody
+            await asyncio.sleep(0.01)
+    return told
+
+
+@pytest.mark.rule("CLI-8")
+async def test_a_socket_that_cannot_be_opened_is_named(
+    slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(_session: aiohttp.ClientSession, url: str, **_options: object) -> None:
+        raise aiohttp.ClientConnectionError(url)
+
+    monkeypatch.setattr(aiohttp.ClientSession, "_ws_connect", lost)
+    [told] = [one for one in await found(setup_of(slack)) if not one.well]
+    assert told.wrong == "no connection could be made"
+    assert "WebSockets" in told.fix
 
 
 @pytest.mark.rule("CLI-8", "SLACK-12")

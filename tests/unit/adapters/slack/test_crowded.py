@@ -1,0 +1,32 @@
+"""Slack takes ten Socket Mode connections of an app; whoever has one too many says so, and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from answerback_slack import sockets
+from tests.unit.adapters.slack.rig import app_in_front_of, workspace
+
+
+@pytest.mark.rule("SLACK-19")
+async def test_a_connection_too_many_is_told_in_the_log_and_by_readiness_until_there_is_room(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with workspace() as (slack, _, _), aiohttp.ClientSession() as session:
+        others = []
+        for _ in range(10):
+            url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
+            others.append(await session.ws_connect(url))
+        async with app_in_front_of(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
+            while "Run fewer replicas" not in (app.surface.ready() or ""):  # noqa: ASYNC110 as below
+                await asyncio.sleep(0.05)
+            assert f"Socket Mode: {sockets.CROWDED}" in caplog.text
+            for other in others:
+                await other.close()
+            while app.surface.ready() is not None:  # noqa: ASYNC110 it tells nobody
+                await asyncio.sleep(0.05)
+            await slack.socket.connected(sockets.CONNECTIONS)

@@ -1,0 +1,140 @@
+"""What the first versions wrote is upgraded, and one that still runs on the same database goes on undisturbed.
+
+`tests/data/first` holds an SQLite file and a PostgreSQL database that the first versions of their schemas wrote, as
+SQL; and each statement, with its values, that the first version for PostgreSQL went on to run there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from answerback.core.ask import Status
+from answerback.ports.claims import Claim
+from answerback.ports.searching import Search
+from answerback.ports.store import Store, Write
+from answerback.testing.store_examples import answering, ending, new_ask
+from answerback_storage.postgres.connections import Connection, connect
+from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.sqlite.store import SqliteStore
+from tests import postgres
+
+NEW = Claim("new", 60.0)
+
+
+@pytest.fixture
+def first(data: Path) -> Path:
+    """The folder of what the first versions wrote."""
+    return data / "first"
+
+
+@pytest.fixture
+async def url(first: Path, postgres_server: postgres.Server) -> AsyncIterator[str]:
+    """A PostgreSQL database as the first version for it left it."""
+    with postgres_server.database() as name:
+        written = (first / "postgresql.sql").read_text("utf-8")
+        postgres_server.run(written, name)
+        yield postgres_server.url(name)
+
+
+async def goes_on(store: Store) -> None:
+    """Everything is there, people and agents act on it, and what was added since works on it as well."""
+    ask = await store.get("ask_1")
+    assert ask is not None
+    assert (ask.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
+    assert [one.id for one in (await store.page(status=Status.OPEN)).rows][-1] == "ask_1"
+    assert await store.draft("draft") is not None
+    before = len(await store.record("ask_1"))
+    steps = len(ask.walk.answers)
+    await store.change("ask_1", answering(True if steps == 0 else "so"))
+    assert len(await store.record("ask_1")) > before
+    assert await store.claim_due(NEW, 9_000.0, 9)
+    assert await store.claim_message("ask_1", NEW) is not None
+    (told,) = await store.claim_deliveries(NEW, 9_000.0, 9)
+    assert (await store.erase(told.delivery.ask_id, 3_000.0, frozenset())) is not None
+    assert (await _found(store))[-1].id == "ask_1"
+    await store.create(Write(new_ask(9)), None)
+    assert (await _found(store))[0].id == "ask_9"
+    assert await store.lease("discord gateway", NEW) == 1
+    await store.change("ask_9", ending())
+
+
+async def _found(store: Store) -> Sequence[Any]:
+    return (await store.search(Search(words=("migration",)), None, 9)).rows
+
+
+@pytest.mark.rule("DATA-23")
+async def test_a_file_that_the_first_version_wrote_is_upgraded(first: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answerback.db"
+    made = sqlite3.connect(path)
+    made.executescript((first / "sqlite.sql").read_text("utf-8"))
+    made.close()
+    store = SqliteStore(path)
+    await store.open()
+    await goes_on(store)
+    await store.close()
+    again = SqliteStore(path)
+    await again.open()
+    counts = await again.counts()
+    assert (counts["open"], counts["answered"], counts["withdrawn"]) == (1, 2, 1)
+    await again.close()
+
+
+@pytest.mark.rule("DATA-23")
+async def test_a_database_that_the_first_version_wrote_is_upgraded(url: str) -> None:
+    store = PostgresStore(url)
+    await store.open()
+    await goes_on(store)
+    await store.close()
+
+
+@pytest.mark.rule("DATA-23")
+async def test_the_first_version_goes_on_while_a_newer_one_upgrades_its_database(
+    url: str, first: Path
+) -> None:
+    written = json.loads((first / "postgresql.json").read_text("utf-8"))
+    old, store = await connect(url), PostgresStore(url)
+    reads = [one for one in written if one["statement"].startswith("SELECT")]
+    for _ in range(5):  # so that they are prepared, with the columns that there are
+        for one in reads:
+            await _run(old, one)
+    upgrading = asyncio.create_task(store.open())
+    while not upgrading.done():
+        await _run(old, reads[0])
+    await upgrading
+    for one in written:
+        assert await _run(old, one) == one["rows"], one["does"]
+    await old.close()
+    # What it did counts for the newer one, and the other way round.
+    ask = await store.get("ask_1")
+    assert ask is not None
+    assert [given.value for given in ask.walk.answers] == [True]
+    assert ask.shown_revision == ask.revision == 2
+    ended, submitted = await store.get("ask_2"), await store.get("ask_4")
+    assert ended is not None
+    assert submitted is not None
+    assert (ended.status, submitted.status) == (Status.WITHDRAWN, Status.OPEN)
+    assert await store.claim_message("ask_4", NEW) is None, "the old one holds it"
+    assert await store.lease("discord gateway", NEW) is None
+    assert await store.draft("draft") == {"why": "more"}
+    counts = await store.counts()
+    assert (counts["open"], counts["withdrawn"], counts["pending"]) == (2, 2, 2)
+    await store.change("ask_4", answering(True))
+    await store.close()
+
+
+async def _run(connection: Connection, one: dict[str, Any]) -> int:
+    """How many rows a statement of the first version's returns."""
+    values = [bytes.fromhex(v["hex"]) if isinstance(v, dict) else v for v in one["values"]]
+    try:
+        cursor = await connection.execute(one["statement"].encode(), values)
+    except psycopg.Error as error:
+        raise AssertionError(f"it {one['does']}: {error}") from error
+    return len(await cursor.fetchall()) if cursor.description else 0
