@@ -21,6 +21,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from answerback.core.ask import ANYONE, Destination
 from answerback.ports.store import Store, Write
 from answerback.testing.store_examples import new_ask
 from answerback_storage.postgres.connections import MAX_CONNECTIONS, connect
@@ -162,7 +163,7 @@ class Clicks:
 
     async def burst(self, count: int) -> None:
         """Clicks at so many of them."""
-        used = [up for up, _ in self._up]
+        used = [up for up, _ in self._up[:count]]
         before = sum(up.processor for up in used)
         some = [
             hammer(port, self._clickers[number::count], SECONDS)
@@ -324,7 +325,8 @@ async def _fill(server: Server, database: str, count: int) -> None:
     """So many open asks that are copies of one, each with a deadline, a place and a line of the record of its own."""
     store = store_at(server.url(database))
     await store.open()
-    ask = new_ask(form=WORDS, shown_revision=1, expires_at=1e10)
+    web, who = Destination(surface="web"), (ANYONE,)
+    ask = new_ask(form=WORDS, to=web, responders=who, shown_revision=1, expires_at=1e10)
     await store.create(Write(ask), None)
     await store.close()
     found = server.run(
@@ -334,7 +336,6 @@ async def _fill(server: Server, database: str, count: int) -> None:
     own = {
         "seq": "r.seq",
         "id": "'ask_' || lpad(to_hex(r.seq), 24, '0')",
-        "channel": "'C' || r.seq % 1000",
         "due": "t.due + r.seq",
     }
     values = ", ".join(own.get(name, f"t.{name}") for name in columns)
