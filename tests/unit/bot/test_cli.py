@@ -161,7 +161,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
 }
 """How each command is started, and what of `UNUSED` it needs. The last two run until they are stopped."""
 MOST = 900
-"""Modules that a command may import, Python's own among them: more than that takes more than 0.4 s to start."""
+"""Modules that a command may import, Python's own among them."""
 
 
 @pytest.mark.rule("CLI-15")
