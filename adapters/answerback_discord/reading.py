@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline
-from answerback_chat.context import asides_text
+from answerback_chat.asides import asides_text
 from answerback_chat.controls import Verb
 from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.texts import units

@@ -11,7 +11,8 @@ from answerback.core.markdown import text_of
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Prompt, View
 from answerback_chat import messages, outline, texts
-from answerback_chat.context import asides_text, drawn
+from answerback_chat.asides import asides_text
+from answerback_chat.context import drawn
 from answerback_chat.option_controls import chosen_indexes
 from answerback_slack import limits, lines, option_controls
 from answerback_slack.blocks import escape, escape_within

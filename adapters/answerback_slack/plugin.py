@@ -116,8 +116,10 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         """See `SurfacePlugin.preview`."""
         from answerback.core.view import view_of
         from answerback_slack import preview, render
+        from answerback_slack.mentions import mention
 
-        message = render.render(view_of(ask), labels)
+        view = view_of(ask)
+        message = render.render(view, labels, {who: mention(who) for who in view.responders})
         blocks = cast("JsonValue", message.blocks)
         return Preview(
             payload={"text": message.text, "blocks": blocks},

@@ -13,7 +13,7 @@ from answerback_chat.pictures import Json, box, button, menu, objects, tag
 
 _BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")
-_ENTITY: Final = re.compile(r"<([!@])([^>|]*)(?:\|([^>]*))?>")
+_ENTITY: Final = re.compile(r"<[!@]([^>|]*)(?:\|([^>]*))?>")
 """A date or a mention, with what stands for it where it cannot be shown."""
 _MENUS: Final = frozenset(
     {"static_select", "multi_static_select", "external_select", "multi_external_select", "overflow"}
@@ -121,5 +121,5 @@ def _text(text: object) -> Markup:
 
 
 def _read(entity: re.Match[str]) -> str:
-    sort, target, instead = entity.groups()
-    return instead or (f"@{target}" if sort == "@" else target.removeprefix("subteam^"))
+    target, instead = entity.groups()
+    return instead or f"@{target.removeprefix('subteam^')}"

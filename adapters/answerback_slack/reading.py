@@ -11,7 +11,8 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback_chat import messages, outline, texts
-from answerback_chat.context import asides_text, drawn_text
+from answerback_chat.asides import asides_text
+from answerback_chat.context import drawn_text
 from answerback_chat.controls import Control, Verb
 from answerback_chat.sanitize import as_json, visible
 from answerback_slack import limits, option_controls

@@ -31,7 +31,7 @@ from answerback.core.markdown import (
     with_addresses,
 )
 from answerback.core.view import Prompt, View
-from answerback_chat import context as chat
+from answerback_chat import asides as chat
 from answerback_chat.sanitize import visible
 from answerback_web import limits
 

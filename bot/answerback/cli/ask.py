@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final, NoReturn
 
@@ -55,6 +56,16 @@ def run(
         )
         sys.exit(EXIT_STILL_OPEN)
     finish(ask, content=content, whole=whole)
+
+
+def asked_back(ask: Mapping[str, JsonValue]) -> str:
+    """What a person asks to have explained before they answer; empty where nothing is asked."""
+    clarify = ask["clarify"]
+    if not isinstance(clarify, dict):
+        return ""
+    by = clarify["by"]
+    name = by.get("name") if isinstance(by, dict) else None
+    return f"{name or 'Somebody'} asks back: {clarify['text']}"
 
 
 def finish(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
@@ -126,6 +137,8 @@ async def _wait(
             async with asyncio.timeout(left), http.get(address, headers=prefer) as response:
                 body = await response.json(content_type=None)
                 if response.status < HTTPStatus.BAD_REQUEST:
+                    if (asked := asked_back(body)) and asked != asked_back(ask):
+                        say(f"{one_line(asked)} (explain with POST {address}/context)")
                     ask = body
                     continue
                 if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -10,11 +10,13 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue, TypeAdapter
 
+from answerback.cli import people
 from answerback.cli.address import url_or_configured
-from answerback.cli.ask import EXIT_STILL_OPEN, finish
+from answerback.cli.ask import EXIT_STILL_OPEN, asked_back, finish
 from answerback.cli.calling import called, caller
 from answerback.cli.output import fail, result, say, warn
 from answerback.core.ask import Status
+from answerback.runtime.config_file import load
 from answerback_chat.sanitize import as_json, one_line
 from answerback_client import (
     Ask,
@@ -66,7 +68,13 @@ def show(ask_id: str, url: str | None, token: str | None, *, as_values: bool) ->
     if as_values:
         result(as_json({"ask": ask, "record": [*entries]}))
         return
-    result("\n".join([_line(ask), *map(_entry, entries)]))
+    labels = load().labels
+    about = [people.audience(ask, labels), asked_back(ask)] if ask["prompt"] else []
+    result(
+        "\n".join(
+            [_line(ask), *(f"  {one_line(line)}" for line in about if line), *map(_entry, entries)]
+        )
+    )
 
 
 def wait(
@@ -92,6 +100,8 @@ def wait(
     found = called(base, token, read, ask_id)
     if found.open:
         warn(f"Nobody has answered yet. {ask_id} stays open.")
+        if asked := asked_back(found.json):
+            warn(one_line(asked))
         sys.exit(EXIT_STILL_OPEN)
     finish(found.json, content=content, whole=as_values)
 
@@ -126,8 +136,11 @@ async def _all(client: AsyncClient, path: str, query: dict[str, str], rows: str)
 def _line(ask: Json) -> str:
     prompt = ask["prompt"]
     what = prompt["text"] if isinstance(prompt, dict) else _words(ask["status"])
+    closes = (
+        f"closes {_at(ask['expires_at'])}" if isinstance(prompt, dict) and ask["expires_at"] else ""
+    )
     parts = (ask["id"], _at(ask["created_at"]), ask["asked_by"], ask["surface"], what)
-    return "  ".join(one_line(str(part)) for part in parts)
+    return "  ".join(one_line(str(part)) for part in (*parts, closes, asked_back(ask)) if part)
 
 
 def _entry(entry: Json) -> str:

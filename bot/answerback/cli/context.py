@@ -23,7 +23,7 @@ from answerback.core.markdown import (
     spans_text,
     with_addresses,
 )
-from answerback_chat import context as chat
+from answerback_chat import asides as chat
 
 Fragments: TypeAlias = list[tuple[str, str]]
 """A line as prompt_toolkit takes it: styles and texts."""

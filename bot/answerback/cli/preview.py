@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from markupsafe import Markup
 from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
 from answerback.cli.output import fail, result, say, warn
 from answerback.cli.prompting import Prompting
-from answerback.core.ask import Ask, Change, Destination, Request, acted
+from answerback.core.ask import ANYONE, Ask, Change, Destination, Request, acted
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
@@ -93,16 +94,24 @@ def _steps(submission: Submission) -> Iterator[Ask]:
     """The ask at each of its prompts, gated ones too, and at its review."""
     dialect, form = parse_call(submission.name, submission.arguments, submission.dialect)
     request = Request(
-        name=submission.name, dialect=dialect, arguments=submission.arguments, form=form
+        name=submission.name,
+        dialect=dialect,
+        arguments=submission.arguments,
+        form=form.model_copy(
+            update={"context_format": submission.context_format or form.context_format}
+        ),
+        accepts=submission.accepts,
     )
+    named, seconds = submission.responders, submission.expires_in
     ask = Ask(
         id="ask_preview",
         created_at=0.0,
         updated_at=0.0,
         request=request,
         destination=Destination(surface="preview"),
-        responders=("anyone",),
+        responders=(ANYONE,) if named in {None, ANYONE} else tuple(named or ()),
         walk=start(form),
+        expires_at=None if seconds is None else time.time() + seconds,
     )
     for at in range(len(form.questions)):
         yield replace(ask, walk=replace(ask.walk, at=at))

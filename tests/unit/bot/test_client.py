@@ -275,6 +275,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     exported = [
         "Answers",
         "Ask",
+        "AskedBackError",
         "AsyncClient",
         "Client",
         "ClientError",
@@ -294,7 +295,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     ]
     assert answerback_client.__all__ == exported
     public = {name for name in vars(answerback_client) if not name.startswith("_")}
-    assert public - {"backoff", "client", "shapes"} == set(exported)
+    assert public - {"backoff", "blocking", "client", "shapes"} == set(exported)
 
 
 async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:

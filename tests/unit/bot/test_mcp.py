@@ -249,6 +249,7 @@ async def test_the_tools_have_whole_schemas_that_accept_and_refuse_like_the_serv
         "wait_for_answer",
         "get_answer",
         "check_answers",
+        "add_context",
         "withdraw_ask",
     ]
     for name, arguments, _, _ in SHAPES:

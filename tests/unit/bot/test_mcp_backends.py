@@ -151,11 +151,12 @@ async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_l
     async with AsyncClient("http://127.0.0.1:1", patience=0.1) as client:
         backend = ClientBackend(client)
         async with Client(mcp_server(lambda _: backend)) as mcp:
-            assert len((await mcp.list_tools()).tools) == 6
+            assert len((await mcp.list_tools()).tools) == 7
             for name, arguments in (
                 ("ask_user", GO),
                 ("wait_for_answer", {"ask_id": "ask_1"}),
                 ("get_answer", {"ask_id": "ask_1"}),
+                ("add_context", {"ask_id": "ask_1", "text": "x"}),
                 ("withdraw_ask", {"ask_id": "ask_1"}),
             ):
                 result = await mcp.call_tool(name, arguments)

@@ -86,10 +86,13 @@ def test_a_platforms_json_is_what_is_sent_for_each_prompt_and_the_review(
 @pytest.mark.rule("CLI-6")
 def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> None:
     path = tmp_path / "form.json"
-    path.write_text(json.dumps(TYPES))
+    call = {"name": "ask_user", "arguments": TYPES, "responders": ["U012", "@S9"]}
+    path.write_text(json.dumps(call | {"expires_in": 3_600, "accepts": ["clarify"]}))
     code, printed = run(str(path))
     assert code == 0
     for words in (
+        "For those who were asked (2) · closes 20",
+        "   ?  Ask back",
         "[1/4] Sure?",
         "Filled in: Yes",
         "   y  Yes",
@@ -212,3 +215,17 @@ def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
     assert "(video)" in odd
     assert "(datepicker)" in odd
     assert "(99)" in discord.html({"components": [{"type": 99}]})
+
+
+@pytest.mark.rule("CLI-6", "SURFACE-17", "CLARIFY-1")
+def test_a_page_says_who_may_answer_until_when_and_that_the_agent_can_be_asked_back(
+    tmp_path: Path,
+) -> None:
+    call: dict[str, Any] = {"name": "ask_user", "arguments": TYPES, "responders": ["U012", "@S9"]}
+    call |= {"expires_in": 3_600, "accepts": ["clarify"]}
+    path, page = tmp_path / "form.json", tmp_path / "page.html"
+    path.write_text(json.dumps(call))
+    assert run(str(path), "--html", str(page))[0] == 0
+    text = page.read_text()
+    assert "For @U012, @S9 · closes 20" in text, "Slack"
+    assert text.count("Ask back") >= 3, "on every surface"

@@ -12,7 +12,7 @@ from answerback.core.markdown import text_of as block_text
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_chat import messages, outline, people
-from answerback_chat.context import asides
+from answerback_chat.asides import asides
 from answerback_chat.people import Marks
 from answerback_chat.sanitize import visible
 

@@ -57,6 +57,28 @@ async def test_list_has_what_waits_oldest_first_with_who_asks_and_since_when(api
     assert await run(api, "list", "--status", "failed") == (0, "", "There is no such ask.\n")
 
 
+@pytest.mark.rule("SURFACE-17", "CLARIFY-1")
+async def test_list_and_show_say_until_when_it_is_open_for_whom_and_what_was_asked_back(
+    api: Served,
+) -> None:
+    ask = await api.asked(
+        one("Go?"), responders=["ann@example.com"], expires_in=600, accepts=["clarify"]
+    )
+    ann = {"user_id": "ann@example.com", "name": "Ann"}
+    assert (await api.act(ask, action="ask_back", text="Where\nto?", actor=ann))[0] == 200
+    _, out, _ = await run(api, "list")
+    assert out.rstrip().split("  ")[-1] == "Ann asks back: Where to?"
+    assert "  closes 20" in out
+    _, out, _ = await run(api, "show", ask["id"])
+    lines = out.splitlines()
+    assert lines[1].startswith("  For ann@example.com · closes 20")
+    assert lines[2] == "  Ann asks back: Where to?"
+    assert [line.split("  ")[1] for line in lines[3:]] == ["request", "clarify"]
+    code, _, told = await run(api, "wait", ask["id"], "--wait", "0.1")
+    assert code == 8
+    assert "Ann asks back: Where to?" in told
+
+
 async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asks, "_PAGE", 2)
     ids = [(await api.asked(one(f"{number}?")))["id"] for number in range(5)]
