@@ -39,13 +39,17 @@ def escape(text: str) -> str:
 
 
 def escape_within(text: str, most: int) -> str:
-    """`escape` in at most ``most`` units; escaping lengthens, so what is kept is found by shortening further."""
-    room = most
+    """`escape` in at most ``most`` units; escaping lengthens, so what is kept is found by shortening further.
+
+    Nothing where there is no room for a character.
+    """
     # What is shown has at least half as many characters: of two that end a line it has one.
-    shown = texts.shorten(visible(text[: 2 * most + 2]), most)
-    made = escape(shown)
+    shown = visible(text[: 2 * max(most, 0) + 2])
+    made, room = escape(texts.shorten(shown, most)), most
     while (over := texts.units(made) - most) > 0:
         room -= max(over // 5, 1)
+        if room <= 0:
+            return ""
         made = escape(texts.shorten(shown, room))
     return made
 

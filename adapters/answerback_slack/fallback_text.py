@@ -53,7 +53,7 @@ def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
     """The question and its choices; the context has the room that they leave, so that neither is cut off for it."""
     question = prompt.question
     asked = "\n".join(filter(str.strip, (question.header or "", question.text)))
-    least = min(texts.units(escape(asked)), room // 3)
+    least = min(texts.units(escape(asked)), room // 3) + 1  # with the end of its line
     choices_said = "\n".join(filter(str.strip, _choices(prompt, labels)))
     choice = escape_within(choices_said, room - least)
     room -= texts.units(choice) + bool(choice)

@@ -81,12 +81,15 @@ def is_own_page(origin: str | None, site: str | None, own_host: str) -> bool:
 
     Programs that are no browser send neither header: they need the page's address all the same
     (https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header).
+
+    Args:
+        own_host: where the page is; nothing comes from "", as ``Origin: null`` would.
     """
     if site is not None:
         return site == "same-origin"
     if origin is None:
         return True
     try:
-        return urlsplit(origin).netloc == own_host
+        return bool(own_host) and urlsplit(origin).netloc == own_host
     except ValueError:
         return False

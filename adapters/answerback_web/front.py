@@ -70,13 +70,14 @@ class Front:
             return self.notice(413, self.labels.page_too_large, root=root, home=home)
         headers = request.headers
         said = headers.get("Origin"), headers.get("Sec-Fetch-Site")
-        own = any(access.is_own_page(*said, host) for host in (request.host, self._public_host()))
+        own = access.is_own_page(*said, request.host) or self._is_public_page(*said)
         if own and (any(said) or not signed_in):
             return post
         return self.notice(403, self.labels.page_refused, root=root, home=home)
 
-    def _public_host(self) -> str:
-        return urlsplit(self.public_url() or "").netloc
+    def _is_public_page(self, origin: str | None, site: str | None) -> bool:
+        """Whether the post comes from our page at the address that people use, where a proxy changes the Host."""
+        return access.is_own_page(origin, site, urlsplit(self.public_url() or "").netloc)
 
     def notice(self, status: int, message: str, *, root: str, home: str | None) -> web.Response:
         """A page that says one thing; ``home`` is where the inbox is, for whom may open it."""

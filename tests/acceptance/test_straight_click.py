@@ -241,4 +241,4 @@ async def test_one_back_runs_through_few_files_before_it_is_committed(
             await prompt.goes_back(trace.begin)
             await settled(prompt.up, prompt.ask_id, 3)
     assert trace.committed.is_set()
-    assert len(trace.files) <= MOST_FILES, trace.files
+    assert len(trace.files) <= MOST_FILES, "\n".join(trace.files)

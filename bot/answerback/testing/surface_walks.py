@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from answerback.core import markdown
 from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
@@ -176,7 +177,10 @@ def said(view: View) -> list[str]:
     found: list[str] = [view.reply or ""]
     if view.prompt is not None:
         question = view.prompt.question
-        found += [question.text, question.context or "", question.header or ""]
+        context = markdown.text_of(
+            markdown.read(question.context or "", view.prompt.context_format)
+        )
+        found += [question.text, question.header or "", *context.split()]
         for option in question.options:
             found += [option.label, option.description or ""]
     for line in view.lines:

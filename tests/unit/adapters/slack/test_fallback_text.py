@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from answerback.core.ask import ANYONE, Ask
-from answerback.core.form import AnswerType
+from answerback.core.form import AnswerType, Option
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback_chat import messages
 from answerback_chat.sanitize import visible
+from answerback_chat.texts import units
 from answerback_slack import limits
-from answerback_slack.blocks import escape
+from answerback_slack.blocks import escape, escape_within
 from answerback_slack.fallback_text import fallback_text
 from tests.fakes.slack.richtext import visible as read
 from tests.unit.adapters.slack.asks import big_asks, one
@@ -107,3 +109,21 @@ def test_the_text_is_within_slacks_limit_whatever_is_asked(ask: Ask) -> None:
     text = fallback_text(view_of(ask), LABELS)
     assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limits.MESSAGE_TEXT
     assert messages.who_asks(view_of(ask), LABELS) in text
+
+
+@pytest.mark.rule("SLACK-14")
+@pytest.mark.parametrize("text", ["?", "&", "Go?", "&" * 5_000])
+def test_a_short_question_beside_choices_longer_than_the_text_is_said(text: str) -> None:
+    labels = [f"{number} {'&<> ' * 200}" for number in range(30)]
+    options = tuple(Option(value=label, label=label) for label in labels)
+    ask = one(AnswerType.SELECT, options=options, text=text)
+    made = fallback_text(view_of(ask), Labels())
+    assert len(made) <= limits.MESSAGE_TEXT
+    assert escape(text[:10]) in made
+
+
+@given(st.text("&<>a\U0001f600 \n"), st.integers(-2, 40))
+def test_what_is_escaped_fits_however_little_room_there_is(text: str, most: int) -> None:
+    assert units(escape_within(text, most)) <= max(most, 0)
+    if most >= units(escape(text)):
+        assert escape_within(text, most) == escape(text)

@@ -16,6 +16,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Answer, EndTurn, Person
 from answerback.ports.person_key import operators
 from answerback.ports.surface import Groups, Moves, Reminds
+from answerback_web.access import is_own_page
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import (
     MANY,
@@ -362,3 +363,9 @@ async def test_the_inbox_is_told_of_new_and_ended_asks(web_site: Site, visitor: 
     await web_site.act(ask, EndTurn())
     assert await waiting == "moved"
     assert await read_event(visitor, f"{INBOX}/events?after=nonsense") == "gone"
+
+
+@pytest.mark.rule("WEB-4")
+@pytest.mark.parametrize("origin", ["null", "", "file://"])
+def test_a_page_without_a_host_is_never_ours_where_there_is_no_public_address(origin: str) -> None:
+    assert not is_own_page(origin, None, "")
