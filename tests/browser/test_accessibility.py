@@ -12,6 +12,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from answerback.core.ask import Ask
+from answerback.core.clarifying import AskBack
 from answerback.core.walker import Answer, EndTurn, Reply
 from tests.browser.conftest import tab
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
@@ -127,7 +128,16 @@ async def too_late(page: Page, there: Site) -> None:
     await page.get_by_role("button", name="Answer").click()
 
 
+async def explained(page: Page, there: Site) -> None:
+    ask = await there.ask(YES_NO, accepts=["clarify"])
+    await there.act(ask, AskBack(text="How long is the *lock*?"))
+    await there.service.explain(ask.id, CONTEXT)
+    await page.goto(there.page(ask))
+
+
 STATES: Final[dict[str, State]] = {
+    "may be asked back": asking(YES_NO, accepts=["clarify"]),
+    "asked back and explained": explained,
     "yes or no, with a context": asking(YES_NO),
     "previews and a note": asking(name="AskUserQuestion", arguments=CLAUDE),
     "several choices": asking({**MANY, "options": [f"Option {i}" for i in range(20)]}),
@@ -160,7 +170,7 @@ STATES: Final[dict[str, State]] = {
 @pytest.mark.rule("WEB-5")
 @pytest.mark.parametrize("state", STATES)
 async def test_axe_finds_nothing_serious(browser: Browser, peopled: Site, state: str) -> None:
-    for scheme, width in (("light", 1024), ("dark", 1024), ("light", 320)):
+    for scheme, width in (("light", 1024), ("dark", 1024), ("light", 320), ("dark", 320)):
         size = {"width": width, "height": 700}
         options: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
         async with tab(browser, viewport=size, **options) as page:
