@@ -6,6 +6,7 @@ Owns how a control is put into a button or menu (`answerback_chat.controls`), an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
@@ -26,6 +27,9 @@ from answerback_slack.blocks import (
     weight,
 )
 from answerback_slack.context import rich_text
+
+_LEAST_ITEM: Final = 12
+"""Units for one of many texts, with the blank line behind it: less of it tells nobody anything."""
 
 
 class Sheet:
@@ -114,8 +118,12 @@ class Sheet:
     def items(self, entries: Sequence[str], room: int) -> None:
         """Adds texts one below the other, a blank line between them, in as few paragraphs as they take.
 
-        Each gets its share of the room; what a short one leaves is the others'.
+        Each gets its share of the room; what a short one leaves is the others'. The last ones are left out where there
+        is no room for a few characters of each.
         """
+        most = max(room // _LEAST_ITEM, 0)
+        if len(entries) > most:
+            self.shortened, entries = True, entries[:most]
         left, page = room, ""
         for place, text in enumerate(entries):
             share = max(left // (len(entries) - place) - 2, 1)

@@ -93,10 +93,14 @@ class Replica:
     public: str
 
     async def ready(self) -> dict[str, Any]:
-        """How it stands among the others."""
-        async with aiohttp.ClientSession(self.url) as http, http.get("/readyz") as response:
-            told: dict[str, Any] = await response.json()
-            return dict(told["replica"])
+        """How it stands among the others, once it is ready: its database may be away."""
+        async with aiohttp.ClientSession(self.url) as http:
+            while True:
+                async with http.get("/readyz") as response:
+                    told: dict[str, Any] = await response.json()
+                if response.status == 200:
+                    return dict(told["replica"])
+                await asyncio.sleep(0.1)
 
     def signal(self, number: signal.Signals) -> None:
         """Sends it a signal."""

@@ -12,8 +12,9 @@ from aiohttp import web
 
 from answerback.api.guard import guarded
 from answerback.core.ask import Ask
+from answerback.core.intents import Intent, Wanted
 from answerback.core.labels import Labels
-from answerback.core.walker import Action, Person
+from answerback.core.walker import Person
 from answerback.ports.person_key import Holder, operator, operators
 from answerback.ports.surface import Acted, Actor
 from answerback.service.service import Service
@@ -75,9 +76,9 @@ class Site:
         """Submits the migration form of three questions."""
         return await self.ask(*MIGRATION)
 
-    async def act(self, ask: Ask, action: Action) -> Ask:
+    async def act(self, ask: Ask, action: Wanted) -> Ask:
         """A colleague acts from elsewhere."""
-        told = await self.service.act(ask.id, action, COLLEAGUE)
+        told = await self.service.apply(Intent(ask.id, action), COLLEAGUE)
         assert isinstance(told, Acted)
         return told.ask
 

@@ -103,10 +103,11 @@ def _walk(module: ModuleType | Any, rng: random.Random) -> Iterator[str]:
     form = _form(rng)
     walk = module.start(form)
     yield repr(walk)
-    for _ in range(_STEPS):
+    for number in range(_STEPS):
         arguments = _action(rng, form, walk)
         source = rng.choice([sources[0], sources[0], sources[0], rng.choice(sources)])
-        result = module.step(form, walk, _made(module, arguments), source=source, by=_SOMEBODY)
+        action = _made(module, arguments)
+        result = module.step(form, walk, action, source=source, by=_SOMEBODY, at=float(number))
         where = [p.pointer + p.code + p.message for p in getattr(result, "problems", ())]
         resumed = module.resumed(form, walk)
         yield f"{arguments} {module.can_go_back(form, walk)} {resumed!r} {where or result!r}"

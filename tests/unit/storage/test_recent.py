@@ -54,7 +54,7 @@ def test_the_state_leaves_out_what_has_its_default() -> None:
     assert isinstance(change, Change)
     state = json.loads(rows.state(change.ask))
     (given,) = state["walk"]["answers"]
-    assert given.keys() == {"question_id", "value", "by"}
+    assert given.keys() == {"question_id", "value", "by", "at"}
     assert "outcome" not in state
 
 

@@ -31,11 +31,13 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     lines = [messages.asks_line(view, labels), for_whom]
     offers: list[JsonValue] = [control.value for control in view.controls]
     start: JsonValue = None
+    beside: JsonValue = None
     for line in view.lines:
         lines += [line.question.text, *outline.answer_texts(line, labels)]
     lines.append(people.given_by(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
         question, start = prompt.question, prompt.chosen
+        beside = start if question.other_beside else None
         lines += [
             prompt.progress or "",
             question.header or "",
@@ -58,6 +60,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         "revision": view.revision,
         "text": "\n".join(visible(line) for line in lines if line.strip()),
         "start": start,
+        "beside": beside,
         "offers": offers,
     }
 
@@ -70,7 +73,7 @@ def action_of(said: dict[str, JsonValue]) -> Action | AskBack | None:
         case "answer":
             return Answer(value=value)
         case "other" if text:
-            return Other(text=text)
+            return Other(text=text, value=said.get("beside"))
         case "edit" if text:
             return Edit(question_id=text)
         case "ask_back" if text:

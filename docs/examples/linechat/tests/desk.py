@@ -107,7 +107,7 @@ class LineDesk:
         await self._does("answer", value)
 
     async def writes_other(self, text: str) -> None:
-        await self._does("other", text)
+        await self._does("other", text, beside=self._seen["beside"])
 
     async def goes_back(self) -> None:
         await self._does("back")
@@ -127,12 +127,12 @@ class LineDesk:
     async def ends_turn(self) -> None:
         await self._does("end_turn")
 
-    async def _does(self, do: str, value: JsonValue = None) -> None:
+    async def _does(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
         if self._joined is not self._stage.surface:
             await self.joins()
         before, ask = len(self.heard), self._seen["ask"]
         revision = self._seen["revision"]
-        await self._says({"ask": ask, "revision": revision, "do": do, "value": value})
+        await self._says({"ask": ask, "revision": revision, "do": do, "value": value} | more)
         await self.until(lambda: any(each.get("ask") == ask for each in self.heard[before:]))
 
 

@@ -95,7 +95,7 @@ async def test_a_webhook_that_was_erased_cannot_be_sent_again(serve: Serve) -> N
 async def test_what_was_asked_back_and_explained_is_erased_and_nothing_of_it_was_logged(
     api: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="answerback")
     ask = await api.asked(FORM, accepts=["clarify"], conversation=SECRET)
     actor = {"user_id": f"{SECRET}@example.com", "name": f"Ann {SECRET}"}
     await api.act(ask, action="ask_back", text=f"Why {SECRET}?", actor=actor)
