@@ -94,7 +94,8 @@ class Shower:
                 extra = {"action": "show_unreadable", "ask_id": ask_id}
                 logger.warning("An ask cannot be shown now: %s", error, extra=extra)
                 continue
-            if ask is not None:
+            # While it was read, a show may have failed for a reason that only the operator can fix.
+            if ask is not None and ask_id not in self._resting:
                 self.poke(ask)
 
     async def idle(self) -> None:
