@@ -86,7 +86,7 @@ class Shower:
         known = len(self._resting) + len(self._lanes)
         holder = self._service.claim.holder
         for ask_id in await self._service.store.behind(limit + known, holder):
-            if ask_id in self._resting or ask_id in self._lanes:
+            if self._is_cared_for(ask_id):
                 continue
             try:
                 ask = await self._service.store.get(ask_id)
@@ -94,9 +94,13 @@ class Shower:
                 extra = {"action": "show_unreadable", "ask_id": ask_id}
                 logger.warning("An ask cannot be shown now: %s", error, extra=extra)
                 continue
-            # While it was read, a show may have failed for a reason that only the operator can fix.
-            if ask is not None and ask_id not in self._resting:
+            # While it was read, a show may have begun, and failed for a reason that only the operator can fix.
+            if ask is not None and not self._is_cared_for(ask_id):
                 self.poke(ask)
+
+    def _is_cared_for(self, ask_id: str) -> bool:
+        """Whether an ask waits here to be shown, is being shown, or rests."""
+        return ask_id in self._resting or ask_id in self._lanes
 
     async def idle(self) -> None:
         """Returns once nothing is being shown."""

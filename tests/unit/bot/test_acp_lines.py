@@ -257,6 +257,7 @@ async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
         return web.json_response({**OPEN, "status": "withdrawn"})
 
     async def stands(_request: web.Request) -> web.Response:
+        await deleted.wait()
         return web.json_response({**OPEN, "status": "withdrawn"})
 
     app = web.Application()

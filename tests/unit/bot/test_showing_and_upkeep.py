@@ -112,7 +112,9 @@ async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are
     parts: Parts,
 ) -> None:
     async with running(parts) as (service, shower):
-        ask = await submit(service, *map(boolean, "abcd"))
+        # Nobody waits for it: that an agent has moved on would be shown too.
+        callback = {"url": "http://127.0.0.1:9/answers"}
+        ask = await submit(service, *map(boolean, "abcd"), callback=callback)
         await shower.idle()
         parts.chat.failures.append(UnauthorizedError("revoked"))
         acted = await service.act(ask.id, Answer(value=True), actor())
