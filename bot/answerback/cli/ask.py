@@ -16,6 +16,7 @@ from answerback.cli.address import url_or_configured
 from answerback.cli.forms import EXIT_INVALID, read_call
 from answerback.cli.output import EXIT_FAILED, console, fail, result, say, warn
 from answerback.core.ask import Status
+from answerback.core.clarifying import CLARIFY
 from answerback_chat.sanitize import as_json, one_line
 
 EXIT_CODES: Final = {
@@ -27,6 +28,7 @@ EXIT_CODES: Final = {
     Status.FAILED: 7,
 }
 EXIT_STILL_OPEN: Final = 8
+EXIT_ASKED_BACK: Final = 9
 _LONGEST_CALL: Final = 60.0
 """Seconds that one waiting call lasts: no proxy on the way should cut it off."""
 _GRACE: Final = 15.0
@@ -40,6 +42,7 @@ def run(
     url: str | None,
     token: str | None,
     *,
+    clarify: bool,
     content: bool,
     whole: bool,
 ) -> None:
@@ -47,14 +50,13 @@ def run(
     call = read_call(form)
     if to is not None:
         call["to"] = to
+    if clarify:
+        call["accepts"] = [CLARIFY]
     base = url_or_configured(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     ask = asyncio.run(_ask(base, headers, call, wait))
     if ask["status"] == Status.OPEN:
-        warn(
-            f"Nobody has answered yet. {ask['id']} stays open: `answerback wait {ask['id']}` goes on waiting."
-        )
-        sys.exit(EXIT_STILL_OPEN)
+        leave_open(ask, content=content, whole=whole)
     finish(ask, content=content, whole=whole)
 
 
@@ -66,6 +68,24 @@ def asked_back(ask: Mapping[str, JsonValue]) -> str:
     by = clarify["by"]
     name = by.get("name") if isinstance(by, dict) else None
     return f"{name or 'Somebody'} asks back: {clarify['text']}"
+
+
+def leave_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+    """Ends the command while nobody has answered. What a person asks back is the result: the agent explains it.
+
+    Args:
+        content: print only what is asked.
+        whole: print the ask, and not what is asked alone.
+    """
+    on = f"`answerback wait {ask['id']}` goes on waiting"
+    asked = ask["clarify"]
+    if not isinstance(asked, dict):
+        warn(f"Nobody has answered yet. {ask['id']} stays open: {on}.")
+        sys.exit(EXIT_STILL_OPEN)
+    result(str(asked["text"]) if content else as_json(dict(ask) if whole else asked))
+    say(f"{one_line(asked_back(ask))}")
+    say(f"Explain with `answerback explain {ask['id']} TEXT`; then {on}.")
+    sys.exit(EXIT_ASKED_BACK)
 
 
 def finish(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
@@ -128,7 +148,7 @@ async def _submit(
 async def _wait(
     http: aiohttp.ClientSession, address: str, ask: dict[str, JsonValue], wait: float
 ) -> dict[str, JsonValue]:
-    """The ask once it has ended or the time is up; a service that is away for a while is waited for."""
+    """The ask once it has ended, somebody asks back, or the time is up; a service that is away is waited for."""
     loop = asyncio.get_running_loop()
     until = loop.time() + wait
     while ask["status"] == Status.OPEN and (left := until - loop.time()) > 0:
@@ -137,9 +157,9 @@ async def _wait(
             async with asyncio.timeout(left), http.get(address, headers=prefer) as response:
                 body = await response.json(content_type=None)
                 if response.status < HTTPStatus.BAD_REQUEST:
-                    if (asked := asked_back(body)) and asked != asked_back(ask):
-                        say(f"{one_line(asked)} (explain with POST {address}/context)")
                     ask = body
+                    if asked_back(ask):
+                        return ask
                     continue
                 if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     fail(f"{address}: {body.get('detail') or body['title']}", EXIT_FAILED)

@@ -1,4 +1,4 @@
-"""``answerback list``, ``show``, ``wait`` and ``withdraw``: asks from a shell, over the API of the service."""
+"""``answerback list``, ``show``, ``wait``, ``explain`` and ``withdraw``: asks from a shell, over the service's API."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli import people
 from answerback.cli.address import url_or_configured
-from answerback.cli.ask import EXIT_STILL_OPEN, asked_back, finish
+from answerback.cli.ask import asked_back, finish, leave_open
 from answerback.cli.calling import called, caller
-from answerback.cli.output import fail, result, say, warn
+from answerback.cli.forms import EXIT_INVALID
+from answerback.cli.output import fail, result, say
 from answerback.core.ask import Status
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import as_json, one_line
@@ -22,6 +23,7 @@ from answerback_client import (
     Ask,
     AsyncClient,
     EndedError,
+    InvalidCallError,
     StillOpenError,
     UnreachableError,
 )
@@ -94,16 +96,35 @@ def wait(
         async with AsyncClient(base, token, patience=math.inf) as patient:
             try:
                 return await patient.wait(ask_id, timeout=seconds)
-            except (StillOpenError, UnreachableError):
+            except StillOpenError as error:
+                return error.ask
+            except UnreachableError:
                 return ask
 
     found = called(base, token, read, ask_id)
     if found.open:
-        warn(f"Nobody has answered yet. {ask_id} stays open.")
-        if asked := asked_back(found.json):
-            warn(one_line(asked))
-        sys.exit(EXIT_STILL_OPEN)
+        leave_open(found.json, content=content, whole=as_values)
     finish(found.json, content=content, whole=as_values)
+
+
+def explain(ask_id: str, text: str, url: str | None, token: str | None, *, as_values: bool) -> None:
+    """Answers what somebody asked back: shown below the question, which stays open."""
+    words = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
+
+    async def call(client: AsyncClient) -> Ask:
+        try:
+            return await client.add_context(ask_id, words)
+        except InvalidCallError as error:
+            fail("\n".join(error.messages), EXIT_INVALID)
+        except EndedError as error:
+            fail(
+                f"{ask_id} has ended already: {_words(error.ask.status)}. `answerback wait {ask_id}` prints the result."
+            )
+
+    done = called(url_or_configured(url), token, call, ask_id)
+    if as_values:
+        result(as_json(done.json))
+    say(f"{ask_id}: explained. `answerback wait {ask_id}` goes on waiting.")
 
 
 def withdraw(ask_id: str, url: str | None, token: str | None, *, as_values: bool) -> None:

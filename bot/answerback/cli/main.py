@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "list": "List the asks that wait for an answer, oldest first.",
     "show": "Show an ask and its record: what was asked, who answered what, and when.",
     "wait": "Wait until an ask has ended, and print the tool result.",
+    "explain": "Explain what somebody asked back: it is shown below the question, which stays open.",
     "withdraw": "Withdraw an ask: nobody can answer it any more.",
     "check": "Check a form without a server: every mistake, with its place.",
     "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",

@@ -141,6 +141,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "list": (["--url", "http://127.0.0.1:1"], set()),
     "show": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
     "wait": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
+    "explain": (["ask_1", "Because.", "--url", "http://127.0.0.1:1"], set()),
     "withdraw": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
     "check": (["form.json"], set()),
     "preview": (["form.json"], {"jinja2", "markdown_it", "prompt_toolkit"}),

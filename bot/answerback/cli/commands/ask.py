@@ -16,6 +16,9 @@ def command(
         typer.Option(help="A route, or a place such as `surface:channel` or `surface:@user`."),
     ] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
+    clarify: Annotated[
+        bool, typer.Option("--clarify", help="Let people ask back before they answer.")
+    ] = False,
     url: Url = None,
     token: Token = None,
     content: Annotated[
@@ -28,8 +31,9 @@ def command(
     Example: `answerback ask migration.json --to deploys --wait 900`
 
     Exits with 0 when answered, 2 when the form is invalid, 3 cancelled, 4 turn ended, 5 expired,
-    6 withdrawn, 7 failed, and 8 when nobody has answered yet: the ask stays open.
+    6 withdrawn, 7 failed, 8 when nobody has answered yet, and 9 when somebody asks back: then it prints what they ask,
+    and `answerback explain` answers it. After 8 and 9 the ask stays open.
     """
     from answerback.cli import ask
 
-    ask.run(form, to, wait, url, token, content=content, whole=json)
+    ask.run(form, to, wait, url, token, clarify=clarify, content=content, whole=json)

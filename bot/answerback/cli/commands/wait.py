@@ -24,7 +24,7 @@ def command(
     Example: `answerback wait ask_0123456789abcdef --wait 900`
 
     A service that restarts meanwhile is waited for. Exits as `answerback ask` does: 0 answered, 3 cancelled, 4 turn
-    ended, 5 expired, 6 withdrawn, 7 failed, and 8 when nobody has answered yet.
+    ended, 5 expired, 6 withdrawn, 7 failed, 8 when nobody has answered yet, and 9 when somebody asks back.
     """
     from answerback.cli import asks
 

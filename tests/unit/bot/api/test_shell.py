@@ -1,4 +1,4 @@
-"""Asks from a shell: ``answerback list``, ``show``, ``wait`` and ``withdraw`` against a running service."""
+"""Asks from a shell: ``answerback list``, ``show``, ``wait``, ``explain`` and ``withdraw`` against a service."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
-async def run(served: Served, *arguments: str, token: str = "") -> tuple[int, str, str]:
+async def run(
+    served: Served, *arguments: str, token: str = "", typed: str = ""
+) -> tuple[int, str, str]:
     """The exit status, and what was printed for programs and for people."""
     environment = {
         "ANSWERBACK_URL": served.running.api_url,
         "ANSWERBACK_TOKEN": served.tokens.get(token),
     }
     done = await asyncio.to_thread(
-        CliRunner(env=environment).invoke, main.app, list(arguments), catch_exceptions=False
+        CliRunner(env=environment).invoke, main.app, list(arguments), typed, catch_exceptions=False
     )
     return done.exit_code, done.stdout, done.stderr
 
@@ -74,8 +76,8 @@ async def test_list_and_show_say_until_when_it_is_open_for_whom_and_what_was_ask
     assert lines[1].startswith("  For ann@example.com · closes 20")
     assert lines[2] == "  Ann asks back: Where to?"
     assert [line.split("  ")[1] for line in lines[3:]] == ["request", "clarify"]
-    code, _, told = await run(api, "wait", ask["id"], "--wait", "0.1")
-    assert code == 8
+    code, _, told = await run(api, "wait", ask["id"])
+    assert code == 9
     assert "Ann asks back: Where to?" in told
 
 
@@ -118,9 +120,10 @@ async def test_show_has_the_ask_and_its_record(api: Served) -> None:
     assert found["record"] == record["entries"]
 
 
-@pytest.mark.parametrize("command", ["show", "wait", "withdraw"])
-async def test_an_ask_that_is_none_is_told(api: Served, command: str) -> None:
-    assert await run(api, command, "ask_0") == (1, "", "There is no ask ask_0.\n")
+@pytest.mark.parametrize("words", [["show"], ["wait"], ["explain", "Because."], ["withdraw"]])
+async def test_an_ask_that_is_none_is_told(api: Served, words: list[str]) -> None:
+    command, *more = words
+    assert await run(api, command, "ask_0", *more) == (1, "", "There is no ask ask_0.\n")
 
 
 async def test_wait_prints_and_exits_as_ask_does(api: Served) -> None:
@@ -139,8 +142,65 @@ async def test_wait_prints_and_exits_as_ask_does(api: Served) -> None:
 
 async def test_wait_leaves_an_ask_open_that_nobody_answers(api: Served) -> None:
     ask = await api.asked(one("Which port?"))
-    told = f"Nobody has answered yet. {ask['id']} stays open.\n"
+    told = f"Nobody has answered yet. {ask['id']} stays open: `answerback wait {ask['id']}` goes on waiting.\n"
     assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
+
+
+@pytest.mark.rule("CLARIFY-2")
+async def test_an_agent_in_a_shell_is_asked_back_and_explains(api: Served) -> None:
+    ask = await api.asked(one("Go?"), accepts=["clarify"])
+    waiting = asyncio.create_task(run(api, "wait", ask["id"]))
+    await api.waiters(1)
+    ann = {"user_id": "ann", "name": "Ann\x1b[2J"}
+    assert (await api.act(ask, action="ask_back", text="Where to?", actor=ann))[0] == 200
+    code, out, err = await waiting
+    assert code == 9
+    assert json.loads(out).items() >= {"text": "Where to?", "question_id": "answer"}.items()
+    assert "\x1b" not in err
+    assert f"answerback explain {ask['id']} TEXT" in err
+    code, out, err = await run(api, "explain", ask["id"], "To *staging*.", "--json")
+    assert (code, json.loads(out)["clarify"]) == (0, None)
+    assert err == f"{ask['id']}: explained. `answerback wait {ask['id']}` goes on waiting.\n"
+    _, seen = await api.get(f"/v1/asks/{ask['id']}/record")
+    assert "To *staging*." in json.dumps(seen)
+    waiting = asyncio.create_task(run(api, "wait", ask["id"]))
+    await api.waiters(1)
+    await api.act(ask, action="answer", value="yes")
+    assert (await waiting)[0] == 0
+
+
+async def test_what_is_asked_back_is_printed_whole_or_its_words_alone(api: Served) -> None:
+    for option, wanted in (("--content", "Where to?\n"), ("--json", None)):
+        ask = await api.asked(one("Go?"), accepts=["clarify"])
+        await api.act(ask, action="ask_back", text="Where to?")
+        code, out, _ = await run(api, "wait", ask["id"], option)
+        assert code == 9
+        assert out == wanted or json.loads(out)["clarify"]["text"] == "Where to?"
+
+
+async def test_ask_lets_people_ask_back_and_an_explanation_comes_from_standard_input(
+    api: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "form.json").write_text(json.dumps({"question": "Go?"}))
+    asking = asyncio.create_task(run(api, "ask", "form.json", "--clarify"))
+    await api.waiters(1)
+    [ask] = (await api.get("/v1/asks"))[1]["asks"]
+    assert (await api.act(ask, action="ask_back", text="Where to?"))[0] == 200
+    code, out, _ = await asking
+    assert (code, json.loads(out)["text"]) == (9, "Where to?")
+    assert (await run(api, "explain", ask["id"], "-", typed="To production.\n"))[0] == 0
+    _, told = await api.get(f"/v1/asks/{ask['id']}/record")
+    assert "To production." in json.dumps(told)
+
+
+async def test_an_explanation_that_nobody_can_see_is_refused_in_words(api: Served) -> None:
+    ask = await api.asked(one("Go?"))
+    code, out, err = await run(api, "explain", ask["id"], "Because.")
+    assert (code, out) == (2, "")
+    assert "accepts" in err
+    await api.act(ask, action="answer", value="yes")
+    told = f"{ask['id']} has ended already: answered. `answerback wait {ask['id']}` prints the result.\n"
+    assert await run(api, "explain", ask["id"], "Because.") == (1, "", told)
 
 
 async def test_withdraw_takes_an_ask_back_once(api: Served) -> None:
