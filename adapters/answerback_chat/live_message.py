@@ -82,6 +82,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             ref = await self.successor(ask, ref) if isinstance(edited, Missing) else edited
         if not self.is_posted(ref):
             ref = await self.posted(ask, ref, save)
+        ref = await self.retired(ask, ref)
         ref = await self.completed(ask, ref, save)
         if ask.reminded and not ask.open:
             await self._settle_reminders(ask, ref)
@@ -223,6 +224,10 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     @abstractmethod
     async def successor(self, ask: Ask, ref: Ref) -> Ref:
         """Where to post the message that takes the place of one that cannot be edited."""
+
+    async def retired(self, ask: Ask, ref: Ref) -> Ref:
+        """A message that is posted, with the one that it replaces, if any, taken away where that can be done."""
+        return ref
 
     @abstractmethod
     async def completed(self, ask: Ask, ref: Ref, save: Save) -> Ref:

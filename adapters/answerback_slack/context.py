@@ -37,6 +37,11 @@ def rich_text(blocks: Iterable[markdown.Block]) -> list[Block]:
     return [{"type": "rich_text", "elements": elements}] if elements else []
 
 
+def literal(text: str) -> list[Block]:
+    """A text as one block of rich text."""
+    return rich_text([Verbatim(text)])
+
+
 def _elements(blocks: Iterable[markdown.Block]) -> Iterator[Block]:
     before: markdown.Block | None = None
     for block in blocks:

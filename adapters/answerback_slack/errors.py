@@ -77,8 +77,10 @@ _TABLE: Final = table(
 )  # fmt: skip
 """Every code that is not here is final."""
 MESSAGE_DELETED: Final = "message_not_found"
+BLOCK_MISMATCH: Final = "block_mismatch"
+"""Rich text cannot be replaced by blocks without: https://docs.slack.dev/reference/methods/chat.update"""
 MESSAGE_GONE: Final = frozenset(
-    {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", "block_mismatch"}
+    {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", BLOCK_MISMATCH}
 )
 """The message cannot be edited any more: another one takes its place."""
 _RESTRICTED: Final = "restricted_action"

@@ -110,6 +110,11 @@ class Posting(LiveMessages[Ref, Message]):
             "they fold long records, and are still new",
             frozenset({"invalid_blocks", "invalid_blocks_format"}),
         )
+        self._replacing = Capability(
+            "blocks without rich text in the place of rich text",
+            "its messages begin with rich text from now on, which looks a little different",
+            frozenset({errors.BLOCK_MISMATCH}),
+        )
         self._history = History(calls)
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
@@ -210,7 +215,7 @@ class Posting(LiveMessages[Ref, Message]):
     async def edit(self, ask: Ask, ref: Ref, payload: Message) -> Ref | Missing:
         """See `LiveMessages.edit`."""
         try:
-            return await self._taken(ask, payload, lambda said: self._update(ref, said))
+            return await self._taken(ask, payload, lambda said: self._replaced(ref, said))
         except GoneError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
@@ -227,9 +232,37 @@ class Posting(LiveMessages[Ref, Message]):
                 raise
         return await send(await self.render(ask))
 
+    async def _replaced(self, ref: Ref, message: Message) -> Ref:
+        """Edits; where Slack keeps rich text from being replaced by other blocks, with rich text in the message."""
+        rich = message.with_rich_text()
+        if rich is message:
+            return await self._update(ref, message)
+        if self._replacing.on:
+            try:
+                return await self._update(ref, message)
+            except GoneError as error:
+                if not self._replacing.refused(error):
+                    raise
+        return await self._update(ref, rich)
+
     async def successor(self, ask: Ask, ref: Ref) -> Ref:
         """See `LiveMessages.successor`."""
         return replace(ref, ts=None, dead=ref.ts, since=None)
+
+    async def retired(self, ask: Ask, ref: Ref) -> Ref:
+        """See `LiveMessages.retired`."""
+        client, dead = self._calls.client, ref.dead
+        if dead is None:
+            return ref
+        try:
+            await self._calls.do(
+                "chat.delete", lambda: client.chat_delete(channel=ref.channel, ts=dead)
+            )
+        except PlatformError as error:
+            if error.code != errors.MESSAGE_DELETED:
+                extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
+                logger.warning("A message that was replaced stays: %s", error, extra=extra)
+        return replace(ref, dead=None)
 
     async def completed(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """See `LiveMessages.completed`."""

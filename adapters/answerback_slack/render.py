@@ -7,7 +7,7 @@ click away ("Show in full"); everything an agent sent stands in plain text, wher
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from answerback.core.form import AnswerType
@@ -18,6 +18,7 @@ from answerback_chat.controls import Verb
 from answerback_chat.sanitize import as_json, one_line, visible
 from answerback_slack import fallback_text, limits, lines, option_controls
 from answerback_slack.blocks import Block, folded, mrkdwn, plain, small, weight
+from answerback_slack.context import literal
 from answerback_slack.sheet import Sheet
 
 QUESTION_ROOM: Final = 4_500
@@ -49,6 +50,20 @@ class Message:
     def folds(self) -> bool:
         """Whether something in it is folded, which not every workspace takes."""
         return any(block["type"] == "container" for block in self.blocks)
+
+    def with_rich_text(self) -> Message:
+        """The same message with its first words as rich text, where it has none.
+
+        Slack may refuse to put blocks without rich text in the place of rich text (``block_mismatch``).
+        """
+        match self.blocks:
+            case [{"type": "context", "elements": [{"text": str(words)}, *beside]}, *rest] if (
+                not any(block["type"] == "rich_text" for block in rest)
+            ):
+                above: list[Block] = [{"type": "context", "elements": beside}] if beside else []
+                return replace(self, blocks=[*literal(words), *above, *rest])
+            case _:
+                return self
 
 
 def render(

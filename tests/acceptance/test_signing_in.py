@@ -152,7 +152,7 @@ async def test_the_header_counts_on_no_connection_but_the_proxys(tmp_path: Path)
                 agent.headers |= spoofed if base == up.inside else {HEADER: "alice@example.com"}
                 page = await agent.open(up.path(ask))
                 assert "You are" not in page.text
-                assert "Answering takes your key" in page.text
+                assert "You need your key to answer" in page.text
                 for _ in range(3):
                     told = await agent.press(page, up.path(ask), "answer", {"text": "x"})
                     assert told.status == 403

@@ -42,7 +42,7 @@ async def test_the_demo_ends_by_itself_with_what_the_agent_gets(
             await page.get_by_role("button", name="Yes", exact=True).click()
             if way_out == "reply":
                 await page.get_by_text("Reply", exact=True).first.click()
-                await page.get_by_label("Your words for Assistant").fill("later")
+                await page.get_by_label("Your message to Assistant").fill("later")
                 await page.get_by_role("button", name="Reply", exact=True).click()
             elif way_out == "end turn":
                 await page.get_by_role("button", name="End Turn").click()

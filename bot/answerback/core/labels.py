@@ -51,48 +51,47 @@ class Labels(BaseModel):
     # headings and what is filled in
     asks: str = "{label} asks"
     asked: str = "{label} asked"
-    asked_unattended: str = (
-        "{label} asked, and has moved on: your answer will reach it with its next message"
-    )
+    asked_unattended: str = "{label} asked. It is no longer waiting, but will still get your answer"
     for_whom: str = "For {who}"
     for_anyone: str = "Anyone here may answer"
-    for_people: str = "For those who were asked ({count})"
+    for_people: str = "For the people who were asked ({count})"
     and_more: str = "and {count} more"
     closes: str = "closes {time}"
     given_by: str = "Answered by {who}"
-    somebody: str = "somebody"
+    somebody: str = "someone"
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     answered_so_far: str = "So far"
-    answered_earlier: str = "… and {count} before"
+    answered_earlier: str = "… and {count} earlier"
     reply_title: str = "Reply"
-    reply_label: str = "Your words for {label}"
-    reply_hint: str = "Ends the questions. {label} gets your words instead of answers."
+    reply_label: str = "Your message to {label}"
+    reply_hint: str = "This ends the questions: {label} gets your message instead of answers."
     ask_back_label: str = "What should {label} explain?"
-    ask_back_hint: str = "The question stays open, and {label} explains below it."
+    ask_back_hint: str = "The question stays open, and the explanation will appear below it."
     asked_back: str = "{name} asked: {text}"
     explained: str = "{label} explained:"
-    explaining: str = (
-        "{label} has been asked to explain. The question can be answered all the same."
-    )
+    explaining: str = "{label} has been asked to explain. You can still answer in the meantime."
     other_label: str = "Your answer"
-    other_with: str = "Goes together with what is ticked ({count}): {text}"
-    other_replaces: str = "Your words replace what is ticked."
-    other_unticked: str = "There are words under “{other}”, and it is not ticked: tick it to send them, or clear them."
-    note_label: str = "A note beside your choice"
+    other_with: str = "Sent together with what you ticked ({count}): {text}"
+    other_replaces: str = "Your own answer replaces what you ticked."
+    other_unticked: str = (
+        "You wrote something under “{other}” but did not tick it. Tick it to send your text, or clear the "
+        "text."
+    )
+    note_label: str = "A note to go with your choice"
     json_label: str = "Your answer, as JSON"
     end_turn_title: str = "End the turn?"
     end_turn_text: str = "{label} stops here and gets no answer."
     recommended: str = "recommended"
     optional: str = "optional"
-    prefilled: str = "Filled in: {text}"
+    prefilled: str = "Pre-filled: {text}"
     nothing_found: str = "Nothing matches “{words}”."
     found: str = (
         "{count} match “{words}”; the first {shown} are shown. Add words to narrow the list."
     )
     page_of: str = "Page {page} of {pages}"
-    kept_going: str = "Nothing was ended: the question is still open."
-    taken: str = "Taken. The questions go on here:"
+    kept_going: str = "Nothing has ended: the question is still open."
+    taken: str = "Thank you. The questions continue here:"
 
     # how it ended
     answered: str = "Answered"
@@ -103,9 +102,9 @@ class Labels(BaseModel):
     expired: str = "Expired: nobody answered in time"
     withdrawn: str = "Withdrawn by {label}"
     failed: str = "Could not be asked"
-    erased: str = "Erased: what was asked and answered here is no longer kept"
+    erased: str = "Erased: the questions and answers are no longer kept"
     by: str = "by {name}"
-    questions_answered: str = "{count} questions and what was answered"
+    questions_answered: str = "{count} questions and their answers"
     not_answered: str = "not answered"
     noted: str = "Note: {text}"
     note: str = "Note"
@@ -119,7 +118,7 @@ class Labels(BaseModel):
     inbox_views: str = "Lists"
     inbox_waiting: str = "Waiting"
     history_title: str = "History"
-    history_empty: str = "Nothing was found."
+    history_empty: str = "Nothing found."
     more_pages: str = "More"
     newer: str = "Newer"
     oldest: str = "Oldest"
@@ -145,14 +144,14 @@ class Labels(BaseModel):
     record_ended: str = "Ended"
     record_delivery: str = "Webhook"
     record_note: str = "Note"
-    asked_elsewhere: str = "This was asked in another place, and is answered there."
+    asked_elsewhere: str = "This was asked somewhere else, and can be answered there."
     go_there: str = "Go there"
     inbox_empty: str = "Nothing is waiting for an answer."
     inbox_command: str = "What is waiting for your answer, from all agents"
     inbox_late: str = (
-        "Answerback could not find out in time what is waiting for you. Please try again."
+        "Answerback could not look up in time what is waiting for you. Please try again."
     )
-    inbox_hint: str = "Questions appear here by themselves. To see one, submit it from a shell:"
+    inbox_hint: str = "New questions appear here on their own. To try it, submit one from a shell:"
     waits_since: str = "since {time}"
     recently_answered: str = "Recently answered"
     open_message: str = "Open"
@@ -163,14 +162,14 @@ class Labels(BaseModel):
     age_minutes: str = "{n} min ago"
     age_hours: str = "{n} h ago"
     age_days: str = "{n} d ago"
-    answer_schema: str = "What the answer has to look like"
+    answer_schema: str = "What the answer must look like"
     keys_hint: str = "Number keys choose, Ctrl+Enter answers."
-    keys_move: str = "Left and right arrow keys move between the questions that were answered."
+    keys_move: str = "The left and right arrow keys move between the questions you have answered."
     context: str = "Context"
     question: str = "Question"
     more_below: str = "More below"
     unseen: str = (
-        "This holds characters that cannot be seen or that change the order of text. Spelled out:"
+        "This contains characters that are invisible or change the order of the text. Spelled out:"
     )
     please_fix: str = "Please fix this:"
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
@@ -178,8 +177,8 @@ class Labels(BaseModel):
     entered: str = "What you had entered"
     share: str = "Anyone with this link can read this, but not answer:"
     page_expired: str = (
-        "The key of this page is no longer valid, so nothing was sent. Enter your key below, then"
-        " answer again."
+        "The key of this page is no longer valid, so nothing was sent. Enter your key below, then answer "
+        "again."
     )
     page_refused: str = (
         "This was not sent from Answerback's own page, so nothing was changed. Open the page itself"
@@ -196,23 +195,23 @@ class Labels(BaseModel):
         "This key opens the inbox only on the machine where Answerback runs. To answer a question here, open its"
         " link."
     )
-    key_needed: str = "Answering takes your key."
+    key_needed: str = "You need your key to answer."
     key_label: str = "Your key"
-    key_hint: str = "Your personal link holds it, and `answerback key` prints the operator's. Give it to no agent."
+    key_hint: str = "Your personal link contains it; `answerback key` prints the operator's. Never give it to an agent."
     key_wrong: str = "That is not a valid key. `answerback key` prints the current one."
-    page_missing: str = "There is no such page, or no such question any more."
+    page_missing: str = "This page does not exist, or its question is gone."
 
     # private notes to a person
     too_late: str = (
-        "{name} was faster, and the questions have moved on. Nothing was changed by your click."
+        "{name} was faster, and the questions have moved on. Your click changed nothing."
     )
-    too_late_own: str = "Your earlier click has been taken, so this one changed nothing."
+    too_late_own: str = "Your earlier click has already counted, so this one changed nothing."
     too_late_unknown: str = (
-        "This question has moved on in the meantime. Nothing was changed by your click."
+        "This question has moved on in the meantime. Your click changed nothing."
     )
     out_of_date: str = (
-        "The message that you used was out of date, so nothing was changed. It is being brought up to"
-        " date now: please look again."
+        "The message that you used was out of date, so nothing was changed. It is being updated now: please "
+        "look again."
     )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     nothing_to_stop: str = (
@@ -222,38 +221,38 @@ class Labels(BaseModel):
     for_others: str = "Only {who} may answer this."
     those_asked: str = "the people who were asked"
     unchecked: str = (
-        "Answerback could not find out just now whether you may answer here. Nothing was changed:"
-        " please try again."
+        "Answerback could not check just now whether you may answer here. Nothing was changed: please try "
+        "again."
     )
-    not_found: str = "Answerback does not know this question any more. Nothing was changed."
+    not_found: str = "Answerback no longer has this question. Nothing was changed."
     choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
     selection_changed: str = (
-        "What is chosen has changed since you saw it, so nothing was submitted. The message now shows"
-        " what is chosen: please check it, then press {submit} again."
+        "The selection has changed since you saw it, so nothing was submitted. The message now shows the "
+        "current selection: please check it, then press {submit} again."
     )
     press_again: str = "That could not be opened just now: please press it again."
     which_one: str = (
-        "Several questions are open here, so your words were not taken."
-        " Use the controls of the one you mean."
+        "Several questions are open here, so your message was not used as an answer. Use the controls of the "
+        "one you mean."
     )
     which_one_reply: str = (
-        "Several questions are open here, so your words were not taken."
-        " Reply to the one you mean, or use its controls."
+        "Several questions are open here, so your message was not used as an answer. Reply to the one you "
+        "mean, or use its controls."
     )
-    nothing_open: str = "No question is open here, so your words were not taken."
+    nothing_open: str = "No question is open here, so your message was not used as an answer."
     words_missing: str = (
-        "Your message has no words in it. Write your answer in one message, or use the controls."
+        "Your message has no text. Write your answer in one message, or use the controls."
     )
     words_for_boolean: str = (
         "This question takes {yes} or {no}. Write just that, or press a button."
     )
     words_for_select: str = (
-        "Your words name none of the options, so nothing was changed."
-        " Write one option's label or its number, or use the controls."
+        "Your message matches none of the options, so nothing was changed. Write one option's label or its "
+        "number, or use the controls."
     )
     words_for_multi_select: str = (
-        "Not all of your words name options, so nothing was changed."
-        " Write labels or numbers, separated by commas, or use the controls."
+        "Not everything you wrote matches an option, so nothing was changed. Write labels or numbers, "
+        "separated by commas, or use the controls."
     )
     words_ambiguous: str = (
         "“{words}” can mean more than one thing here, so nothing was chosen. Use the controls."
@@ -261,20 +260,22 @@ class Labels(BaseModel):
     words_for_schema: str = (
         "This question is not answered by typing. Press {fill_in} at the question."
     )
-    words_in_review: str = "No question is open: press {submit} to hand in the answers, or {edit}."
+    words_in_review: str = (
+        "No question is open: press {submit} to send the answers, or {edit} to change one."
+    )
     words_too_early: str = (
-        "This question was not open yet when you wrote that, so your words were not taken."
-        " If they are the answer to it, please write them again."
+        "This question was not open yet when you wrote that, so your message was not used as an answer. If it"
+        " is your answer, please write it again."
     )
     words_untimed: str = (
-        "It cannot be told whether you wrote that before or after this question was asked,"
-        " so your words were not taken. Please use the controls."
+        "Answerback cannot tell whether you wrote that before or after this question was asked, so your "
+        "message was not used as an answer. Please use the controls."
     )
-    words_not_kept: str = "Your words could not be taken just now. Please write them again."
+    words_not_kept: str = "Your message could not be saved just now. Please write it again."
     use_words: str = "Use as the answer"
     offer_words: str = (
-        "If that was your answer to “{question}”, press {use_words}. Otherwise just go on:"
-        " only you see this."
+        "If that was your answer to “{question}”, press {use_words}. Otherwise just carry on: only you see "
+        "this."
     )
     try_again: str = (
         "Answerback could not save that just now, and nothing was changed. Please try again."
@@ -285,8 +286,8 @@ class Labels(BaseModel):
         " it stands before you try again."
     )
     unreadable: str = (
-        "Answerback cannot read this question any more, and nothing was changed. Its operator finds the"
-        " reason in the log."
+        "Answerback can no longer read this question, and nothing was changed. The operator can find the "
+        "reason in the log."
     )
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question was moved to {where}."

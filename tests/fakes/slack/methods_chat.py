@@ -145,11 +145,18 @@ async def update(slack: "FakeSlack", args: Json) -> Json:
     """chat.update: blocks are replaced, and removed when only text is sent."""
     channel, message = _own(slack, args, "cant_update_message")
     text, blocks = _content(args, update=True)
+    if slack.keeps_rich_text and _is_rich(message.blocks) and not _is_rich(blocks):
+        raise ApiError("block_mismatch")
     revise(slack, message, text, blocks)
     if args.get("metadata") is not None:
         message.metadata = args["metadata"]
     told = message.payload(metadata=False)
     return {"channel": channel.id, "ts": message.ts, "text": text, "message": told}
+
+
+def _is_rich(blocks: list[Json]) -> bool:
+    """The strictest reading of `block_mismatch`: rich text anywhere in the message counts."""
+    return any(block["type"] == "rich_text" for block in blocks)
 
 
 def revise(slack: "FakeSlack", message: Message, text: str, blocks: list[Json]) -> None:

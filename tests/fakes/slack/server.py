@@ -61,6 +61,7 @@ class FakeSlack:
         self.revoked = False
         self.home_tab = True
         self.is_agent = False
+        self.keeps_rich_text = False
         self.event_types = {"message", "app_mention"}
         self.clock = clock or Clock()
         self.workspace = Workspace(self.clock)

@@ -91,10 +91,10 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
     code, printed = run(str(path))
     assert code == 0
     for words in (
-        "For those who were asked (2) · closes 20",
+        "For the people who were asked (2) · closes 20",
         "   ?  Ask back",
         "[1/4] Sure?",
-        "Filled in: Yes",
+        "Pre-filled: Yes",
         "   y  Yes",
         "[2/4] Which?",
         "[ ] 2  q",

@@ -113,7 +113,7 @@ async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal
     terminal.keyboard.send_text(ESC)
     await terminal.shows("Back to the list")
     terminal.keyboard.send_text("b\r")
-    await terminal.shows("Filled in: Yes")
+    await terminal.shows("Pre-filled: Yes")
     terminal.keyboard.send_text("n\r \r")
     async with asyncio.timeout(WAIT):
         await walking

@@ -88,7 +88,7 @@ async def test_who_asks_is_said(terminal: Terminal) -> None:
     ask = await terminal.client.submit("tool_question", call)  # type: ignore[arg-type] # a plain dict
     await terminal.walked(ask, "r\rno\r")
     assert "git asks" in terminal.screen.text
-    assert "git gets your words instead of answers" in terminal.screen.text
+    assert "git gets your message instead of answers" in terminal.screen.text
 
 
 # --- keys that move, and Esc -----------------------------------------------------------------------
@@ -159,7 +159,7 @@ async def test_own_words_that_replace_ticks_say_so_first(terminal: Terminal) -> 
     ask = await claude(terminal, "A", "B")
     done = await terminal.walked(ask, "1\r3\rmine\r\rn\r\ry\r")
     assert done.answers == {"q1": "mine"}
-    assert "Your words replace what is ticked. Send them? (y/n)" in terminal.screen.text
+    assert "Your own answer replaces what you ticked. Send them? (y/n)" in terminal.screen.text
 
 
 async def test_own_words_beside_ticks_are_sent_with_them(terminal: Terminal) -> None:

@@ -102,7 +102,7 @@ def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> Non
 @pytest.mark.parametrize(
     ("ask", "text", "told"),
     [
-        (single("text"), "   ", "has no words"),
+        (single("text"), "   ", "has no text"),
         (single("boolean"), "yes please", "takes Yes or No"),
         (single("boolean"), "y", "takes Yes or No"),
         (single("select", "Red", "Blue"), "3", "none of the options"),
@@ -117,11 +117,11 @@ def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> Non
             "red, dark",
             "can mean more than one thing",
         ),
-        (single("multi_select", "Red", "Blue"), "red and blue", "Not all of your words"),
-        (single("multi_select", "Red", "Blue"), "red, 7", "Not all of your words"),
-        (single("multi_select", *MANY), ",".join(["1"] * 200), "Not all of your words"),
+        (single("multi_select", "Red", "Blue"), "red and blue", "Not everything you wrote"),
+        (single("multi_select", "Red", "Blue"), "red, 7", "Not everything you wrote"),
+        (single("multi_select", *MANY), ",".join(["1"] * 200), "Not everything you wrote"),
         (CLAUDE, "3", "none of the options"),
-        (SEVERAL, "red, green", "Not all of your words"),
+        (SEVERAL, "red, green", "Not everything you wrote"),
         (SCHEMA, '{"n": 1}', "Press Fill in"),
     ],
 )
@@ -187,8 +187,8 @@ BY_CLICK, BY_WORDS = Opened(at=10.0), Opened(at=10.0, typed=True)
         (Opened(shown=10.0), True, 10.1, BOB, None),
         (Opened(shown=10.0), True, 10.0, BOB, "was not open yet"),
         (Opened(), False, 11.0, BOB, "was not open yet"),
-        (Opened(), True, 11.0, BOB, "cannot be told"),
-        (Opened(shown=10.0), True, None, BOB, "cannot be told"),
+        (Opened(), True, 11.0, BOB, "cannot tell"),
+        (Opened(shown=10.0), True, None, BOB, "cannot tell"),
         # Ada's click opened it: she knows at once, Bob once it is shown
         (BY_CLICK, False, 10.1, ADA, None),
         (BY_CLICK, False, 10.1, BOB, "was not open yet"),

@@ -80,9 +80,7 @@ async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebod
     assert (told.unattended, told.revision, told.lapses_at) == (True, ask.revision, None)
     assert told.shown_revision < told.revision, "its message is to be shown anew"
     line = messages.asks_line(view_of(told), Labels())
-    assert line == (
-        "Assistant asked, and has moved on: your answer will reach it with its next message"
-    )
+    assert line == ("Assistant asked. It is no longer waiting, but will still get your answer")
     async with waiting(service, ask), asyncio.timeout(WAIT):
         while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so
             await asyncio.sleep(0)

@@ -62,7 +62,7 @@ async def test_who_is_late_with_a_modal_gets_their_words_back(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, QUESTIONS, responders="anyone")
     await up.ann.click("Reply")
-    up.ann.fill("Your words for Assistant", "a long *story*")
+    up.ann.fill("Your message to Assistant", "a long *story*")
     await bob.click("prod")
     done = await up.ann.submit()
     assert done.answered

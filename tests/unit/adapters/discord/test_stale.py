@@ -107,7 +107,7 @@ async def test_who_is_late_with_a_modal_gets_the_words_back_and_the_message_is_s
 ) -> None:
     ask = await up.shown(await up.submit(TWO, responders="anyone"))
     await up.ann.click("Reply", on=live(up, ask))
-    up.ann.fill("Your words for Assistant", "a long story")
+    up.ann.fill("Your message to Assistant", "a long story")
     up.discord.faults.code(EDIT, 50001)
     bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
     await up.service.act(ask.id, Answer(value=True), bob)

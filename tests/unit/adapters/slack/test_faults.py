@@ -126,24 +126,6 @@ async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
     assert updates[1].at - updates[0].at >= 1.0
 
 
-@pytest.mark.parametrize("how", ["deleted", "cant_update_message", "edit_window_closed"])
-async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
-    ask = await up.submit(APPLY, NOTE)
-    live = up.live(ask)
-    copy = live.snapshot()
-    if how == "deleted":
-        await up.ada.delete(live)
-    else:
-        up.slack.faults.add("chat.update", error=how)
-    await up.ada.click_on(copy, LABELS.yes)
-    ask = await up.shown(ask)
-    newest = up.slack.messages(CHANNEL)[-1]
-    assert newest.ts != live.ts
-    assert "A note?" in up.ada.sees(newest).text
-    assert ask.message is not None
-    assert ask.message["ts"] == newest.ts
-
-
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
     monkeypatch.setattr(history, "_PAGE", 5)
@@ -183,20 +165,6 @@ async def test_a_post_is_looked_for_around_its_own_time(
     ask = await submitting
     assert up.slack.count("chat.postMessage") == 1
     assert _asks_shown(up, ask.id) == 1
-
-
-async def test_a_message_that_replaces_a_dead_one_is_not_taken_for_it(up: Rig) -> None:
-    parent = await up.bob.post(CHANNEL, "Deploying now")
-    ask = await up.submit(APPLY, NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
-    live = up.live(ask)
-    up.slack.faults.add("chat.update", error="edit_window_closed")
-    up.slack.faults.add("chat.postMessage", drop=True, when="after")
-    await up.ada.click(live, LABELS.yes)
-    ask = await up.shown(ask)
-    assert _asks_shown(up, ask.id) == 2
-    newest = up.slack.messages(CHANNEL)[-1]
-    assert ask.message == {"channel": CHANNEL, "ts": newest.ts, "thread": parent.ts}
-    assert "A note?" in up.ada.sees(newest).text
 
 
 @pytest.mark.parametrize("code", ["is_archived", "channel_not_found", "not_in_channel"])

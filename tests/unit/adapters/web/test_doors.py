@@ -194,7 +194,7 @@ async def test_the_inbox_takes_the_key_and_a_shown_page_does_not_answer(
     for address in ("/inbox/0", f"{INBOX}0", "/inbox/%ff", "/?key=wrong", "/?key="):
         closed = await visitor.open(address)
         assert closed.status == 403
-        assert "Answering takes your key" in closed.text
+        assert "You need your key to answer" in closed.text
         assert "Say something" not in closed.text
     async with visitor.http.get("/inbox/0/events") as response:
         assert response.status == 403

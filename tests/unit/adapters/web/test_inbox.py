@@ -193,7 +193,7 @@ async def test_the_operator_reads_what_was_asked_elsewhere_and_answers_it_there(
     (link,) = asks_in(page)
     there = await visitor.open(link)
     assert there.status == 200
-    assert "This was asked in another place" in there.text
+    assert "This was asked somewhere else" in there.text
     assert there.action is None
     refused = await visitor.press(there, link, "yes")
     assert refused.status in {403, 404, 409}

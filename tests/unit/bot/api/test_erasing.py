@@ -49,7 +49,7 @@ async def test_an_erased_ask_keeps_how_it_ended_and_nothing_that_was_written(api
     page = await api.http.get(body["thread"]["url"])
     shown = await page.text()
     assert SECRET not in shown
-    assert "Erased: what was asked and answered here is no longer kept" in shown
+    assert "Erased: the questions and answers are no longer kept" in shown
 
 
 @pytest.mark.rule("API-18")
