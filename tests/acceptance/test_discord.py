@@ -68,9 +68,9 @@ async def up(discord: FakeDiscord, run: Run) -> AsyncIterator[tuple[Process, str
     before = len(discord.gateway.sessions)
     async with serving(run.folder, environment(discord, run)) as (process, address):
         drain = asyncio.create_task(_drain(process))
-        if run.mode == "gateway":
-            await discord.bell.until(lambda: len(discord.gateway.sessions) > before, timeout=15)
         try:
+            if run.mode == "gateway":
+                await discord.bell.until(lambda: len(discord.gateway.sessions) > before)
             yield process, address
         finally:
             drain.cancel()
@@ -160,7 +160,7 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(run: Run) 
         said = ann.replies(ann.latest(channel).message, "because")
         for _ in range(2):
             async with up(discord, run) as (_, address):
-                await ann.until(lambda: "✅" in said.reactions, timeout=15)
+                await ann.until(lambda: "✅" in said.reactions)
                 assert (await ask_of(address, ask_id))["answers"] == {"why": "because"}
                 await ann.finds("because", channel)
 

@@ -68,7 +68,7 @@ class Town:
 
     async def shows(self, number: int | None) -> None:
         """Waits until the message shows this question, or the record."""
-        await self.slack.until(lambda: self.number() == number, timeout=10)
+        await self.slack.until(lambda: self.number() == number)
 
 
 @pytest.fixture(params=RUNS, ids=":".join)
@@ -164,7 +164,7 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town
     said = await town.ada.mention_bot(CHANNEL, "because", thread=live.ts)
     for _ in range(2):
         async with town.up() as (_, http):
-            await slack.until(lambda: said.reactions, timeout=10)
+            await slack.until(lambda: said.reactions)
             assert (await stored(http, ask["id"]))["answers"] == {"why": "because"}
             await slack.until(lambda: "because" in town.ada.sees(live).text)
 

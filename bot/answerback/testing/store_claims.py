@@ -16,6 +16,7 @@ from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
+    PATIENCE,
     ending,
     new_ask,
     new_delivery,
@@ -25,7 +26,6 @@ from answerback.testing.store_examples import (
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 BRIEF = 0.2
 """Seconds of a claim that is to be over soon."""
-PATIENCE = 5.0
 NOW = 9_000.0
 
 

@@ -15,6 +15,7 @@ from answerback.core.errors import StoreError
 from answerback.ports.records import Created, DeliveryState, Existing, Idempotency, Memory
 from answerback.ports.store import Store, Write
 from answerback.testing.store_examples import (
+    PATIENCE,
     answering,
     ending,
     looking,
@@ -164,7 +165,9 @@ class UpkeepContract:
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
-        await store.check()
+        async with asyncio.timeout(PATIENCE):
+            while not told:  # noqa: ASYNC110 - nothing else tells that it is stored
+                await asyncio.sleep(0.001)
         stored = await store.get("ask_1")
         assert stored is not None
         assert stored.revision == 2
