@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import platform
+import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Coroutine
@@ -59,9 +61,13 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
                 fail(f"{command[0]} cannot be started: {error.strerror}. Is Codex installed?")
             assert child.stdin is not None
             assert child.stdout is not None
-            people = People(client, {"bridge": "codex"}, to)
+            people = People(client, {"bridge": "codex", "host": platform.node()}, to)
             bridge = CodexBridge(people, _late(url, token_env), child.stdin.write, _print, say)
-            await bridge.run(_typed(child.stdin), child.stdout)
+            try:
+                await bridge.run(_typed(child.stdin), child.stdout)
+            except asyncio.CancelledError:
+                child.terminate()
+                raise
         sys.exit(await child.wait())
 
     _run(stand_between())
@@ -97,7 +103,24 @@ async def _people(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
 
 
 def _run(work: Coroutine[object, object, None]) -> None:
+    """Works until it is done, or told to stop: then it may still withdraw what nobody waits for any more."""
+    stopped: list[int] = []
+
+    async def until_stopped() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def stop(number: int) -> None:
+            stopped.append(number)
+            task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, stop, number)
+        await work
+
     try:
-        asyncio.run(work)
+        asyncio.run(until_stopped())
     except* (NotOpencodeError, ClientError) as group:
         fail(str(group.exceptions[0]))
+    except* asyncio.CancelledError:
+        sys.exit(128 + stopped[0])

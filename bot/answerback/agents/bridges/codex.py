@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.agents.bridges.late import Late, Words
-from answerback.agents.bridges.people import People, Request
+from answerback.agents.bridges.people import PROCESS, People, Request
 from answerback.agents.hooks.passing import Passing
 from answerback_client import Ask, ClientError
 
@@ -42,13 +44,16 @@ _CONTEXT: Final = "answerback"
 """The source of what a turn is told beside its input."""
 
 
-class _Pending(NamedTuple):
+@dataclass(slots=True)
+class _Pending:
     """A request that people are asked about; Codex says when it is resolved, also by their answer."""
 
     id: JsonValue
     method: str
-    gone: asyncio.Event
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when Codex does not wait for it any more."""
+    task: asyncio.Task[None] = field(init=False)
+    """Waits for the answer."""
 
 
 class Bridge:
@@ -82,14 +87,22 @@ class Bridge:
         self._interrupts = 0
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
-        """Passes on until the server ends; then nobody may decide any more what it wanted to be allowed."""
+        """Passes on until the server ends.
+
+        Then nobody may decide any more what it wanted to be allowed. Its questions stay open: an answer goes with the
+        next turn of the thread.
+        """
+        await self._people.withdraw_others([], _is_needed)
         async with asyncio.TaskGroup() as tasks:
             said = tasks.create_task(self._from_client(client))
             async for line in server:
                 self._from_server(line, tasks)
             said.cancel()
             for pending in self._pending.values():
-                pending.gone.set()
+                if pending.method == _QUESTION:
+                    pending.task.cancel()
+                else:
+                    pending.gone.set()
             for passing in self._told.values():
                 passing.lost()
 
@@ -122,9 +135,8 @@ class Bridge:
             case {"id": request_id, "method": str(method), "params": dict() as params} if (
                 method in _DIALECTS
             ):
-                pending = _Pending(request_id, method, asyncio.Event())
-                self._pending[json.dumps(request_id)] = pending
-                tasks.create_task(self._carry(pending, params, line))
+                pending = self._pending[json.dumps(request_id)] = _Pending(request_id, method)
+                pending.task = tasks.create_task(self._carry(pending, params, line))
             case {"method": "serverRequest/resolved", "params": {"requestId": request_id}} if (
                 found := self._pending.pop(json.dumps(request_id), None)
             ):
@@ -169,6 +181,7 @@ class Bridge:
             conversation=thread,
             turn=turn,
             tool_call_id=item,
+            process=None if pending.method == _QUESTION else os.getpid(),
         )
 
     def _interrupt(self, params: Json) -> None:
@@ -181,6 +194,21 @@ class Bridge:
             "params": {**turn},
         }
         self._to_server(_line(message))
+
+
+async def _is_needed(ask: Ask) -> bool:
+    """Whether an answer to what another run asked is of use: to a question, or while that run goes on."""
+    metadata = ask.json["metadata"]
+    process = metadata.get(PROCESS) if isinstance(metadata, dict) else None
+    if not isinstance(process, int):
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return process != os.getpid()  # this run has not asked anything yet
 
 
 def _answer(method: str, ask: Ask) -> Json:

@@ -9,12 +9,16 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback_client import Ask, AsyncClient, EndedError, NotFoundError
+from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
 Json = dict[str, JsonValue]
 
 _REQUEST: Final = "request"
 """The field of an ask's metadata with the id of the request that it puts to people."""
+PROCESS: Final = "process"
+"""The field with the id of the bridge's process, where an answer is of use to that process alone."""
+_PARTING: Final = 5.0
+"""Seconds in which what ends with a bridge is withdrawn."""
 _MOST_OPEN: Final = 200
 """Open asks that are looked through for those of an earlier run."""
 
@@ -30,6 +34,8 @@ class Request(NamedTuple):
     conversation: str | None
     tool_call_id: str | None = None
     turn: str | None = None
+    process: int | None = None
+    """The bridge that alone can hand on an answer: with its end the ask is withdrawn. None: a later run can too."""
 
 
 class People:
@@ -49,6 +55,8 @@ class People:
     async def outcome(self, request: Request, gone: asyncio.Event) -> Ask | None:
         """How people's ask ended; None if the request was gone before, and the ask is withdrawn.
 
+        A bridge that is told to stop withdraws what ends with it.
+
         Args:
             gone: set when the server does not need an answer any more.
 
@@ -63,9 +71,9 @@ class People:
             "conversation": request.conversation,
             "turn": request.turn,
             "tool_call_id": request.tool_call_id,
-            "metadata": {**self._source, _REQUEST: request.id},
+            "metadata": _given({**self._source, _REQUEST: request.id, PROCESS: request.process}),
         }
-        given = {key: value for key, value in body.items() if value is not None}
+        given = _given(body)
         key = f"{self._source['bridge']}:{request.id}"
         ask = await self._client.submit_body(given, key=key)
         ended = asyncio.create_task(self._client.wait(ask.id))
@@ -76,6 +84,10 @@ class People:
                 return ended.result()
             await self._withdraw(ask.id)
             return None
+        except asyncio.CancelledError:
+            if request.process is not None:
+                await self._withdraw_at_the_end(ask.id)
+            raise
         finally:
             ended.cancel()
             left.cancel()
@@ -83,7 +95,7 @@ class People:
     async def withdraw_others(
         self, pending: Collection[str], is_needed: Callable[[Ask], Awaitable[bool]]
     ) -> None:
-        """Withdraws what an earlier run of this bridge asked and its server does not need any more.
+        """Withdraws what another run of this bridge asked and its server does not need any more.
 
         Args:
             pending: the ids of the requests that wait for an answer.
@@ -96,6 +108,16 @@ class People:
             if str(metadata[_REQUEST]) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
 
+    async def _withdraw_at_the_end(self, ask_id: str) -> None:
+        """Withdraws while the bridge ends: a service that is away is not waited for."""
+        with contextlib.suppress(TimeoutError, ClientError):
+            async with asyncio.timeout(_PARTING):
+                await self._withdraw(ask_id)
+
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):
             await self._client.withdraw(ask_id)
+
+
+def _given(fields: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in fields.items() if value is not None}
