@@ -27,6 +27,7 @@ import aiohttp
 from pydantic import JsonValue, ValidationError
 
 from answerback_client.backoff import Backoff
+from answerback_client.reasons import reason_of
 from answerback_client.shapes import (
     OBJECT,
     Answers,
@@ -291,10 +292,12 @@ class AsyncClient:
                 status = response.status
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise ClientError(
-                f"{self.url} is no address of a service: use http://host:port."
+                f"{self.url} is not an address of Answerback: use http://host:port."
             ) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnreachableError(f"No Answerback answers at {self.url}: {error}.") from error
+            raise UnreachableError(
+                f"No Answerback answers at {self.url}: {reason_of(error)}."
+            ) from error
         return _read(self.url, status, raw)
 
 
@@ -307,7 +310,7 @@ def _read(url: str, status: int, raw: bytes) -> Json:
         raise UnreachableError(f"{url} answers HTTP {status}.")
     if found is None:
         raise ClientError(
-            f"What answers at {url} is no Answerback (HTTP {status}, no JSON object)."
+            f"What answers at {url} is not an Answerback (HTTP {status}, no JSON object)."
         )
     if status >= 400:
         # A 409 without an ask is about something else, such as an ask that is to be erased and is open.

@@ -158,7 +158,7 @@ class Ask:
                 json=found,
             )
         except (KeyError, ValueError) as error:
-            raise ClientError(f"What answered is no Answerback: {error!r}.") from error
+            raise ClientError(f"What answered is not an Answerback: {error!r}.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Answers:
             number = found["next"]
             return cls(tuple(map(Ask.of, rows)), None if number is None else int(str(number)))
         except (KeyError, ValueError) as error:
-            raise ClientError(f"What answered is no Answerback: {error!r}.") from error
+            raise ClientError(f"What answered is not an Answerback: {error!r}.") from error
 
 
 class Envelope(TypedDict):

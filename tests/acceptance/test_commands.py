@@ -245,7 +245,7 @@ async def test_ask_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
     ("url", "words"),
     [
         ("http://127.0.0.1:1", "No Answerback answers at http://127.0.0.1:1"),
-        ("nonsense", "nonsense is no address of an Answerback"),
+        ("nonsense", "nonsense is not an address of Answerback"),
     ],
 )
 async def test_ask_without_a_service_says_how_to_start_one(

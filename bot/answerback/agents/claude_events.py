@@ -111,12 +111,12 @@ def event_of(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | Momen
     """The event in a body, or None for an event that is none of ours.
 
     Raises:
-        ProblemError: it is no event.
+        ProblemError: it is not an event.
     """
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        raise ProblemError(400, "Bad hook event", "The body is no JSON.") from None
+        raise ProblemError(400, "Bad hook event", "The body is not JSON.") from None
     name = body.get("hook_event_name") if isinstance(body, dict) else None
     if not isinstance(name, str):
         raise ProblemError(400, "Bad hook event", "A hook event names itself in hook_event_name.")

@@ -35,7 +35,13 @@ def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
         raise AssertionError("both are pipes")
     # Not sys.stdin and sys.stdout: the interpreter closes those at its end, and a thread may still wait for them.
     editor_in, editor_out = open(0, "rb"), open(1, "wb")  # noqa: SIM115 - closed by their threads
-    people = People(url.rstrip("/"), os.environ.get(token_env) or None, to, wait=float("inf"))
+    people = People(
+        url.rstrip("/"),
+        os.environ.get(token_env) or None,
+        to,
+        wait=float("inf"),
+        token_env=token_env,
+    )
     to_agent, to_editor = Lines(agent.stdin), Lines(editor_out)
     proxy = Proxy(people, to_agent, to_editor, _warn)
     _start(proxy.from_editor, editor_in, to_agent)

@@ -5,17 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from answerback.cli.output import fail
 from answerback.runtime.config import is_loopback
 from answerback.runtime.config_file import load
 from answerback_storage.key_file import KeyFile
 
 
 def url_or_configured(url: str | None, config: Path | None = None) -> str:
-    """The service's address without a slash at its end."""
+    """The service's address without a slash at its end. Ends the command if it is not one."""
     if url is not None:
+        if not _is_address(url):
+            fail(f"{url} is not an address of Answerback: use http://host:port.")
         return url.rstrip("/")
     server = load(config).server
     return url_of(server.host, server.port)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is not one
+        return False
 
 
 def url_of(host: str, port: int) -> str:

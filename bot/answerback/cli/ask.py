@@ -13,6 +13,7 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.cli.address import url_or_configured
+from answerback.cli.calling import GIVE_TOKEN, START
 from answerback.cli.forms import EXIT_INVALID, read_call
 from answerback.cli.output import EXIT_FAILED, console, fail, result, say, warn
 from answerback.core.ask import Status
@@ -132,17 +133,18 @@ async def _submit(
             if response.status < HTTPStatus.BAD_REQUEST:
                 return dict(body)
     except (aiohttp.InvalidURL, ValueError):
-        fail(f"{base} is no address of an Answerback: use http://host:port.")
+        fail(f"{base} is not an address of Answerback: use http://host:port.")
     except (aiohttp.ClientError, TimeoutError):
-        fail(
-            f"No Answerback answers at {base}. Start one with `answerback serve`, or name it with --url."
-        )
+        fail(f"No Answerback answers at {base}. {START}")
     if response.status == HTTPStatus.UNPROCESSABLE_ENTITY and "tool_result" in body:
         for one in body["errors"]:
             warn(one_line(f"{one['pointer'] or '/'}: {one['code']}: {one['message']}"))
         result(as_json(body["tool_result"]))
         sys.exit(EXIT_INVALID)
-    return fail(f"{base} refused: {body.get('detail') or body['title']}")
+    refused = f"{base} refused: {body.get('detail') or body['title']}"
+    return fail(
+        f"{refused} {GIVE_TOKEN}" if response.status == HTTPStatus.UNAUTHORIZED else refused
+    )
 
 
 async def _wait(

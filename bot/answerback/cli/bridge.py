@@ -20,8 +20,9 @@ from answerback.agents.bridges.late import Late
 from answerback.agents.bridges.opencode import Bridge
 from answerback.agents.bridges.opencode_server import NotOpencodeError, Server
 from answerback.agents.bridges.people import People
+from answerback.cli.calling import START
 from answerback.cli.output import fail, say
-from answerback_client import AsyncClient, ClientError
+from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
 _TO_START: Final = 20.0
 """Seconds for which a service that is away is called again at the start; later, for as long as it takes."""
@@ -97,7 +98,12 @@ async def _people(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
     """The service, which answers and knows the token."""
     token = os.environ.get(token_env) or None
     async with AsyncClient(url, token, patience=_TO_START) as first:
-        await first.open_asks(1)
+        try:
+            await first.open_asks(1)
+        except UnreachableError as error:
+            fail(f"{error} {START}")
+        except UnauthorizedError as error:
+            fail(f"{url}: {error} The bridge reads the token from {token_env}.")
     async with AsyncClient(url, token, patience=math.inf) as client:
         yield client
 

@@ -9,10 +9,18 @@ from typing import Final, TypeVar
 
 from answerback.cli.address import local_key, url_or_configured
 from answerback.cli.output import fail
-from answerback_client import AsyncClient, ClientError, NotFoundError
+from answerback_client import (
+    AsyncClient,
+    ClientError,
+    NotFoundError,
+    UnauthorizedError,
+    UnreachableError,
+)
 
 T = TypeVar("T")
 
+START: Final = "Start one with `answerback serve`, or name it with --url."
+GIVE_TOKEN: Final = "Put a token into ANSWERBACK_TOKEN."
 _PATIENCE: Final = 5.0
 
 
@@ -35,6 +43,10 @@ def called(
         return asyncio.run(_with(base, token, work))
     except NotFoundError:
         fail(f"There is no ask {ask_id}.")
+    except UnreachableError as error:
+        fail(f"{error} {START}")
+    except UnauthorizedError as error:
+        fail(f"{base}: {error} {GIVE_TOKEN}")
     except ClientError as error:
         fail(f"{base}: {error}")
 

@@ -24,6 +24,8 @@ from answerback.cli.output import fail, result, say
 from answerback_chat.sanitize import visible
 
 _EXIT_USAGE: Final = 2
+_HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
+"""An option of `claude mcp add`, which stores the name of the variable."""
 
 
 def run(
@@ -107,7 +109,11 @@ def _tell(known: Agent, service: Service) -> None:
         )
     elif not os.environ.get(service.token_env):
         say(f"Set {service.token_env} to the agent's token where the agent starts.")
+    header = "" if service.token_env is None else _HEADER.format(service.token_env)
+    if known.then:
+        say("What is left to do:")
     for sentence in known.then:
-        say(f"- {sentence.format(url=service.url)}")
+        say(f"- {sentence.format(url=service.url, header=header)}")
+    say(f"What does not work with {known.title}:")
     for sentence in known.cannot:
-        say(f"- What does not work: {sentence}")
+        say(f"- {sentence}")

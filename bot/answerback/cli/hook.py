@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Final
 
 from answerback.agents.hooks.passing import Passing
-from answerback.agents.hooks.people import People
+from answerback.agents.hooks.people import People, RefusedError
 from answerback.agents.hooks.run import answer
 
 _EXIT_NO_EVENT: Final = 1
@@ -31,15 +31,28 @@ def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> No
     except ValueError:
         event = None
     if not isinstance(event, dict):
-        print("answerback hook: standard input is not the event of a hook.", file=sys.stderr)
+        _warn(
+            "standard input is not the event of a hook. Agents run this command: "
+            f"`answerback connect {agent}` sets it up."
+        )
         sys.exit(_EXIT_NO_EVENT)
     passing = Passing()
-    people = People(url.rstrip("/"), os.environ.get(token_env) or None, to, wait, passing=passing)
+    token = os.environ.get(token_env) or None
+    people = People(url.rstrip("/"), token, to, wait, passing=passing, token_env=token_env)
     threading.Thread(target=_follow_host, daemon=True).start()
-    found = answer(agent, event, people)
+    try:
+        found = answer(agent, event, people)
+    except RefusedError as error:
+        # A hook that has to decide answers with these words: only what came late is left for the next event.
+        _warn(f"late answers cannot be looked up: {error}")
+        found = None
     if found is not None:
         print(json.dumps(found), flush=True)
     passing.done()
+
+
+def _warn(words: str) -> None:
+    print(f"answerback hook: {words}", file=sys.stderr)
 
 
 def _follow_host() -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from answerback.agents.bridges import codex
 from answerback.agents.bridges.people import People
+from answerback.cli import bridge, main
 from answerback.core.ask import Reason, Status
 from answerback_client import AsyncClient
 from tests.acceptance.process import PATIENCE, command
@@ -321,6 +323,25 @@ async def test_a_command_that_is_not_there_is_told(service: Served, tmp_path: Pa
         code, _, err = await process.ended()
     assert code == 1
     assert "cannot be started: No such file or directory. Is Codex installed?" in err
+
+
+@pytest.mark.rule("CLI-12")
+async def test_a_token_that_is_wrong_is_told_with_its_variable(tmp_path: Path) -> None:
+    async with served(tmp_path, {"codex": "agent"}) as service:
+        words = ("bridge", "codex", "--url", service.url, "--token-env", "MINE", "--", "true")
+        async with command(*words, folder=tmp_path) as process:
+            code, _, err = await process.ended()
+    assert code == 1
+    assert "The bridge reads the token from MINE." in err
+
+
+@pytest.mark.rule("CLI-12")
+def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "_TO_START", 0.1)
+    words = ["bridge", "codex", "--url", "http://127.0.0.1:1", "--", "true"]
+    done = CliRunner().invoke(main.app, words, catch_exceptions=False)
+    assert done.exit_code == 1
+    assert "Connection refused. Start one with `answerback serve`" in done.stderr
 
 
 async def withdrawn(service: Served, ask_id: str) -> None:

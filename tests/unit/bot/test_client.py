@@ -36,6 +36,7 @@ from answerback_client import (
     WebhookError,
     verify_webhook,
 )
+from answerback_client.reasons import reason_of
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.outbox_parts import SECRET
@@ -125,10 +126,24 @@ async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_n
     await client.close()
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError(), "it took too long"),
+        (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (aiohttp.ServerDisconnectedError(), "Server disconnected"),
+    ],
+)
+def test_why_nothing_answers_is_told_in_words(error: Exception, words: str) -> None:
+    assert reason_of(error) == words
+
+
 async def test_a_service_that_is_not_there_is_called_until_patience_ends() -> None:
     async with AsyncClient("http://127.0.0.1:1", patience=0.4) as client:
         began = asyncio.get_running_loop().time()
-        with pytest.raises(UnreachableError, match="No Answerback answers"):
+        told = r"^No Answerback answers at http://127\.0\.0\.1:1: Connection refused\.$"
+        with pytest.raises(UnreachableError, match=told):
             await client.submit("ask_user", GO)
         assert asyncio.get_running_loop().time() - began >= 0.2
 
@@ -199,7 +214,7 @@ async def test_what_is_no_answerback_is_told_from_one() -> None:
     app.router.add_get("/v1/asks/moved", moved)
     async with TestServer(app) as server, AsyncClient(str(server.make_url(""))) as client:
         for ask_id in ("page", "other", "moved"):
-            with pytest.raises(ClientError, match="no Answerback"):
+            with pytest.raises(ClientError, match="not an Answerback"):
                 await client.get(ask_id)
 
 
@@ -295,7 +310,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     ]
     assert answerback_client.__all__ == exported
     public = {name for name in vars(answerback_client) if not name.startswith("_")}
-    assert public - {"backoff", "blocking", "client", "shapes"} == set(exported)
+    assert public - {"backoff", "blocking", "client", "reasons", "shapes"} == set(exported)
 
 
 async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:

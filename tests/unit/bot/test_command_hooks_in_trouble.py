@@ -56,7 +56,7 @@ async def test_a_service_that_is_away_is_told_and_denies() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (401, '{"title": "Unauthorized", "detail": "No such token."}', "Unauthorized. No such"),
+        (403, '{"title": "Forbidden", "detail": "No such route."}', "Forbidden. No such route."),
         (200, "<html>", "is not an Answerback"),
     ],
 )
@@ -71,6 +71,29 @@ async def test_what_refuses_or_is_something_else_denies(status: int, body: str, 
     assert told is not None
     assert told["behavior"] == "deny"
     assert words in told["message"]
+
+
+@pytest.mark.rule("CLI-12")
+@pytest.mark.parametrize(("token", "held"), [("", "is not set"), ("ab_wrong", "has another")])
+async def test_a_token_that_is_wrong_is_told_with_its_variable(
+    tmp_path: Path, token: str, held: str
+) -> None:
+    late = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Go on"}
+    async with served(tmp_path, {"codex": "agent"}) as service:
+        words = ("codex", "--url", service.url, "--token-env", "MINE")
+        for event in (CODEX_PERMISSION, late):
+            process = await spawned(json.dumps(event).encode(), *words, MINE=token)
+            async with asyncio.timeout(PATIENCE):
+                out, err = await process.communicate()
+            assert process.returncode == 0
+            told = f"the environment variable MINE {held}. The user has to put the token there."
+            if event is late:
+                assert told in err.decode()
+                assert out == b""
+            else:
+                decision = json.loads(out)["hookSpecificOutput"]["decision"]
+                assert decision["behavior"] == "deny"
+                assert told in decision["message"]
 
 
 async def spawned(
@@ -194,6 +217,7 @@ async def test_something_else_than_an_event_is_told(service: Served) -> None:
         assert process.returncode == 1
         assert out == b""
         assert b"is not the event of a hook" in err
+        assert b"`answerback connect gemini` sets it up" in err
 
 
 def test_a_hook_imports_next_to_nothing() -> None:

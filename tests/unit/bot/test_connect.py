@@ -200,9 +200,13 @@ def test_the_commands_agents_are_those_that_are_known() -> None:
 def test_it_says_what_does_not_work_and_what_to_do(connect: Connect) -> None:
     said = connect("codex", "--yes").output
     assert "trust the three hooks" in said
-    assert "What does not work: " in said
+    assert "What does not work with Codex:\n- " in said
     assert "--token-env ANSWERBACK_TOKEN" in said
     assert "Set T to the agent's token" in connect("codex", "--yes", "--token-env", "T").output
+    command = "claude mcp add --transport http answerback http://127.0.0.1:8420/mcp"
+    header = " --header 'Authorization: Bearer ${T}'\n"
+    assert f"{command}\n" in connect("claude", "--yes").output
+    assert f"{command}{header}" in connect("claude", "--yes", "--token-env", "T").output
 
 
 def test_claude_code_gets_the_settings_that_the_documentation_shows(connect: Connect) -> None:
@@ -258,6 +262,39 @@ def _error(connect: Connect, *words: str) -> str:
     done = connect(*words, code=1)
     assert isinstance(done.exception, ConnectError)
     return str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "url", ["nonsense", "ftp://127.0.0.1", "http://", "http://x:port", "http://x:0"]
+)
+def test_what_is_not_an_address_is_written_nowhere(
+    connect: Connect, home: Path, project: Path, url: str
+) -> None:
+    said = connect("claude", "--yes", "--url", url, code=1).output
+    assert said == f"{url} is not an address of Answerback: use http://host:port.\n"
+    assert tree(home, project) == {}
+
+
+def test_a_link_to_nothing_stays_as_it_is(connect: Connect, home: Path) -> None:
+    link = home / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(home / "dotfiles" / "mcp.json")
+    for words in (["--yes"], ["--yes", "--remove"]):
+        told = _error(connect, "cursor", *words)
+        assert f"{link} is a link to {home / 'dotfiles' / 'mcp.json'}, which is missing" in told
+    assert link.is_symlink()
+    assert not (home / "dotfiles").exists()
+
+
+def test_a_file_that_is_read_only_is_left_to_its_owner(connect: Connect, home: Path) -> None:
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    file.chmod(0o444)
+    told = _error(connect, "cursor", "--yes")
+    assert told.startswith(f"{file} is read-only. ")
+    assert "--print" in told
+    assert file.read_text() == "{}"
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from answerback.agents.hooks.passing import Passing
-from answerback.agents.hooks.people import People
+from answerback.agents.hooks.people import People, RefusedError
 
 
 class Words(NamedTuple):
@@ -31,7 +31,10 @@ class Late:
         """What has not been told in a conversation; None where there is nothing, or nobody to ask now."""
         passing = Passing()
         people = People(self.url, self.token, passing=passing)
-        text = await asyncio.to_thread(people.late, conversation)
+        try:
+            text = await asyncio.to_thread(people.late, conversation)
+        except RefusedError:  # as it does what the bridge itself asks, which tells
+            text = None
         if text is None:
             passing.done()
             return None

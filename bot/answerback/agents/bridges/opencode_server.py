@@ -15,6 +15,7 @@ import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.base_error import AnswerbackError
+from answerback_client.reasons import reason_of
 
 Json = dict[str, JsonValue]
 
@@ -132,7 +133,7 @@ class Server:
                 f"{self.url} is not the address of a server: use http://host:port."
             ) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise AwayError(f"No opencode answers at {self.url}: {error}.") from error
+            raise AwayError(f"No opencode answers at {self.url}: {reason_of(error)}.") from error
 
     async def _events(self, stream: aiohttp.StreamReader) -> AsyncIterator[Json]:
         """Events are one line of JSON each, of any length."""

@@ -244,6 +244,10 @@ AGENTS: Final[dict[str, Agent]] = {
         cannot=[
             "opencode's own questions and permission prompts stay at the terminal without `answerback bridge opencode`."
         ],
+        then=[
+            "For those, start opencode with `opencode --port 4096`, and beside it "
+            "`answerback bridge opencode http://127.0.0.1:4096`.",
+        ],
     ),
     "gemini": Agent(
         title="Gemini CLI",
@@ -284,7 +288,7 @@ AGENTS: Final[dict[str, Agent]] = {
         ],
         then=[
             "Other tools than AskUserQuestion come by MCP: "
-            "claude mcp add --transport http answerback {url}/mcp",
+            "claude mcp add --transport http answerback {url}/mcp{header}",
         ],
     ),
     "vscode": Agent(

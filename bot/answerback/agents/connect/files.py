@@ -15,6 +15,8 @@ BACKUP: Final = ".before-answerback"
 """What the name of a copy ends in; it is beside its file."""
 _BOM: Final = "\ufeff"
 _PRIVATE: Final = 0o600
+_WRITABLE: Final = 0o222
+_BY_HAND: Final = "Fix that, or edit it by hand: --print shows what belongs there."
 _NEW: Final = 0o666  # less the umask
 
 
@@ -55,7 +57,10 @@ class ConfigFile:
         """
         self._check(before)
         target = Path(os.path.realpath(self.path))
-        _replace(target, after, _mode(target))
+        mode = _mode(target)
+        if mode is not None and not mode & _WRITABLE:
+            raise ConnectError(f"{target} is read-only. {_BY_HAND}")
+        _replace(target, after, mode)
 
     def remove(self, before: str) -> None:
         """Deletes a file that connecting made, and the folders on the way to it that nothing else is in.
@@ -92,6 +97,10 @@ def _read(path: Path) -> str | None:
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:
+        if path.is_symlink():
+            raise ConnectError(
+                f"{path} is a link to {os.readlink(path)}, which is missing. Restore that file, or delete the link."
+            ) from None
         return None
     except UnicodeDecodeError:
         raise ConnectError(f"{path} is not UTF-8. Save it as UTF-8 first.") from None
@@ -121,4 +130,4 @@ def _replace(path: Path, text: str, mode: int | None) -> None:
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise ConnectError(f"{path} cannot be written: {error.strerror}.") from error
+        raise ConnectError(f"{path} cannot be written: {error.strerror}. {_BY_HAND}") from error

@@ -208,7 +208,8 @@ def _put(text: str, path: Place, value: JsonValue, newline: str) -> str:
         if below is None:
             if not above.is_container or isinstance(above.value, list) != (key is None):
                 where = ".".join(map(str, path[:depth])) or "the file"
-                raise ConnectError(f"{where} holds something else than expected. Fix it first.")
+                expected = "a list" if key is None else "an object"
+                raise ConnectError(f"{where} is not {expected}. Fix it first.")
             for missing in reversed(path[depth + 1 :]):
                 value = [value] if missing is None else {str(missing): value}
             return _inserted(text, above, None if key is None else str(key), value, newline)

@@ -49,6 +49,8 @@ class People:
     """Seconds to wait for an answer: less than the host waits for its hook."""
     patience: float = 20.0
     """Seconds for which a service that is away is called again before anything is asked."""
+    token_env: str = "ANSWERBACK_TOKEN"
+    """The environment variable that the token is from."""
     passing: Passing | None = None
     """Holds what was told until it is passed on to the agent; None: reading it is enough."""
 
@@ -58,7 +60,8 @@ class People:
             ask = self._earlier(call) or self._submit(call)
         except AwayError as error:
             return Outcome(
-                None, f"Nobody could be asked: {error} Start it with `answerback serve`."
+                None,
+                f"Nobody could be asked: {error} The user has to start it: `answerback serve`.",
             )
         except RefusedError as error:
             return Outcome(None, str(error))
@@ -75,10 +78,13 @@ class People:
         """What people answered after a conversation had stopped waiting, for its model; each answer once.
 
         A service that is away is passed over: nothing is lost, the next event asks again.
+
+        Raises:
+            RefusedError: the service does not take the call.
         """
         try:
             found = self._call("GET", f"/v1/answers?{urlencode({'conversation': conversation})}")
-        except (AwayError, RefusedError):
+        except AwayError:
             return None
         return "\n\n".join(one["message"] for one in found["answers"]) or None
 
@@ -174,11 +180,19 @@ class People:
                 self.passing.take(connection.sock)
             connection.request(method, address.path + path, raw, sent)
             response = connection.getresponse()
-            return _read(self.url, response.status, response.read())
+            status, raw = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
-            raise AwayError(f"No Answerback answers at {self.url}: {error}.") from error
+            why = getattr(error, "strerror", None) or error
+            raise AwayError(f"No Answerback answers at {self.url}: {why}.") from error
         finally:
             connection.close()
+        if status == HTTPStatus.UNAUTHORIZED:
+            held = "has another" if self.token else "is not set"
+            raise RefusedError(
+                f"Nobody could be asked: Answerback at {self.url} takes calls with an agent's token only, and the "
+                f"environment variable {self.token_env} {held}. The user has to put the token there."
+            )
+        return _read(self.url, status, raw)
 
 
 def _read(url: str, status: int, raw: bytes) -> Json:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import asks, main
+from answerback.cli import asks, calling, main
 from tests.unit.bot.api.conftest import Serve, Served
 
 pytestmark = pytest.mark.rule("CLI-13")
@@ -216,9 +216,26 @@ async def test_withdraw_takes_an_ask_back_once(api: Served) -> None:
 
 
 @pytest.mark.rule("CLI-12")
-async def test_a_refusal_is_told_in_words(serve: Serve) -> None:
+def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "_PATIENCE", 0.1)
+    words = ["withdraw", "ask_1", "--url", "http://127.0.0.1:1"]
+    done = CliRunner().invoke(main.app, words, catch_exceptions=False)
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "No Answerback answers at http://127.0.0.1:1: Connection refused. "
+        "Start one with `answerback serve`, or name it with --url.\n"
+    )
+
+
+@pytest.mark.rule("CLI-12")
+async def test_a_refusal_is_told_in_words(serve: Serve, tmp_path: Path) -> None:
     async with serve({"one": "agent"}) as api:
         ask = await api.asked(one("Which port?"), headers=api.bearer("one"))
         code, _, err = await run(api, "withdraw", ask["id"])
         assert code == 1
         assert "Send Authorization: Bearer and your agent's token." in err
+        assert "Put a token into ANSWERBACK_TOKEN." in err
+        (tmp_path / "form.json").write_text('{"question": "Which port?"}')
+        code, _, err = await run(api, "ask", "form.json")
+        assert code == 1
+        assert "Put a token into ANSWERBACK_TOKEN." in err
