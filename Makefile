@@ -3,6 +3,8 @@ SHELL := /bin/bash
 BIN := .venv/bin
 PYTEST := pytest --numprocesses=auto --dist=worksteal
 ARGS ?=
+# Tests start hundreds of processes: each module is compiled once, and not by each of them.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## Show what can be made

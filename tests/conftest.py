@@ -3,6 +3,7 @@
 Owns nothing about the product; fixtures of one kind of test live beside those tests.
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -39,6 +40,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+_IN_MEMORY = Path("/dev/shm")
+_ROOM = 4 * 2**30
+"""Bytes that must be free in memory for the folders of tests."""
+
+
 def _scrub() -> None:
     for name in [name for name in os.environ if name.startswith(OURS)]:
         del os.environ[name]
@@ -50,6 +56,21 @@ def pytest_configure() -> None:
     # A shell that starts us in the background has us, and whom we start, ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     installed()  # reads the disk once, as every command does before its event loop runs
+    if _in_memory():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
+
+
+def _in_memory() -> bool:
+    """Whether the folders of tests can be in memory, where `fsync` costs nothing: tests kill processes, no machine."""
+    if not _IN_MEMORY.is_dir() or not os.access(_IN_MEMORY, os.W_OK):
+        return False
+    disk = os.statvfs(_IN_MEMORY)
+    return not disk.f_flag & os.ST_NOEXEC and disk.f_bavail * disk.f_frsize > _ROOM
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector what lives as long as the session: all modules, and all tests."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

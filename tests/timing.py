@@ -18,16 +18,19 @@ _REFERENCE: Final = 0.0018
 def seconds(work: Callable[[], object]) -> float:
     """What a piece of work takes of a processor that does nothing else: the least of several tries.
 
-    What runs beside it slows it down too, so a piece of work that is always the same is timed with it.
+    What runs beside it slows it down too, so where it seems to take long, a piece of work that is always the same is
+    timed as well.
     """
-    least = float("inf")
+    least, before = float("inf"), 1.0
     gc.disable()  # what other tests left behind is not this work's to sweep up
     for _ in range(_TRIES):
-        before = slowdown()
         began = time.thread_time()
         work()
         taken = time.thread_time() - began
-        least = min(least, taken / max(before, slowdown()))
+        if taken >= BLOCKED / 2:
+            after = slowdown()
+            taken, before = taken / max(before, after), after
+        least = min(least, taken)
         if least < BLOCKED / 2:
             break
     gc.enable()
