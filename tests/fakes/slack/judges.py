@@ -5,8 +5,9 @@ a newer key it does not know) is left to the others; what it refuses is a `Probl
 """
 
 import json
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -38,6 +39,8 @@ _NAMES = {
     "number_input": ("NumberInput", "NumberInput"), "email_text_input": ("EmailInput", "EmailInput"),
     "url_text_input": ("URLInput", "UrlInput"), "file_input": ("FileInput", "FileInput"),
 }  # fmt: skip
+_PASSING = re.compile(r"ask_[0-9a-f]{24}|(?<=!date\^)\d{10}(?=\^)|(?<=\bU0ADA|\bU0BOB)\d+")
+"""Ids and times that are others in each test, and that no judge looks into."""
 _WORD = {"type": "plain_text", "text": "x"}
 _UNKNOWN_KEYS = {"expand"}  # newer than the judges
 _RENAMED = {"initial_date_time": "initial_datetime"}  # slackblocks' own word
@@ -54,17 +57,7 @@ class _NotJudged(Exception):  # noqa: N818 - not an error: this judge has no wor
 def judge_message(blocks: list[Json], pointer: str = "/blocks") -> list[Problem]:
     """What the foreign judges refuse in the blocks of a message."""
     problems = [p for i, block in enumerate(blocks) for p in _judge_block(block, f"{pointer}/{i}")]
-    if not problems:
-        problems += _attempt(
-            "slackblocks", pointer,
-            lambda: slackblocks.Message(
-                channel="C0", blocks=[_stand_in(_slackblocks, b) for b in blocks]),
-        )  # fmt: skip
-        problems += _attempt(
-            "blockkit", pointer,
-            lambda: _finish(blockkit.Message(blocks=[_stand_in(_blockkit, b) for b in blocks])),
-        )  # fmt: skip
-    return problems
+    return problems or _problems(_message_verdicts(_alike(blocks)), pointer)
 
 
 def judge_view(view: Json) -> list[Problem]:
@@ -72,19 +65,76 @@ def judge_view(view: Json) -> list[Problem]:
     problems = [
         p for i, b in enumerate(view["blocks"]) for p in _judge_block(b, f"/view/blocks/{i}")
     ]
+    found = _view_verdicts(_alike(view), alone=not problems)
+    return problems + _problems(found, "/view")
+
+
+def _alike(sent: Json | list[Json]) -> str:
+    """The JSON of what is sent, the same for the same ask of another test: the judges would say the same.
+
+    What stands for an id or a time is as long, and different for each.
+    """
+    seen: dict[str, str] = {}
+
+    def stand_in(found: re.Match[str]) -> str:
+        was = found[0]
+        start = "ask_" if was.startswith("ask_") else ""
+        return seen.setdefault(was, start + str(len(seen)).zfill(len(was) - len(start)))
+
+    return _PASSING.sub(stand_in, json.dumps(sent, sort_keys=True))
+
+
+_Verdicts = tuple[tuple[str, str], ...]
+"""Of each judge that refuses, its name and its words."""
+
+
+def _problems(verdicts: _Verdicts, pointer: str) -> list[Problem]:
+    return [Problem(pointer, words, judge) for judge, words in verdicts]
+
+
+def _judge_block(block: Json, pointer: str) -> list[Problem]:
+    return _problems(_verdicts(_alike(block)), pointer)
+
+
+@lru_cache(maxsize=2048)  # apps send the same blocks again and again, and the judges are slow
+def _verdicts(block_json: str) -> _Verdicts:
+    block = json.loads(block_json)
+    return (
+        *_attempt("slackblocks", lambda: _slackblocks(block)),
+        *_attempt("blockkit", lambda: _finish(_blockkit(block))),
+        *_attempt("slack_sdk", lambda: _sdk(block)),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _message_verdicts(blocks_json: str) -> _Verdicts:
+    blocks = json.loads(blocks_json)
+
+    def slackblocks_message() -> None:
+        slackblocks.Message(channel="C0", blocks=[_stand_in(_slackblocks, b) for b in blocks])
+
+    def blockkit_message() -> None:
+        _finish(blockkit.Message(blocks=[_stand_in(_blockkit, b) for b in blocks]))
+
+    return (*_attempt("slackblocks", slackblocks_message), *_attempt("blockkit", blockkit_message))
+
+
+@lru_cache(maxsize=1024)
+def _view_verdicts(view_json: str, *, alone: bool) -> _Verdicts:
+    """What slack-sdk refuses in a view or, where that is nothing and only the view may be wrong, what the others do."""
+    view = json.loads(view_json)
     # Slack takes an empty private_metadata or callback_id; blockkit does not
     rest = {k: v for k, v in view.items() if k not in ("type", "blocks") and v != ""}
-    problems += _attempt("slack_sdk", "/view", lambda: SdkView(**view).to_dict())
-    if problems:
-        return problems
+    verdicts = _attempt("slack_sdk", lambda: SdkView(**view).to_dict())
+    if verdicts or not alone:
+        return verdicts
     theirs: tuple[Build, Build] = (slackblocks.ModalView, blockkit.Modal)
     if view["type"] == "home":
         theirs = (slackblocks.HomeTabView, blockkit.Home)
-    problems += _attempt("slackblocks", "/view", lambda: _view(theirs[0], _slackblocks, view, rest))
-    problems += _attempt(
-        "blockkit", "/view", lambda: _finish(_view(theirs[1], _blockkit, view, rest))
+    return (
+        *_attempt("slackblocks", lambda: _view(theirs[0], _slackblocks, view, rest)),
+        *_attempt("blockkit", lambda: _finish(_view(theirs[1], _blockkit, view, rest))),
     )
-    return problems
 
 
 def _view(made: Build, build: Build, view: Json, rest: Json) -> Any:
@@ -109,30 +159,16 @@ def _finish(built: Any) -> object:
     return built.build() if hasattr(built, "build") else built
 
 
-def _judge_block(block: Json, pointer: str) -> Iterator[Problem]:
-    for judge, words in _verdicts(json.dumps(block, sort_keys=True)):
-        yield Problem(pointer, words, judge)
-
-
-@lru_cache(maxsize=2048)  # apps send the same blocks again and again, and the judges are slow
-def _verdicts(block_json: str) -> tuple[tuple[str, str], ...]:
-    block = json.loads(block_json)
-    found = _attempt("slackblocks", "", lambda: _slackblocks(block))
-    found += _attempt("blockkit", "", lambda: _finish(_blockkit(block)))
-    found += _attempt("slack_sdk", "", lambda: _sdk(block))
-    return tuple((problem.judge, problem.message) for problem in found)
-
-
-def _attempt(judge: str, pointer: str, build: Callable[[], object]) -> list[Problem]:
+def _attempt(judge: str, build: Callable[[], object]) -> _Verdicts:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             build()
     except _NotJudged:
-        return []
+        return ()
     except _REFUSALS as error:
-        return [Problem(pointer, f"{judge}: {error}", judge)]
-    return []
+        return ((judge, f"{judge}: {error}"),)
+    return ()
 
 
 def _sdk(block: Json) -> None:
