@@ -2,7 +2,11 @@
 
 Run as ``python -m tests.benchmarks.replicas [PART …]``; the parts are the functions in `PARTS`. Each figure is beside
 its floor, measured in the same rounds. The server is the tests' own, with ``fsync`` on; set TMPDIR to measure another
-disk. Server, replicas and those who click share this machine's processors: the table says who uses them.
+disk. A ratio is the median of the rounds' own ratios, and so not quite what the two medians beside it give.
+
+Server, replicas and those who click share this machine's processors, and the table says who uses how much of them. Once
+one service with its database and its clients keeps nearly all of them busy, a second service can only share them: what
+several machines do together is not measured here.
 """
 
 from __future__ import annotations
@@ -111,7 +115,10 @@ def _clicks(store: Store) -> Callable[[int], Awaitable[object]]:
 
 
 async def _bare(url: str, stack: AsyncExitStack) -> Callable[[int], Awaitable[object]]:
-    """A compare-and-set by the driver alone: each client has a connection and a row."""
+    """A compare-and-set by the driver alone, on the same server and as durable.
+
+    Each client has a connection and a row; there are as many as a store opens connections.
+    """
     connections = [await connect(url) for _ in range(MAX_CONNECTIONS)]
     for connection in connections:
         stack.push_async_callback(connection.close)
@@ -154,28 +161,48 @@ async def _rate(clients: int, call: Callable[[int], Awaitable[object]]) -> float
 class Clicks:
     """Services on one database, and people who click in Slack at some of them."""
 
-    def __init__(self, up: list[tuple[Process, int]]) -> None:
-        self._up = up
+    def __init__(self, up: list[tuple[Process, int]], server: Server) -> None:
+        self._up, self._server = up, server
         self._clickers = [Clicker(number) for number in range(PEOPLE)]
         self.rates: dict[int, list[float]] = {count: [] for count in range(1, len(up) + 1)}
         self.each: list[float] = []
         """Microseconds of its processor that a click takes a service."""
+        self.busy: dict[int, list[tuple[float, float, float]]] = {count: [] for count in self.rates}
+        """How many processors the services, the database and those who click kept busy."""
+
+    def warmed(self) -> None:
+        """Forgets what was measured so far."""
+        for count in self.rates:
+            self.rates[count].clear()
+            self.busy[count].clear()
+        self.each.clear()
+
+    def _used(self, services: Sequence[Process]) -> tuple[float, float, float]:
+        """Seconds of processor time: the services', the database's, and ours."""
+        return sum(up.processor for up in services), _used(self._server), time.process_time()
 
     async def burst(self, count: int) -> None:
         """Clicks at so many of them."""
-        used = [up for up, _ in self._up[:count]]
-        before = sum(up.processor for up in used)
+        services = [up for up, _ in self._up[:count]]
+        before, began = self._used(services), time.perf_counter()
         some = [
             hammer(port, self._clickers[number::count], SECONDS)
             for number, (_, port) in enumerate(self._up[:count])
         ]
         made = sum(map(len, await asyncio.gather(*some)))
+        lasted = time.perf_counter() - began
+        serving, storing, clicking = (
+            now - then for now, then in zip(self._used(services), before, strict=True)
+        )
         self.rates[count].append(made / SECONDS)
-        self.each.append((sum(up.processor for up in used) - before) / made * 1e6)
+        self.each.append(serving / made * 1e6)
+        self.busy[count].append((serving / lasted, storing / lasted, clicking / lasted))
 
 
 @asynccontextmanager
-async def clicked(url: str, api_url: str, folder: Path, count: int) -> AsyncIterator[Clicks]:
+async def clicked(
+    url: str, api_url: str, folder: Path, count: int, server: Server
+) -> AsyncIterator[Clicks]:
     """So many services with asks that are shown in Slack."""
     store = store_at(url)
     await store.open()
@@ -190,7 +217,7 @@ async def clicked(url: str, api_url: str, folder: Path, count: int) -> AsyncIter
             one = await stack.enter_async_context(process(*SERVE, environment=given, cores=cores))
             await one.line()
             up.append((one, int((await one.line()).rpartition(":")[2])))
-        yield Clicks(up)
+        yield Clicks(up, server)
 
 
 async def replicas(server: Server, figures: Figures) -> None:
@@ -199,29 +226,29 @@ async def replicas(server: Server, figures: Figures) -> None:
         file = f"sqlite:///{folder}/asks.db"
         async with (
             slow_slack() as api_url,
-            clicked(server.url(name), api_url, Path(folder), 3) as many,
-            clicked(file, api_url, Path(folder), 1) as alone,
+            clicked(server.url(name), api_url, Path(folder), 3, server) as many,
+            clicked(file, api_url, Path(folder), 1, server) as alone,
         ):
             for clicks in (many, alone):
                 for count in clicks.rates:  # warms up
                     await clicks.burst(count)
-                clicks.rates = {count: [] for count in clicks.rates}
-                clicks.each.clear()
-            before, mine, began = _used(server), time.process_time(), time.perf_counter()
+                clicks.warmed()
             for _ in range(ROUNDS):
                 await alone.burst(1)
                 for count in many.rates:
                     await many.burst(count)
-            lasted = time.perf_counter() - began
-            database, clicking = _used(server) - before, time.process_time() - mine
     one = many.rates[1]
     figures.rate("one service on PostgreSQL, beside one on SQLite", alone.rates[1], one, "")
     for count in (2, 3):
         figures.rate(f"{count} replicas, beside one", one, many.rates[count], "")
     figures.note("a click takes a service on PostgreSQL", f"{median(many.each):,.0f} µs")
     figures.note("a click takes a service on SQLite", f"{median(alone.each):,.0f} µs")
-    figures.note("the database's server used", f"{database / lasted:.2f} processors")
-    figures.note("those who click used", f"{clicking / lasted:.2f} of {os.cpu_count()} processors")
+    for count, found in many.busy.items():
+        serving, storing, clicking = (median(used) for used in zip(*found, strict=True))
+        figures.note(
+            f"processors ({len(os.sched_getaffinity(0))}) that {count} on PostgreSQL use",
+            f"{serving:.2f} they + {storing:.2f} database + {clicking:.2f} clients",
+        )
 
 
 def _used(server: Server) -> float:

@@ -61,6 +61,12 @@ BOUNDS = (
     Bounds(
         "answerback.http.strangers", "answerback", "tests.unit.bot", ("test_limits_of_strangers",)
     ),
+    Bounds(
+        "answerback_storage.postgres.checkup",
+        "answerback_storage",
+        "tests.unit.storage",
+        ("test_limits_of_doctor",),
+    ),
 )
 MODULES = {module_name(path): path for path in sources(*SOURCE_FOLDERS)}
 

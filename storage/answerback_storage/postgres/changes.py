@@ -32,6 +32,8 @@ _BATCH: Final = 64
 """Changes in one statement, at the most."""
 _LANES: Final = 2
 """Batches under way at once: the server writes one while the next is decided."""
+_WORTH_SPLITTING: Final = 16
+"""Changes that two batches share: fewer go together, and one batch would have the other lane wait for more."""
 TRIES: Final = 20
 """How often a change is decided anew because somebody else changed its ask meanwhile."""
 _OF_ONE: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
@@ -149,6 +151,8 @@ class Changes:
         self._busy: set[str] = set()
         """Asks in a batch that is under way: later changes of them wait for it."""
         self._lanes: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        """Lanes that have a batch."""
 
     def do(self, job: ChangeJob[T]) -> asyncio.Future[tuple[T, bool]]:
         """What a change will come to. It is made even if whoever waits for it leaves."""
@@ -166,6 +170,7 @@ class Changes:
 
     async def _lane(self) -> None:
         while batch := self._take():
+            self._under_way += 1
             try:
                 await self._make(batch)
             except Exception as error:  # noqa: BLE001 a dead lane would let everybody wait for ever
@@ -173,13 +178,17 @@ class Changes:
                     job.error = error
                     job.resolve()
             finally:
+                self._under_way -= 1
                 self._busy.difference_update([job.ask_id for job in batch])
 
     def _take(self) -> list[ChangeJob[Any]]:
-        """The oldest changes of asks that are in no other batch; of those with a fence only one."""
+        """The oldest changes of asks that are in no other batch, a share of them; of those with a fence only one."""
+        most, waiting = _BATCH, len(self._queue)
+        if waiting >= _WORTH_SPLITTING:
+            most = min(most, -(-waiting // (_LANES - self._under_way)))
         taken: list[ChangeJob[Any]] = []
         left: list[ChangeJob[Any]] = []
-        while self._queue and len(taken) < _BATCH and not (taken and taken[-1].fence):
+        while self._queue and len(taken) < most and not (taken and taken[-1].fence):
             job = self._queue.popleft()
             alone = job.fence is not None and bool(taken)
             (left if job.ask_id in self._busy or alone else taken).append(job)

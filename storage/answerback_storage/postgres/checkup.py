@@ -21,7 +21,7 @@ from answerback_storage.postgres.news import News
 from answerback_storage.rows import Row
 
 _AGAIN: Final = "Run this again when that is done."
-_CLOCK_OFF: Final = 5.0
+CLOCK_OFF: Final = 5.0
 """Seconds by which clocks may differ before people notice it in logs."""
 _RIGHTS: Final = """SELECT current_user, current_schema(),
     current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery(),
@@ -122,8 +122,12 @@ async def _rights(connection: Connection) -> Finding:
 async def _clock(connection: Connection) -> Finding:
     before = time.time()
     (theirs,) = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
-    ahead = (before + time.time()) / 2 - theirs
-    if abs(ahead) <= _CLOCK_OFF:
+    return of_clocks((before + time.time()) / 2 - theirs)
+
+
+def of_clocks(ahead: float) -> Finding:
+    """What there is to say of a clock that is so many seconds ahead of the database's."""
+    if abs(ahead) <= CLOCK_OFF:
         return Finding("clock: the database's and this machine's agree")
     wrong = f"this machine's is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
     fix = (

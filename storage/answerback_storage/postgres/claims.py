@@ -7,14 +7,17 @@ same moment (``SKIP LOCKED``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import RENEWED, Claim, Work
 from answerback.ports.records import StoredDelivery
 from answerback_storage.postgres import asks
+from answerback_storage.postgres.gathering import Gathered
 from answerback_storage.postgres.opened import PostgresDatabase
 from answerback_storage.postgres.statements import Parameters, free, later
+from answerback_storage.rows import Row
 
 T = TypeVar("T")
 
@@ -40,23 +43,48 @@ _LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALU
     WHERE held.until <= clock_timestamp() OR held.holder = $2 RETURNING epoch"""
 _HOLD_OFF: Final = f"""INSERT INTO buckets AS held (bucket, not_before) VALUES ($1, {later("$2")})
     ON CONFLICT (bucket) DO UPDATE SET not_before = greatest(held.not_before, excluded.not_before)"""
-_HELD_OFF: Final = """SELECT extract(epoch FROM not_before - clock_timestamp())::float8 FROM buckets
-    WHERE bucket = $1 AND not_before > clock_timestamp()"""
+_HELD_OFF: Final = """SELECT bucket, extract(epoch FROM not_before - clock_timestamp())::float8 FROM buckets
+    WHERE bucket IN ({names}) AND not_before > clock_timestamp()"""
+_MESSAGES: Final = f"""SELECT {asks.LOADED}, show_holder,
+        extract(epoch FROM show_until - clock_timestamp())::float8
+    FROM asks WHERE id IN ({{names}})"""
+_REVISIONS: Final = "SELECT id, revision FROM asks WHERE id IN ({names})"
 
 
 class PostgresClaims(PostgresDatabase):
     """The part of `answerback.ports.store.Store` that is about claims."""
 
+    @cached_property
+    def _messages(self) -> Gathered[str, Row]:
+        """The columns of asks by their ids, with who holds their messages, and for how long."""
+
+        async def read(ask_ids: Sequence[str]) -> Mapping[str, Row]:
+            return {row[1]: row for row in await self._named(_MESSAGES, ask_ids)}
+
+        return Gathered(read)
+
+    @cached_property
+    def _buckets(self) -> Gathered[str, float]:
+        """The seconds for which buckets have to be left alone."""
+
+        async def read(buckets: Sequence[str]) -> Mapping[str, float]:
+            return dict(await self._named(_HELD_OFF, buckets))
+
+        return Gathered(read)
+
+    async def _named(self, statement: str, names: Collection[str]) -> list[Row]:
+        """Runs a statement about what has these names."""
+        given = Parameters()
+        wanted = given.rows([(name,) for name in names], ("text",))
+        names_of = f"SELECT c0 FROM ({wanted}) AS wanted (c0, n)"
+        return await self._database.read(statement.format(names=names_of), given.values)
+
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
         """The ask, its message claimed; None where there is no such ask, or another holds its message."""
-        found = await self._read(
-            f"""SELECT {asks.LOADED}, show_holder,
-                extract(epoch FROM show_until - clock_timestamp())::float8 FROM asks WHERE id = $1""",
-            ask_id,
-        )
-        if not found:
+        found = await self._do(lambda: self._messages.get(ask_id))
+        if found is None:
             return None
-        *row, holder, left = found[0]
+        *row, holder, left = found
         ask = asks.loaded(self._requests, tuple(row)).ask
         held = holder is not None and left > 0
         if ask.shown_revision >= ask.revision:
@@ -116,14 +144,10 @@ class PostgresClaims(PostgresDatabase):
 
     async def held_off(self, bucket: str) -> float:
         """The seconds for which a bucket still has to be left alone; 0: it need not be."""
-        found = await self._read(_HELD_OFF, bucket)
-        return found[0][0] if found else 0.0
+        return await self._do(lambda: self._buckets.get(bucket)) or 0.0
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of asks, read at once; those that do not exist are left out."""
         if not ask_ids:
             return {}
-        given = Parameters()
-        wanted = given.rows([(name,) for name in ask_ids], ("text",))
-        statement = f"SELECT id, revision FROM asks WHERE id IN (SELECT c0 FROM ({wanted}) AS wanted (c0, n))"
-        return dict(await self._read(statement, *given.values))
+        return dict(await self._do(lambda: self._named(_REVISIONS, ask_ids)))

@@ -1,4 +1,8 @@
-"""How statements are put together: numbered values, rows of them, several statements as one."""
+"""How statements are put together: numbered values, rows of them, several statements as one.
+
+Rows are an array for each column, so that a statement reads the same for one row and for fifty: the server parses and
+plans it once for each connection.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +33,29 @@ class Parameters:
         return ", ".join(f"${number}::{kind}" for number, kind in enumerate(kinds, first))
 
     def rows(self, found: Iterable[Row], kinds: Sequence[str]) -> str:
-        """Rows as ``VALUES``, each with its number behind its columns."""
-        lines = (f"({self.row(row, kinds)}, {number})" for number, row in enumerate(found))
-        return f"VALUES {', '.join(lines)}"
+        """Rows as the statement selects them, each with its number behind its columns."""
+        columns = list(zip(*found, strict=True)) or [()] * len(kinds)
+        arrays = (
+            self.add(_array(values), f"{kind}[]")
+            for values, kind in zip(columns, kinds, strict=True)
+        )
+        return f"SELECT * FROM unnest({', '.join(arrays)}) WITH ORDINALITY"
+
+
+def _array(values: Iterable[Any]) -> str:
+    """An array as PostgreSQL reads it: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO."""
+    return f"{{{','.join(map(_element, values))}}}"
+
+
+def _element(value: str | float | bytes | None) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f'"\\\\x{value.hex()}"'
+    if isinstance(value, str):
+        quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{quoted}"'
+    return str(value)
 
 
 def numbered(first: int, last: int) -> str:

@@ -1,0 +1,15 @@
+"""The bounds of what `answerback doctor` warns about, at their edge."""
+
+from __future__ import annotations
+
+from answerback_storage.postgres.checkup import of_clocks
+from tests.edges import edge
+
+
+@edge("CLOCK_OFF")
+def test_clocks_may_differ_by_five_seconds() -> None:
+    for agreeing in (0.0, 5.0, -5.0):
+        assert of_clocks(agreeing).wrong is None
+    for off in (5.001, -5.001):
+        assert of_clocks(off).warning
+        assert "5 s" in (of_clocks(off).wrong or "")

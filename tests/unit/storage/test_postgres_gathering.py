@@ -1,0 +1,161 @@
+"""Statements that many callers share: what is looked up together, and rows of any values as arrays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+import pytest
+
+from answerback.core.errors import StoreError
+from answerback.ports.store import Write
+from answerback.testing.store_claims import ANN
+from answerback.testing.store_examples import answering, new_ask
+from answerback_storage.postgres.connections import Database
+from answerback_storage.postgres.gathering import Gathered
+from answerback_storage.postgres.statements import Parameters
+from answerback_storage.postgres.store import PostgresStore
+
+
+class Reading:
+    """A read that waits until it is told to go on, and tells the letters' places."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+        self.error: Exception | None = None
+
+    async def __call__(self, keys: Sequence[str]) -> Mapping[str, int]:
+        self.asked.append(list(keys))
+        self.begun.set()
+        await self.go.wait()
+        if self.error is not None:
+            raise self.error
+        return {key: ord(key) for key in keys if key != "?"}
+
+
+@pytest.fixture
+def reading() -> Reading:
+    return Reading()
+
+
+@pytest.fixture
+async def database(database: str) -> AsyncIterator[Database]:
+    made = Database(database)
+    yield made
+    await made.close()
+
+
+@pytest.mark.rule("DATA-20")
+async def test_what_is_asked_for_together_is_read_by_one_statement(reading: Reading) -> None:
+    reading.go.set()
+    gathered = Gathered(reading)
+    assert await asyncio.gather(*map(gathered.get, "ab?a")) == [97, 98, None, 97]
+    assert reading.asked == [["a", "b", "?"]]
+
+
+@pytest.mark.rule("DATA-20")
+async def test_whoever_asks_while_a_statement_runs_is_told_by_the_next(reading: Reading) -> None:
+    gathered = Gathered(reading)
+    first = asyncio.create_task(gathered.get("a"))
+    await reading.begun.wait()
+    later = [asyncio.create_task(gathered.get(key)) for key in "aba"]
+    await asyncio.sleep(0)
+    reading.go.set()
+    assert await asyncio.gather(first, *later) == [97, 97, 98, 97]
+    assert reading.asked == [["a"], ["a", "b"]], "the first was read too early for the others"
+
+
+@pytest.mark.rule("DATA-20")
+async def test_very_many_share_several_statements(reading: Reading) -> None:
+    reading.go.set()
+    keys = [chr(number) for number in range(200, 350)]
+    found = await asyncio.gather(*map(Gathered(reading).get, keys))
+    assert found == list(range(200, 350))
+    assert [len(asked) for asked in reading.asked] == [64, 64, 22]
+
+
+@pytest.mark.rule("DATA-20")
+async def test_an_error_is_told_to_all_who_share_the_statement_and_to_nobody_after(
+    reading: Reading,
+) -> None:
+    gathered = Gathered(reading)
+    reading.error = StoreError("it is away")
+    reading.go.set()
+    told = await asyncio.gather(*map(gathered.get, "ab"), return_exceptions=True)
+    assert told == [reading.error] * 2
+    reading.error = None
+    assert await gathered.get("a") == 97
+
+
+@pytest.mark.rule("DATA-20")
+async def test_who_leaves_takes_nothing_from_the_others(reading: Reading) -> None:
+    gathered = Gathered(reading)
+    leaving, staying = (asyncio.create_task(gathered.get("a")) for _ in range(2))
+    await reading.begun.wait()
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    reading.go.set()
+    assert await staying == 97
+
+
+async def test_any_value_comes_back_from_an_array_as_it_was(database: Database) -> None:
+    kinds = ("text", "bigint", "float8", "boolean", "bytea")
+    texts = (
+        "",
+        "NULL",
+        "null",
+        '{"a": "b\\"c"}',
+        "\\",
+        "a,b",
+        "{}",
+        "\x00\x1a0",
+        "\n\t ",
+        "é🙂",
+        "'",
+    )
+    found = [
+        *((text, 2**63 - 1, 0.1 + 0.2, True, b"\x00\\\xff") for text in texts),
+        (None, None, None, None, None),
+        ("x", -1, 5, False, b""),
+        ("x", 0, float("inf"), False, b'"'),
+        ("x", 0, 1e-300, False, b"{,}"),
+    ]
+    for some in (found, found[:1], []):
+        given = Parameters()
+        statement = f"SELECT * FROM ({given.rows(some, kinds)}) AS r (a, b, c, d, e, n) ORDER BY n"
+        got = await database.read(statement, given.values)
+        assert [row[:-1] for row in got] == some
+
+
+async def test_a_statement_reads_the_same_for_any_number_of_rows() -> None:
+    written = {Parameters().rows([("a", 1)] * count, ("text", "bigint")) for count in (1, 2, 50)}
+    assert written == {"SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY"}
+
+
+@pytest.mark.rule("DATA-20")
+async def test_very_many_clicks_and_shows_at_once_take_few_statements(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PostgresStore(database.url)
+    await store.open()
+    for number in range(40):
+        await store.create(Write(new_ask(number)), None)
+    run, sent = Database._run, []
+
+    async def counted(self: Database, connection: object, statement: str, values: object) -> object:
+        sent.append(statement)
+        return await run(self, connection, statement, values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Database, "_run", counted)
+    await asyncio.gather(*(store.change(f"ask_{n}", answering()) for n in range(40)))
+    assert len([one for one in sent if "pg_notify" not in one]) == 4, (
+        "two batches, and two statements each"
+    )
+    sent.clear()
+    await asyncio.gather(*(store.claim_message(f"ask_{n}", ANN) for n in range(40)))
+    assert len([one for one in sent if one.startswith("SELECT version")]) == 1
+    sent.clear()
+    assert await asyncio.gather(*(store.held_off("slack:C0") for _ in range(40))) == [0.0] * 40
+    assert len(sent) == 1
+    await store.close()
