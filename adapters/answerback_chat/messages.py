@@ -35,9 +35,14 @@ def reminded_of(view: View, labels: Labels) -> str:
 
 def who_asks(view: View, labels: Labels) -> str:
     """Who asks, and whether they still wait."""
-    if view.outcome is not None:
-        return labels.asked.format(label=view.label)
-    words = labels.asked_unattended if view.unattended else labels.asks
+    if view.unattended and view.outcome is None:
+        return labels.asked_unattended.format(label=view.label)
+    return who_asks_briefly(view, labels)
+
+
+def who_asks_briefly(view: View, labels: Labels) -> str:
+    """Who asks, for a list of many asks."""
+    words = labels.asked if view.unattended or view.outcome is not None else labels.asks
     return words.format(label=view.label)
 
 

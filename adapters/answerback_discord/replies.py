@@ -18,12 +18,12 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected
 from answerback_chat.messages import Copy
+from answerback_chat.selections import Selections
 from answerback_discord import limits, notes, render
 from answerback_discord.answers import message_id_of
 from answerback_discord.blocks import Json
 from answerback_discord.option_controls import Look, page_of
 from answerback_discord.parse import SURFACE, Interaction, Kind
-from answerback_discord.selections import Selections
 
 
 class Callback(IntEnum):
@@ -94,7 +94,7 @@ class Replies:
             return await self.rejected(result, used)
         if used.private:
             return told(notes.taken(result.ask, self._labels), used)
-        if not result.repeated:  # nobody has selected anything at a revision that is this new
+        if not (result.repeated or result.ask.asides):  # nobody has selected anything there yet
             return self._brought(result.ask, None, used)
         return await self._up_to_date(result.ask, used)
 

@@ -23,6 +23,7 @@ from answerback_chat.identity import Identifying
 from answerback_chat.interactions import Interactions
 from answerback_chat.live_message import Save
 from answerback_chat.missed import Missed
+from answerback_chat.selections import Selections
 from answerback_chat.surface import ChatSurface
 from answerback_slack.calls import Calls, client_of
 from answerback_slack.events import Events
@@ -112,7 +113,8 @@ class SlackSurface(ChatSurface):
         self._listener = Listener(*parts, self)
         self._missed = missed(asks, self._calls, self._listener)
         self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
-        platform = Inbound(*parts, self._listener, self._homes, self._now)
+        self._posting.selections = Selections(asks)
+        platform = Inbound(*parts, self._listener, self._homes, self._posting.selections, self._now)
         self._interactions = Interactions(asks, platform, self.name)
         if self._front is not None:
             self._front.clicked = self._interactions.receive

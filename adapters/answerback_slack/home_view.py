@@ -87,7 +87,7 @@ def _waiting(ask: Ask, labels: Labels) -> list[Block]:
 def _answered(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.lines[0].question.text if view.lines else labels.not_answered
-    who = plain(one_line(messages.who_asks(view, labels)), _WHO_ROOM)
+    who = plain(one_line(messages.who_asks_briefly(view, labels)), _WHO_ROOM)
     return [_entry(ask, view, asked, labels), _small(who, mrkdwn(lines.ending(view, labels)))]
 
 

@@ -23,6 +23,7 @@ from answerback_chat import messages
 from answerback_chat.background import Background
 from answerback_chat.controls import Verb
 from answerback_chat.retry import retry
+from answerback_chat.selections import Selections
 from answerback_slack import modals, notes, parse, reading
 from answerback_slack.blocks import Block, escape
 from answerback_slack.calls import Calls
@@ -61,6 +62,7 @@ class Inbound:
         identity: Identity,
         listener: Listener,
         homes: HomeTabs,
+        selections: Selections,
         now: Callable[[], float],
     ) -> None:
         self._now = now
@@ -71,6 +73,7 @@ class Inbound:
         self._labels = labels
         self._listener = listener
         self._homes = homes
+        self._selections = selections
         self.parse = partial(parse.interaction, identity=identity)
 
     def turn(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
@@ -163,6 +166,9 @@ class Inbound:
         modal = modals.opened(view_of(ask), click.control, self._labels, metadata, selected)
         if modal is None:
             return await self.rejected(Rejected(Why.STALE, ask), click)
+        if click.control.verb is Verb.ASK_BACK and selected is not None:
+            # Asking back edits the message, and Slack forgets what is selected there.
+            await self._selections.keep(ask, tuple(selected))
         client, trigger_id = self._calls.client, click.trigger_id
 
         def opening() -> Awaitable[object]:

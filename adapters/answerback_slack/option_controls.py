@@ -35,13 +35,22 @@ def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
     question = prompt.question
     if OPTIONS.as_buttons(question):
         return [sheet.row("answer", _buttons(sheet, prompt))]
-    in_message = inputs(question, chosen_indexes(prompt), sheet.control, sheet.labels.choose)
+    start = _start(sheet, prompt)
+    in_message = inputs(question, start, sheet.control, sheet.labels.choose)
     if len(question.options) > limits.BOXES and weight(in_message) > room:
         sheet.shortened = True
         pressed = [sheet.press(sheet.labels.choose, Verb.CHOOSE, primary=True)]
         return [sheet.row("answer", pressed + _words(sheet, prompt))]
     submit = sheet.press(sheet.labels.submit, Verb.TAKE, primary=True)
     return [*in_message, sheet.row("answer", [submit, *_words(sheet, prompt)])]
+
+
+def _start(sheet: Sheet, prompt: Prompt) -> Sequence[int]:
+    """What is selected from the start."""
+    several = prompt.question.answer_type is AnswerType.MULTI_SELECT
+    if several and sheet.selected is not None:
+        return [place for place in sheet.selected if place < len(prompt.question.options)]
+    return chosen_indexes(prompt)
 
 
 def previews(sheet: Sheet, question: Question) -> list[Block]:

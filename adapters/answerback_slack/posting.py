@@ -24,6 +24,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
 from answerback_chat.live_message import LiveMessages, Missing, Save
+from answerback_chat.selections import Selections
 from answerback_slack import errors, lines, parse, reminders
 from answerback_slack.blocks import Block, escape, section
 from answerback_slack.calls import Calls
@@ -115,6 +116,8 @@ class Posting(LiveMessages[Ref, Message]):
             "its messages begin with rich text from now on, which looks a little different",
             frozenset({errors.BLOCK_MISMATCH}),
         )
+        self.selections: Selections | None = None
+        """What was selected where somebody asked back; set before anything is shown."""
         self._history = History(calls)
         self._direct: dict[str, str] = {}
         """The conversations with people that were opened last: a post that has to wait does not open them again."""
@@ -192,7 +195,8 @@ class Posting(LiveMessages[Ref, Message]):
         """See `LiveMessages.render`."""
         view = self._view(ask)
         names = await self._names.of(view)
-        return render(view, self._labels, names, folding=self._folding.on)
+        selected = await self.selections.of(ask) if self.selections and ask.asides else None
+        return render(view, self._labels, names, selected, folding=self._folding.on)
 
     def least(self, ask: Ask) -> Message:
         """See `LiveMessages.least`."""

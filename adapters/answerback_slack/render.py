@@ -6,7 +6,7 @@ click away ("Show in full"); everything an agent sent stands in plain text, wher
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
@@ -70,6 +70,7 @@ def render(
     view: View,
     labels: Labels,
     names: Mapping[str, str] = lines.UNKNOWN,
+    selected: Sequence[int] | None = None,
     *,
     folding: bool = False,
 ) -> Message:
@@ -77,9 +78,10 @@ def render(
 
     Args:
         names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
+        selected: what a multi-select starts from; None: what its question is pre-filled with.
         folding: whether the answers of a long record may be folded.
     """
-    sheet = Sheet(view, labels, names)
+    sheet = Sheet(view, labels, names, selected)
     if view.prompt is not None:
         _prompt(sheet, view.prompt)
     elif view.is_review:

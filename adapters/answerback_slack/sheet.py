@@ -37,12 +37,18 @@ class Sheet:
 
     Args:
         names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
+        selected: what a multi-select starts from; None: what its question is pre-filled with.
     """
 
     def __init__(
-        self, view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN
+        self,
+        view: View,
+        labels: Labels,
+        names: Mapping[str, str] = lines.UNKNOWN,
+        selected: Sequence[int] | None = None,
     ) -> None:
         self.view = view
+        self.selected = selected
         self.names = names
         self.labels = labels
         self.blocks: list[Block] = []

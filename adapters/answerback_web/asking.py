@@ -189,7 +189,11 @@ class AskPages:
             notice = self._front.labels.unsaved(error)
             return await self._ask_page(place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):
-            return pages.see(place.here)
+            rest = parse.beside_ask_back(post) if isinstance(action, AskBack) else None
+            # What else was entered is not lost: the question is still open.
+            return (
+                await self._ask_page(place, told.ask, post=rest) if rest else pages.see(place.here)
+            )
         return await self._rejected(place, post, told)
 
     async def _rejected(self, place: _Place, post: Post, rejected: Rejected) -> web.StreamResponse:

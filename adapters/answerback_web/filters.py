@@ -14,6 +14,7 @@ from answerback.core.walker import Person
 from answerback.ports.searching import Search, word_of, words_of
 from answerback_web import limits
 
+_LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 _ELSEWHERE: Final = re.compile(r"([a-z][a-z0-9_]*):(.+)")
 """A person of another surface, as `responders` and the API name them."""
 
@@ -72,7 +73,9 @@ def read(query: Mapping[str, str]) -> Filters:
 
 
 def _midnight(date: str) -> datetime | None:
-    return datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC) if date else None
+    """The beginning of a day; the last one there is would have no day after it."""
+    found = datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC) if date else None
+    return min(found, _LAST) if found else None
 
 
 def _seconds(time: datetime | None) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias, assert_never
 from urllib.parse import parse_qsl
@@ -28,6 +28,9 @@ OTHER = "other"
 """The value of the last choice, "Something else…", beside the options' indexes."""
 
 
+_ABOUT: Final = ("revision", "at")
+"""The fields that say which question a page was about."""
+_ASKS_BACK: Final = frozenset({"do", "ask_back", *_ABOUT})
 _TYPED: Final = frozenset({"text", "json", "other", "note", "ask_back", "reply"})
 """The inputs for words."""
 
@@ -126,6 +129,14 @@ def typed_texts(post: Post) -> tuple[str, ...]:
     names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
     texts = [post.one(name) for name in names]
     return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
+
+
+def beside_ask_back(post: Post) -> Post | None:
+    """What was entered beside a question that is asked back; None: nothing."""
+    rest = {name: values for name, values in post.fields.items() if name not in _ASKS_BACK}
+    something = any(value.strip() for values in rest.values() for value in values)
+    about = {name: post.fields[name] for name in _ABOUT if name in post.fields}
+    return replace(post, fields=rest | about) if something else None
 
 
 def wanted(post: Post) -> Action | None:

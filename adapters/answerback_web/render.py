@@ -14,6 +14,7 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
+from answerback.core.clarifying import walked
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
@@ -119,6 +120,10 @@ class AskPage:
     needs_words: bool
     asides: Markup
     """What was asked back about the question, and explained."""
+    walked: int
+    """Changes where another question is shown, or the same one anew."""
+    filled: bool
+    """Whether it shows what somebody entered, which is stored nowhere."""
     ask_back: str
     """What stands in the box for asking back."""
     reply: str
@@ -182,6 +187,8 @@ def ask_page(
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
         asides=context.asides(view, labels),
+        walked=walked(ask),
+        filled=post is not None,
         ask_back=post.one("ask_back") if post else "",
         reply=post.one("reply") if post else "",
         reply_open=post is not None and bool(post.one("reply") or post.do is Do.REPLY),

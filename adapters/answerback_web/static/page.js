@@ -18,6 +18,7 @@
   function entered() {
     const now = form();
     if (!now) return false;
+    if (now.dataset.filled !== undefined) return true;
     return Array.from(now.elements).some((e) => {
       if (e.matches("input[type=radio], input[type=checkbox]")) return e.checked !== e.defaultChecked;
       if (e.matches("input[type=search]")) return false;
@@ -122,11 +123,8 @@
     if (soon > 0) await new Promise((done) => setTimeout(done, soon));
     shownAt = Date.now();
     const asking = document.querySelector("dialog[open], main .summary");
-    if (entered() || asking) {
-      tell();
-      return;
-    }
-    await refresh();
+    if (asking) tell();
+    else await refresh();
   }
 
   function tell() {
@@ -150,7 +148,15 @@
     }
     const html = new DOMParser().parseFromString(await answer.text(), "text/html");
     const main = html.getElementById("main");
-    if (!main || entered()) return main ? tell() : undefined;
+    if (!main) return;
+    const before = form();
+    const after = main.querySelector("form");
+    const keeps = entered();
+    if (keeps) {
+      // An explanation leaves its question open, and what is entered there alone.
+      if (!after || after.dataset.walked !== before.dataset.walked) return tell();
+      carry(before, after);
+    }
     const focused = document.activeElement;
     const hadFocus = document.getElementById("main").contains(focused);
     const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
@@ -164,9 +170,37 @@
     prepare();
     const same = link && Array.from(main.querySelectorAll("a")).find((a) => a.getAttribute("href") === link);
     if (same) same.focus({ preventScroll: true });
+    else if (hadFocus && keeps && again(focused, after)) focusAgain(focused, again(focused, after));
     else if (hadFocus) focusFirst();
     announce();
     follow();
+  }
+
+  // The control that another one was before the page was fetched anew.
+  function again(control, within) {
+    if (!within || !control.name) return undefined;
+    const exact = control.matches("[type=radio], [type=checkbox], button");
+    return Array.from(within.elements).find((e) => e.name === control.name && (!exact || e.value === control.value));
+  }
+
+  function focusAgain(before, now) {
+    now.focus({ preventScroll: true });
+    if (now.matches("textarea")) now.setSelectionRange(before.selectionStart, before.selectionEnd);
+  }
+
+  // Puts what is entered in a form into the same form as it is shown now.
+  function carry(from, to) {
+    for (const old of from.querySelectorAll("textarea, select, input:not([type=hidden])")) {
+      const now = again(old, to);
+      if (!now) continue;
+      if (old.matches("[type=radio], [type=checkbox]")) now.checked = old.checked;
+      else if (old.matches("select")) for (const o of now.options) o.selected = Array.from(old.selectedOptions).some((s) => s.value === o.value);
+      else now.value = old.value;
+    }
+    for (const old of from.querySelectorAll("details[id]")) {
+      const now = to.querySelector(`#${old.id}`);
+      if (now) now.open = old.open;
+    }
   }
 
   function announce() {
@@ -272,9 +306,9 @@
     const now = form();
     if (!now || event.isComposing) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      const inReply = document.activeElement && document.activeElement.id === "reply";
+      const at = document.activeElement && document.activeElement.id;
       const answering = document.querySelector(".yesno button:focus") || now.querySelector(".answers:not(.yesno) button.primary");
-      const button = inReply ? now.querySelector("button[value=reply]") : answering;
+      const button = ["reply", "ask_back"].includes(at) ? now.querySelector(`button[value=${at}]`) : answering;
       if (button) {
         event.preventDefault();
         now.requestSubmit(button);

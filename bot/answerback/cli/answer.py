@@ -94,6 +94,10 @@ def _in_short(ask: Ask) -> str:
     return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
 
 
+_ANSWERS: Final = frozenset({"answer", "other"})
+"""Actions whose value a prompt can start from."""
+
+
 class Walk:
     """One person's way through one ask."""
 
@@ -106,34 +110,47 @@ class Walk:
 
     async def walk(self, ask: Ask) -> None:
         """Prompts until the ask has ended or is left open."""
-        refused: Action | None = None
+        start: Action | None = None
         while ask.open:
-            action = await self._prompting.action(ask.json, refused)
+            action = await self._prompting.action(ask.json, start)
             if action is None:
                 self._prompting.line(f"{ask.id} stays open.")
                 return
-            ask, refused = await self._acted(ask, action)
+            ask, start = await self._acted(ask, action)
         self._ended(ask)
 
     async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
-        """The ask as it stands after the action, and the action if that was refused."""
+        """The ask as it stands after the action, and what its prompt starts from where the question is the same."""
         prompting = self._prompting
+        entered = action if action["action"] in _ANSWERS else prompting.kept
         try:
             acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
         except StaleError as error:
+            if _is_same_question(ask, error.ask):
+                prompting.mistake("More was said about this question. Please read it, then answer:")
+                return error.ask, entered
             prompting.mistake("Somebody else was faster. This is how it stands now:")
             return error.ask, None
         except InvalidCallError as error:
             for line in _words(error):
                 prompting.mistake(line)
-            return ask, action
-        return acted, None
+            return ask, entered
+        return acted, entered if action["action"] == "ask_back" else None
 
     def _ended(self, ask: Ask) -> None:
         person = ask.json["ended_by"]
         name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
         by = f" by {name}" if name else ""
         self._prompting.line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+
+
+def _is_same_question(before: Ask, now: Ask) -> bool:
+    """Whether nothing has changed but what was asked back and explained."""
+    return (before.answers, _question_id(before)) == (now.answers, _question_id(now))
+
+
+def _question_id(ask: Ask) -> JsonValue:
+    return ask.prompt["question_id"] if ask.prompt else None
 
 
 def _words(error: InvalidCallError) -> list[str]:

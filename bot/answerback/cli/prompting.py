@@ -43,6 +43,8 @@ class Prompting:
         self._labels = labels
         self._lines = lines or TerminalLines()
         self._begun = False
+        self.kept: Action | None = None
+        """What was ticked where the person asked back instead of answering: the same prompt starts from it."""
         self._who = ""
 
     def line(self, text: str, style: str = "") -> None:
@@ -67,11 +69,12 @@ class Prompting:
         """What the person does about the open prompt of an ask; None: they leave it open.
 
         Args:
-            refused: the action that was refused just now: the prompt starts from what was entered.
+            refused: what was entered and not taken: the prompt starts from it.
         """
         prompt = ask["prompt"]
         if not isinstance(prompt, dict):
             raise TypeError("only an open ask prompts")
+        self.kept = None
         self._heading(ask, prompt)
         moves = choices.moves(ask, prompt)
         if prompt["kind"] == "review":
@@ -289,6 +292,8 @@ class Prompting:
             else:
                 done = await self._named(prompt, selection, entered.strip(), controls)
             if done is not _AGAIN:
+                asks = done is not None and done["action"] == "ask_back"
+                self.kept = self._ticks(prompt, selection) if asks else None
                 return done
 
     async def _named(
@@ -321,9 +326,15 @@ class Prompting:
         if text is not None:
             selection.words = text if text.strip() else None
 
-    async def _selected(self, prompt: Json, selection: Selection) -> Action:
+    @staticmethod
+    def _ticks(prompt: Json, selection: Selection) -> Action:
+        """What is entered, as an action that was refused: a prompt can start from it."""
         options = dicts(prompt, "options")
         value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
+        return {"value": value, "text": selection.words}
+
+    async def _selected(self, prompt: Json, selection: Selection) -> Action:
+        value = self._ticks(prompt, selection)["value"]
         if selection.words is None:
             return {"action": ANSWER, "value": value}
         if prompt["other_beside"]:

@@ -45,6 +45,11 @@ def asked(asides: Collection[Aside]) -> list[Aside]:
     return [aside for aside in asides if aside.by is not None]
 
 
+def walked(ask: Ask) -> int:
+    """How often the ask was changed by anything but asides. What is begun at its question is kept until then."""
+    return ask.revision - len(ask.asides)
+
+
 def pending(ask: Ask) -> Aside | None:
     """What was asked last, while the ask is open and the agent has not explained anything since."""
     last = ask.asides[-1] if ask.asides and ask.open else None

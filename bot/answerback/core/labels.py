@@ -119,6 +119,7 @@ class Labels(BaseModel):
     inbox_waiting: str = "Waiting"
     history_title: str = "History"
     history_empty: str = "Nothing found."
+    history_unused: str = "Nothing here yet."
     more_pages: str = "More"
     newer: str = "Newer"
     oldest: str = "Oldest"
@@ -198,7 +199,10 @@ class Labels(BaseModel):
     key_needed: str = "You need your key to answer."
     key_label: str = "Your key"
     key_hint: str = "Your personal link contains it; `answerback key` prints the operator's. Never give it to an agent."
-    key_wrong: str = "That is not a valid key. `answerback key` prints the current one."
+    key_wrong: str = (
+        "That is not a valid key. If it used to be one, ask for a new personal link; `answerback key` prints the"
+        " operator's key."
+    )
     page_missing: str = "This page does not exist, or its question is gone."
 
     # private notes to a person

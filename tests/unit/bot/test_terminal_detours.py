@@ -173,3 +173,43 @@ async def test_nothing_ticked_after_thinking_better_of_it_is_still_an_answer(
     async with asyncio.timeout(WAIT):
         await walking
     assert (await terminal.client.get(ask.id)).answers == {"q": []}
+
+
+TICKED = question("multi_select", options=["x", "y", "z"])
+
+
+@pytest.mark.rule("CLARIFY-3")
+async def test_ticks_stay_when_somebody_asks_back(terminal: Terminal) -> None:
+    ask = await terminal.asked(TICKED, accepts=["clarify"])
+    answered = await terminal.walked(ask, "1 3\r?\rWhat is z?\r\r")
+    assert answered.answers == {"q": ["x", "z"]}
+    assert "What is z?" in terminal.screen.text
+
+
+@pytest.mark.rule("CLARIFY-3")
+async def test_ticks_stay_when_an_explanation_comes_before_they_are_sent(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(TICKED, accepts=["clarify"])
+    walking = asyncio.create_task(terminal.walk().walk(ask))
+    await terminal.shows("Enter answers")
+    await terminal.client.add_context(ask.id, "z is the last one.")
+    terminal.keyboard.send_text("2 3\r\r")
+    await terminal.shows("z is the last one.")
+    assert "More was said about this question" in terminal.screen.text
+    assert "Somebody else was faster" not in terminal.screen.text
+    terminal.keyboard.send_text("\r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    assert (await terminal.client.get(ask.id)).answers == {"q": ["y", "z"]}
+
+
+async def test_what_is_asked_back_and_refused_is_not_taken_for_an_answer(
+    terminal: Terminal,
+) -> None:
+    options = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
+    arguments = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
+    ask = await terminal.asked(arguments, name="AskUserQuestion", accepts=["clarify"])
+    answered = await terminal.walked(ask, f"1\r?\r{'why ' * 501}\r\r")
+    assert "2000 are allowed" in terminal.screen.text
+    assert answered.answers == {"q1": ["A"]}

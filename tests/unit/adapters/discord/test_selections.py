@@ -18,7 +18,8 @@ from tests.unit.adapters.discord.sight import unescaped
 
 CALLBACK = "POST /interactions/*/*/callback"
 FEW = ["orders", "users", "events"]
-CHANGED = Labels().selection_changed.format(submit="Submit")
+LABELS = Labels()
+CHANGED = LABELS.selection_changed.format(submit="Submit")
 
 
 @pytest.fixture(params=MODES)
@@ -278,3 +279,19 @@ async def test_a_note_that_discord_refuses_leaves_the_message_right_and_is_logge
         await asyncio.gather(*up.surface._background._tasks)
         assert up.ann.latest(up.channel).selects[0].chosen == ["orders"]
         assert "the note after interaction" in caplog.text
+
+
+@pytest.mark.rule("CLARIFY-3")
+async def test_ticks_outlive_what_is_asked_back_and_explained(up: Rig) -> None:
+    ask = await posted(up, wiping(), accepts=["clarify"])
+    await up.ann.choose(None, ["orders", "users"])
+    await up.ann.click(LABELS.ask_back)
+    up.ann.fill(LABELS.ask_back_label.format(label="Assistant"), "What is in them?")
+    assert (await up.ann.submit()).answered
+    assert (await up.shown(ask)).revision == 2
+    assert up.ann.latest(up.channel).selects[0].chosen == ["orders", "users"]
+    await up.service.explain(ask.id, "All that was bought.")
+    await up.shown(ask)
+    assert up.ann.latest(up.channel).selects[0].chosen == ["orders", "users"]
+    await up.ann.click(LABELS.submit)
+    assert await answers(up, ask) == [["orders", "users"]]

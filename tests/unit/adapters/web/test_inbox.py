@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Destination
+from answerback.core.labels import Labels
 from answerback.core.walker import Answer, Person
 from answerback.ports.person_key import operators
 from answerback.ports.store import Write
@@ -22,6 +24,7 @@ from tests.unit.adapters.web.test_people import ALICE, BOB, KEYS, asks_in
 
 ALICES = f"/inbox/{Access(SECRET).inbox(operators('abp_alice', ALICE))}"
 HISTORY = f"{INBOX}/history"
+LABELS = Labels()
 
 
 @pytest.fixture
@@ -240,3 +243,34 @@ async def test_a_note_goes_along_with_what_is_chosen(shared: Site, visitor: Read
     assert stored.walk.answers[0].note == "it is cheaper"
     text = await shared.ask(TEXT)
     assert (await visitor.open(path(text))).value("note") is None
+
+
+@pytest.mark.rule("WEB-9")
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", LABELS.history_unused),
+        ("?q=nothing", LABELS.history_empty),
+        ("?status=open", LABELS.history_empty),
+        ("?since=2026-13-40", LABELS.filter_wrong_date),
+        ("?until=9999-12-31", LABELS.history_empty),
+        ("?since=0001-01-01", LABELS.history_empty),
+    ],
+)
+async def test_an_empty_history_says_why(
+    shared: Site, visitor: Reader, query: str, said: str
+) -> None:
+    page = await visitor.open(f"{ALICES}/history{query}")
+    assert page.status == 200
+    reasons = (LABELS.history_unused, LABELS.history_empty, LABELS.filter_wrong_date)
+    assert [reason for reason in reasons if reason in page.text] == [said]
+
+
+async def test_a_list_says_briefly_that_an_agent_has_moved_on(
+    shared: Site, visitor: Reader
+) -> None:
+    ask = replace(new_ask(8, to=Destination(surface="web")), unattended=True)
+    await shared.service.store.create(Write(ask), None)
+    page = await visitor.open(HISTORY)
+    assert "Assistant asked" in page.text
+    assert "no longer waiting" not in page.text

@@ -7,11 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
+from answerback.core.clarifying import walked
 from answerback.ports.surface import Asks
 
 
 class Selections:
-    """The selection of every ask, at the revision that it stands at."""
+    """The selection of every ask at its open question. It outlives what is asked back there, and explained."""
 
     def __init__(self, asks: Asks) -> None:
         self._asks = asks
@@ -33,4 +34,4 @@ class Selections:
 
 
 def _key(ask: Ask) -> str:
-    return f"{ask.id}:{ask.revision}:ticks"
+    return f"{ask.id}:{walked(ask)}:ticks"

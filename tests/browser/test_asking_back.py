@@ -1,0 +1,92 @@
+"""Asking back in a browser: what is entered beside it stays, over the question and over the explanation."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from answerback.core.clarifying import AskBack
+from tests.browser.conftest import settled, tab
+from tests.browser.site import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+WHICH = {"id": "m", "text": "Which?", "answer_type": "multi_select", "options": ["a", "b", "c"]}
+PLACE = {
+    "id": "p",
+    "text": "Where?",
+    "answer_type": "select",
+    "options": ["here", "there"],
+    "default": "there",
+}
+TEXT = {"id": "t", "text": "Say something", "answer_type": "text"}
+
+
+@pytest.mark.rule("CLARIFY-3")
+async def test_ticks_stay_over_asking_back_and_over_the_explanation(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(WHICH, accepts=["clarify"])
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        for label in ("a", "c"):
+            await page.get_by_role("checkbox", name=label, exact=True).check()
+        await page.locator("#asking summary").click()
+        await page.locator("#ask_back").fill("What is c?")
+        await page.locator("button[value=ask_back]").click()
+        await expect(page.locator("main .asides")).to_contain_text("What is c?")
+        for label, ticked in (("a", True), ("b", False), ("c", True)):
+            await expect(page.get_by_role("checkbox", name=label, exact=True)).to_be_checked(
+                checked=ticked
+            )
+        await settled(page)
+        await page.get_by_role("checkbox", name="a", exact=True).uncheck()
+        await page.get_by_role("checkbox", name="b", exact=True).check()
+        await page.get_by_role("checkbox", name="b", exact=True).focus()
+        await web_site.service.explain(ask.id, "The third one.")
+        await expect(page.locator("main .asides")).to_contain_text("The third one.")
+        await expect(page.get_by_role("checkbox", name="b", exact=True)).to_be_focused()
+        await settled(page)
+        await page.get_by_role("button", name="Answer", exact=True).click()
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    [given] = (await web_site.stored(ask)).walk.answers
+    assert given.value == ["b", "c"]
+
+
+@pytest.mark.rule("CLARIFY-3")
+async def test_an_explanation_does_not_interrupt_who_is_writing(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT, accepts=["clarify"])
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.locator("#text").press_sequentially("half a ")
+        ask = await web_site.act(ask, AskBack(text="How long may it be?"))
+        await web_site.service.explain(ask.id, "One line.")
+        await expect(page.locator("main .asides")).to_contain_text("One line.")
+        await expect(page.locator("#text")).to_be_focused()
+        await settled(page)
+        await page.keyboard.type("sentence")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("h1")).to_contain_text("Answered")
+    [given] = (await web_site.stored(ask)).walk.answers
+    assert given.value == "half a sentence"
+
+
+@pytest.mark.rule("CARE-1")
+async def test_control_and_enter_in_what_is_asked_back_answers_nothing(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(PLACE, accepts=["clarify"])
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.locator("#asking summary").click()
+        await page.locator("#ask_back").fill("Where is there?")
+        await page.keyboard.press("Control+Enter")
+        await expect(page.locator("main .asides")).to_contain_text("Where is there?")
+    stored = await web_site.stored(ask)
+    assert stored.open
+    assert [aside.text for aside in stored.asides] == ["Where is there?"]
