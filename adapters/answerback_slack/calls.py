@@ -8,6 +8,7 @@ has limited them there, they are spaced out.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,10 +40,14 @@ def client_of(
     token: str | None, api_url: str | None, http: aiohttp.ClientSession
 ) -> AsyncWebClient:
     """A client on the shared session that never sends anything twice: a post that was read may have been done."""
-    if api_url is None:
-        return AsyncWebClient(token=token, session=http, retry_handlers=[])
-    base = api_url if api_url.endswith("/") else f"{api_url}/"
-    return AsyncWebClient(token=token, base_url=base, session=http, retry_handlers=[])
+    # The SDK asks the logger for its own level, not for the one that applies: with none of its own, each call spells
+    # out its request, answers included, for lines that nobody wants.
+    logger = logging.getLogger(f"{__name__}.sdk")
+    logger.setLevel(logging.WARNING)
+    base = AsyncWebClient.BASE_URL if api_url is None else f"{api_url.removesuffix('/')}/"
+    return AsyncWebClient(
+        token=token, base_url=base, session=http, retry_handlers=[], logger=logger
+    )
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from answerback.ports.surface import Shown
 from answerback_chat.live_message import LiveMessages, Missing, Save
 from answerback_chat.selections import Selections
 from answerback_slack import errors, lines, parse, reminders
-from answerback_slack.blocks import Block, escape, section
+from answerback_slack.blocks import escape, section
 from answerback_slack.calls import Calls
 from answerback_slack.capabilities import Capability
 from answerback_slack.fallback_text import fallback_text
@@ -334,12 +334,15 @@ class Posting(LiveMessages[Ref, Message]):
 
     async def _update(self, ref: Ref, message: Message) -> Ref:
         client = self._calls.client
-        blocks: list[Block] = message.blocks  # an empty list takes away what was there
+        # An empty list of blocks takes away what was there. No `chat_update`: it looks at each block for models.
+        said = {
+            "channel": ref.channel,
+            "ts": ref.ts,
+            "text": message.text,
+            "blocks": message.blocks,
+        }
         answer = await self._calls.do(
-            "chat.update",
-            lambda: client.chat_update(
-                channel=ref.channel, ts=ref.ts or "", text=message.text, blocks=blocks
-            ),
+            "chat.update", lambda: client.api_call("chat.update", json=said)
         )
         return replace(ref, since=ref.since or parse.edited_by(objects([answer.get("message")])[0]))
 

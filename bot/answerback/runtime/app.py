@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,6 +12,7 @@ from functools import partial
 
 import aiohttp
 from aiohttp import web
+from pydantic_core import to_json
 
 from answerback.agents.claude_hooks import ClaudeHook
 from answerback.api.calls import Api
@@ -281,4 +283,16 @@ async def _background(
 
 def chat_session() -> aiohttp.ClientSession:
     """What chat surfaces call their platforms with: however many calls hang, a click is answered at once."""
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        json_serialize=_as_json,
+        cookie_jar=aiohttp.DummyCookieJar(),  # each call says by its token whose it is
+    )
+
+
+def _as_json(value: object) -> str:
+    """Three times as fast as the standard library, which is left what is not text: half a surrogate pair."""
+    try:
+        return to_json(value).decode()
+    except ValueError:
+        return json.dumps(value)
