@@ -120,8 +120,14 @@ def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
 
 
 def takes_note(question: Question) -> bool:
-    """Whether a note may stand beside a choice; past one menu's options the choice is made without."""
-    return question.notes and 0 < len(question.options) <= limits.SELECT_OPTIONS
+    """Whether a note may stand beside a choice. Many choices of very many would not fit their modal."""
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    return question.notes and bool(question.options) and not (several and _in_words(question))
+
+
+def _in_words(question: Question) -> bool:
+    """Whether the choice beside a note is typed, as a modal's menu has no pages."""
+    return len(question.options) > limits.SELECT_OPTIONS
 
 
 def words_of(values: Values) -> str:
@@ -173,11 +179,16 @@ def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> She
     question = prompt.question
     several = question.answer_type is AnswerType.MULTI_SELECT
     count = len(question.options)
-    start: list[JsonValue] = [str(i) for i in (selected or chosen_indexes(prompt))]
+    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", Look.LINES)
+    if _in_words(question):
+        names = [one_line(option.label) for option in question.options]
+        line = "".join(f"{i + 1}. {names[i]}" for i in chosen_indexes(prompt)[:1])
+        typed = _text_slots(0, labels.choose, labels.choose_hint, True, line, Look.LINE)
+        return Sheet(question.text, question.text, (*typed, *note))
+    start: list[JsonValue] = [str(i) for i in (selected if several else chosen_indexes(prompt))]
     most = count if several else 1
     choice = Slot("0", Look.MENU, labels.choose, "", not several, start, most=most, several=several)
     made = [(option.label, option.description or "") for option in question.options]
-    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", Look.LINES)
     return Sheet(question.text, question.text, (_choosing(choice, made, labels), *note))
 
 
@@ -305,10 +316,16 @@ def _joined(sheet: Sheet, place: int, values: Values) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def _read_noted(prompt: Prompt, sheet: Sheet, values: Values) -> Action:
+def _read_noted(prompt: Prompt, sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
     """A choice with the note beside it; a choice that is missing is told of where the answer is checked."""
     options = prompt.question.options
-    chosen = [options[i].value for i in _places(values.get("0")) if i < len(options)]
+    places: Sequence[int] | Problem = _places(values.get("0"))
+    if _in_words(prompt.question):
+        titles = [option.label for option in options]
+        places = _typed_choices(titles, _joined(sheet, 0, values), "", "/value")
+    if isinstance(places, Problem):
+        return (places,)
+    chosen = [options[i].value for i in places if i < len(options)]
     several = prompt.question.answer_type is AnswerType.MULTI_SELECT
     value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
     return Answer(value=value, note=_joined(sheet, 1, values) or None)
@@ -328,9 +345,10 @@ def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
         if slot.look in {Look.LINE, Look.LINES}:
             text = _joined(sheet, place, values)
             if field.kind in {Kind.CHOICE, Kind.CHOICES}:
-                found = _typed_choices(field, text)
+                titles = [choice.title for choice in field.choices]
+                found = _typed_choices(titles, text, f"{field.title}: ", field.pointer)
                 problems += [found] if isinstance(found, Problem) else []
-                entered[field.name] = None if isinstance(found, Problem) else found
+                entered[field.name] = None if isinstance(found, Problem) else found or None
             else:
                 entered[field.name] = text
         else:
@@ -351,24 +369,26 @@ def _indexes(field: Field, value: JsonValue) -> Entry:
     return indexes or None
 
 
-def _typed_choices(field: Field, text: str) -> list[int] | Problem | None:
+def _typed_choices(
+    titles: Sequence[str], text: str, name: str, pointer: str
+) -> list[int] | Problem:
     """Choices typed by title or number, a line each."""
     chosen: list[int] = []
     for line in filter(str.strip, text.split("\n")):
-        index = _typed_choice(field, line)
+        index = _typed_choice(titles, line)
         if index is None:
-            words = f'{field.title}: "{line.strip()}" is not one of its choices; type the number or the words of one.'
-            return Problem(pointer=field.pointer, code="unknown_value", message=words)
+            words = f'{name}"{line.strip()}" is not one of the choices; type the number or the words of one.'
+            return Problem(pointer=pointer, code="unknown_value", message=words)
         chosen.append(index)
-    return chosen or None
+    return chosen
 
 
-def _typed_choice(field: Field, line: str) -> int | None:
+def _typed_choice(titles: Sequence[str], line: str) -> int | None:
     wanted = one_line(line).casefold()
-    for i, choice in enumerate(field.choices):
-        if one_line(choice.title).casefold() == wanted:
+    for i, title in enumerate(titles):
+        if one_line(title).casefold() == wanted:
             return i
     number = _NUMBER.fullmatch(line)
-    if number and 1 <= int(number[1]) <= len(field.choices):
+    if number and 1 <= int(number[1]) <= len(titles):
         return int(number[1]) - 1
     return None

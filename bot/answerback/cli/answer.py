@@ -20,6 +20,7 @@ from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import one_line
+from answerback_chat.texts import shorten
 from answerback_client import (
     Ask,
     AsyncClient,
@@ -32,6 +33,8 @@ from answerback_client import (
 _PATIENCE: Final = 5.0
 _SHOWN: Final = 20
 """Open asks that are offered; older ones are named on the command line."""
+_QUESTION_ROOM: Final = 120
+"""Characters of a question among those that are offered."""
 _EXIT_STILL_OPEN: Final = 8
 """As `answerback ask` exits while nobody has answered."""
 
@@ -90,7 +93,7 @@ async def _picked(client: AsyncClient, prompting: Prompting) -> Ask | None:
 
 
 def _in_short(ask: Ask) -> str:
-    text = one_line(str(ask.prompt["text"] if ask.prompt else ""))
+    text = shorten(one_line(str(ask.prompt["text"] if ask.prompt else "")), _QUESTION_ROOM)
     return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
 
 

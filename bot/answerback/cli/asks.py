@@ -19,6 +19,7 @@ from answerback.cli.output import fail, result, say
 from answerback.core.ask import Status
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import as_json, one_line
+from answerback_chat.texts import shorten
 from answerback_client import (
     Ask,
     AsyncClient,
@@ -31,6 +32,8 @@ from answerback_client import (
 Json = dict[str, JsonValue]
 
 _PAGE: Final = 200
+_QUESTION_ROOM: Final = 120
+"""Characters of a question in a line: `show` has it whole, in the record."""
 _LINES: Final = 1000
 _OBJECT: Final = TypeAdapter(Json)
 _ROWS: Final = TypeAdapter(list[Json])
@@ -156,7 +159,8 @@ async def _all(client: AsyncClient, path: str, query: dict[str, str], rows: str)
 
 def _line(ask: Json) -> str:
     prompt = ask["prompt"]
-    what = prompt["text"] if isinstance(prompt, dict) else _words(ask["status"])
+    text = prompt["text"] if isinstance(prompt, dict) else _words(ask["status"])
+    what = shorten(one_line(str(text)), _QUESTION_ROOM)
     closes = (
         f"closes {_at(ask['expires_at'])}" if isinstance(prompt, dict) and ask["expires_at"] else ""
     )

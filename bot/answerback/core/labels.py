@@ -35,6 +35,7 @@ class Labels(BaseModel):
     other: str = "Something else…"
     answer_with_note: str = "Answer with a note…"
     choose: str = "Choose…"
+    choose_hint: str = "Type an option, or its number in the list."
     search: str = "Search…"
     previous: str = "Previous"
     next: str = "Next"

@@ -142,3 +142,28 @@ async def test_a_note_is_offered_only_where_the_dialect_takes_one(up: Rig) -> No
     plain = [{"id": "q", "text": "Which?", "answer_type": "select", "options": ["A", "B"]}]
     await up.shown(await up.submit(plain))
     assert LABELS.answer_with_note not in up.ann.latest(up.channel).labels
+
+
+@pytest.mark.rule("DISCORD-16")
+@pytest.mark.parametrize("typed", ["City 27", " city 27 ", "28", "28. City 27"])
+async def test_past_one_menu_the_choice_beside_a_note_is_typed(up: Rig, typed: str) -> None:
+    options = [{"label": f"City {n}", "description": "A city"} for n in range(30)]
+    question = {"id": "where", "header": "Where", "question": "Where to?", "options": options}
+    arguments = {"questions": [question, {**question, "id": "then", "question": "And then?"}]}
+    ask = await up.shown(await up.submit([], name="request_user_input", arguments=arguments))
+    await up.ann.click(LABELS.answer_with_note)
+    up.ann.fill(LABELS.choose, "Atlantis")
+    up.ann.fill(LABELS.note_label, "By train")
+    assert (await up.ann.submit()).answered
+    assert any("Atlantis" in note.text for note in up.ann.notes())
+    assert (await up.shown(ask)).walk.answers == ()
+    await up.ann.click(LABELS.answer_with_note, on=up.ann.latest(up.channel).message)
+    up.ann.fill(LABELS.choose, typed)
+    up.ann.fill(LABELS.note_label, "By train")
+    assert (await up.ann.submit()).answered
+    [given] = (await up.shown(ask)).walk.answers
+    assert (given.value, given.note) == ("City 27", "By train")
+    await up.ann.click(LABELS.back)
+    await up.ann.click(LABELS.answer_with_note, on=up.ann.latest(up.channel).message)
+    assert up.ann.modal is not None
+    assert up.ann.modal.field(LABELS.choose).value == "28. City 27"

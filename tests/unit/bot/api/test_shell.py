@@ -81,6 +81,16 @@ async def test_list_and_show_say_until_when_it_is_open_for_whom_and_what_was_ask
     assert "Ann asks back: Where to?" in told
 
 
+async def test_list_shortens_a_long_question_which_show_has_whole(api: Served) -> None:
+    text = f"Which {'very ' * 500}long name?"
+    ask = await api.asked(one(text))
+    _, out, _ = await run(api, "list")
+    assert len(out) < 250
+    assert out.endswith("…\n")
+    _, out, _ = await run(api, "show", ask["id"])
+    assert text in out
+
+
 async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asks, "_PAGE", 2)
     ids = [(await api.asked(one(f"{number}?")))["id"] for number in range(5)]
