@@ -42,6 +42,12 @@ _EMPTY: Final = """DO $$ DECLARE name text; BEGIN
     IF to_regclass('listed') IS NOT NULL THEN UPDATE listed SET last = 0; END IF;
 END $$"""
 """Deletes what a test left."""
+_LAPSE: Final = """DO $$ BEGIN
+    UPDATE leases SET until = clock_timestamp();
+    UPDATE asks SET show_until = clock_timestamp() WHERE show_holder IS NOT NULL;
+    UPDATE asks SET due_until = clock_timestamp() WHERE due_holder IS NOT NULL;
+    UPDATE deliveries SET claimed_until = clock_timestamp() WHERE holder IS NOT NULL;
+END $$"""
 _SETTINGS: Final = {
     "fsync": "off",  # tests kill us, never the machine
     "full_page_writes": "off",
@@ -171,6 +177,10 @@ class Server:
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
+
+    def lapse(self, url: str) -> None:
+        """Whatever processes have claimed in a database is free, as it is some seconds after they died."""
+        self.run(_LAPSE, url.rpartition("/")[2])
 
     @contextmanager
     def lent(self) -> Iterator[str]:

@@ -1,97 +1,232 @@
 """Commands as real processes that start in a moment: forked from one that has imported everything.
 
-Importing takes seconds, and a test that kills fifty services would do nothing else. What is forked
-runs the command itself, with its own loop, threads, sockets and database connections.
+Importing takes a second of the processor, and tests that start hundreds of commands would do nothing else. What is
+forked runs the command itself, with its own loop, threads, sockets and database connections.
+`tests/acceptance/test_deploying.py` and `tests/meta/test_wheel.py` start the installed program.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import multiprocessing
 import os
+import resource
+import signal
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from multiprocessing.connection import Connection
+import time
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import Mapping
+from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
+from multiprocessing.reduction import DupFd
 from pathlib import Path
+from typing import Any, Final
 
-from answerback.cli import main, serve
-from tests.acceptance.process import PATIENCE
+from answerback.cli import main
+from tests.meta.project import PYTHONPATH
 
+CLOCK_OFF: Final = "CLOCK_OFF"
+"""The environment variable that sets the process's clock off by so many seconds."""
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([__name__, *(f"answerback.cli.{name}" for name in main.COMMANDS)])
-_WIDTH = "200"
-"""Columns of a command's terminal: no sentence is broken where a test looks for it."""
+_CONTEXT.set_forkserver_preload(
+    [
+        __name__,
+        *(f"answerback.cli.commands.{name}" for name in main.COMMANDS),
+        *(f"answerback.cli.{name}" for name in main.COMMANDS),
+        *("answerback_discord.adapter", "answerback_slack.adapter", "answerback_web.adapter"),
+        *("answerback.mcp.server", "answerback_storage.postgres.store"),
+    ]
+)
 
 
-async def run(
-    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
-) -> tuple[int, str, str]:
-    """Runs a command in a folder to its end: its exit code, its output, and what it told people."""
-    with tempfile.TemporaryDirectory() as name:
-        out, err = Path(name, "out"), Path(name, "err")
-        process = _CONTEXT.Process(target=_run, args=(folder, arguments, environment, out, err))
-        await asyncio.to_thread(process.start)
+class Child:
+    """A forked command, used as an `asyncio.subprocess.Process` is."""
+
+    stdin: asyncio.StreamWriter | None = None
+    stdout: asyncio.StreamReader | None = None
+    stderr: asyncio.StreamReader | None = None
+
+    def __init__(self, process: ForkServerProcess) -> None:
+        assert process.pid is not None
+        self.pid = process.pid
+        self.returncode: int | None = None
+        self._process = process
+        self._ended = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().add_reader(process.sentinel, self._note_the_end)
+
+    def _note_the_end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._process.sentinel)
+        self._process.join()
+        self.returncode = self._process.exitcode
+        self._process.close()
+        self._ended.set_result(None)
+
+    async def wait(self) -> int:
+        """Its exit code, once it has ended; negative where a signal killed it."""
+        await asyncio.shield(self._ended)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Sends it a signal, if it has not ended."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Tells it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kills it with -9."""
+        self.send_signal(signal.SIGKILL)
+
+    async def communicate(self, given: bytes | None = None) -> tuple[bytes, bytes]:
+        """Writes to it, and reads what it printed since, until it has ended."""
+        out, err, _, _ = await asyncio.gather(
+            _rest(self.stdout), _rest(self.stderr), self._give(given), self.wait()
+        )
+        return out, err
+
+    async def _give(self, given: bytes | None) -> None:
+        if self.stdin is None:
+            return
         try:
-            await asyncio.to_thread(process.join, PATIENCE)
-            code = process.exitcode
-        finally:
-            process.kill()
-            await asyncio.to_thread(process.join)
-            process.close()
-        assert code is not None, f"{arguments} did not end within {PATIENCE} s"
-        return code, out.read_text(), err.read_text()
+            self.stdin.write(given or b"")
+            await self.stdin.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it ended without reading
+        self.stdin.close()
 
 
-def _run(
-    folder: Path,
-    arguments: tuple[str, ...],
-    environment: Mapping[str, str] | None,
-    out: Path,
-    err: Path,
-) -> None:
-    for path, number in ((out, 1), (err, 2)):
-        os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY), number)
-    os.chdir(folder)
-    os.environ.update({"COLUMNS": _WIDTH, **(environment or {})})
-    sys.argv = ["answerback", *arguments]
+async def _rest(stream: asyncio.StreamReader | None) -> bytes:
+    return b"" if stream is None else await stream.read()
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file descriptor that is handed to a process."""
+
+    number: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (DupFd(self.number),)
+
+
+def _received(file: Any) -> _File:
+    return _File(file.detach())
+
+
+@dataclass(frozen=True)
+class _Start:
+    """All that a process has to know to be the command."""
+
+    arguments: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+    files: tuple[_File, _File, _File]
+    open_files: int | None
+    own_session: bool
+
+
+async def forked(
+    *arguments: str,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: int = DEVNULL,
+    stdout: int = PIPE,
+    stderr: int = PIPE,
+    open_files: int | None = None,
+    own_session: bool = False,
+    limit: int = 2**16,
+) -> Child:
+    """Starts a command in a folder, with this process's environment and what is given.
+
+    Args:
+        stdin, stdout, stderr: a file descriptor, or what `asyncio.create_subprocess_exec` takes.
+        open_files: how many files it may have open.
+        own_session: whether it leads a session of its own, as in a terminal.
+        limit: how much of a line is kept, as of `asyncio.StreamReader`.
+    """
+    ours: list[int | None] = []
+    theirs: list[int] = []
+    for what, number in ((stdin, 0), (stdout, 1), (stderr, 2)):
+        mine, its = (None, theirs[1]) if what == STDOUT else _ends(what, writing=number > 0)
+        ours.append(mine)
+        theirs.append(its)
+    told = {**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})}
+    in_, out, err = (_File(number) for number in theirs)
+    start = _Start(arguments, folder or Path.cwd(), told, (in_, out, err), open_files, own_session)
+    process = _CONTEXT.Process(target=_be, args=(start,))
+    await asyncio.to_thread(process.start)
+    for what, its in zip((stdin, stdout, stderr), theirs, strict=True):
+        if what in {PIPE, DEVNULL}:
+            os.close(its)
+    child = Child(process)
+    child.stdin = await _writer(ours[0])
+    child.stdout, child.stderr = await _reader(ours[1], limit), await _reader(ours[2], limit)
+    return child
+
+
+def _ends(what: int, *, writing: bool) -> tuple[int | None, int]:
+    """Our end of what a process reads or writes, if it is a pipe, and the process's."""
+    if what == DEVNULL:
+        return None, os.open(os.devnull, os.O_RDWR)
+    if what != PIPE:
+        return None, what
+    reads, writes = os.pipe()
+    return (reads, writes) if writing else (writes, reads)
+
+
+async def _reader(pipe: int | None, limit: int) -> asyncio.StreamReader | None:
+    if pipe is None:
+        return None
+    reader = asyncio.StreamReader(limit)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(pipe, "rb", 0))
+    return reader
+
+
+async def _writer(pipe: int | None) -> asyncio.StreamWriter | None:
+    if pipe is None:
+        return None
+    loop = asyncio.get_running_loop()
+    protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
+    transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(pipe, "wb", 0))
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+def _be(start: _Start) -> None:
+    """The command, in the forked process."""
+    if start.own_session:
+        os.setsid()
+    if start.open_files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (start.open_files, start.open_files))
+    for number, file in enumerate(start.files):
+        os.dup2(file.number, number)
+    for file in start.files:
+        if file.number > 2:
+            os.close(file.number)
+    sys.stdin, sys.stdout, sys.stderr = _text(0), _text(1), _text(2)
+    os.chdir(start.folder)
+    os.environ.clear()
+    os.environ.update(start.environment)
+    if off := os.environ.pop(CLOCK_OFF, ""):
+        _set_the_clock(float(off))
+    sys.argv = ["answerback", *start.arguments]
     main.main()
 
 
-@asynccontextmanager
-async def served(folder: Path) -> AsyncIterator[tuple[ForkServerProcess, str]]:
-    """A service in a folder, and its address; killed with -9 at the end of the context."""
-    out, into = os.pipe()
-    process = await asyncio.to_thread(_start, folder, into)
-    try:
-        with os.fdopen(out) as lines:
-            async with asyncio.timeout(PATIENCE):
-                first = await asyncio.to_thread(lines.readline)
-            assert first.startswith("listening on "), first
-            yield process, first.strip().removeprefix("listening on ")
-    finally:
-        process.kill()
-        await asyncio.to_thread(process.join)
-        process.close()
+def _text(number: int) -> io.TextIOWrapper:
+    """A standard stream as the interpreter opens it."""
+    return io.TextIOWrapper(
+        os.fdopen(number, "rb" if number == 0 else "wb", closefd=False),
+        encoding="utf-8",
+        errors="backslashreplace" if number == 2 else "strict",
+        line_buffering=number == 2 or os.isatty(number),
+    )
 
 
-def _start(folder: Path, into: int) -> ForkServerProcess:
-    parent, child = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_serve, args=(folder, child))
-    process.start()
-    # A file descriptor travels over a socket to a process that is no child of ours.
-    multiprocessing.reduction.send_handle(parent, into, process.pid)
-    os.close(into)
-    parent.close()
-    child.close()
-    return process
-
-
-def _serve(folder: Path, pipe: Connection) -> None:
-    os.dup2(multiprocessing.reduction.recv_handle(pipe), 1)
-    os.chdir(folder)
-    os.environ["ANSWERBACK_SERVER__PORT"] = "0"
-    os.environ["ANSWERBACK_LOG__LEVEL"] = "error"
-    serve.run(config=None, check=False)
+def _set_the_clock(off: float) -> None:
+    real = time.time
+    time.time = lambda: real() + off

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.acceptance.skewed import CLOCK_OFF
-from tests.meta.project import PYTHONPATH
+from tests.acceptance.forked import Child, forked
 
 PATIENCE = 30.0
 """Seconds within which a process has to do something or end: several times what it takes on a busy machine."""
 STARTS_WITHIN = 60.0
 """Seconds within which a service starts: it imports much, and on a busy machine several of them compete."""
+QUIET = {"ANSWERBACK_LOG__LEVEL": "error"}
+"""What tells a service to log nothing but errors: it waits for nobody to read what it has logged."""
+_WIDTH = "200"
+"""Columns of a command's terminal: no sentence is broken where a test looks for it."""
 
 
 class NotServingError(AssertionError):
@@ -28,7 +29,7 @@ class NotServingError(AssertionError):
 class Process:
     """A running ``answerback`` command."""
 
-    child: asyncio.subprocess.Process
+    child: Child
     lines: list[str]
 
     async def line(self, patience: float = PATIENCE) -> str:
@@ -51,34 +52,6 @@ class Process:
         self.child.send_signal(number)
 
 
-async def start(
-    *arguments: str,
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-    files: int | None = None,
-) -> Process:
-    """Starts a command in a folder, with nothing of ours in its environment but what is given.
-
-    Args:
-        environment: with `CLOCK_OFF`, the machine's clock is off by so many seconds; see `tests.acceptance.skewed`.
-        files: how many files it may have open.
-    """
-    limited = [] if files is None else ["prlimit", f"--nofile={files}"]
-    child = await asyncio.create_subprocess_exec(
-        *limited,
-        sys.executable,
-        "-m",
-        "tests.acceptance.skewed" if CLOCK_OFF in (environment or {}) else "answerback.cli.main",
-        *arguments,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    return Process(child, [])
-
-
 @asynccontextmanager
 async def command(
     *arguments: str,
@@ -86,14 +59,27 @@ async def command(
     environment: Mapping[str, str] | None = None,
     files: int | None = None,
 ) -> AsyncIterator[Process]:
-    """A command that is killed at the end of the context, if it has not ended by itself."""
-    process = await start(*arguments, folder=folder, environment=environment, files=files)
+    """A command in a folder, killed at the end of the context if it has not ended by itself.
+
+    Args:
+        environment: what is told it beside this process's own variables.
+        files: how many files it may have open.
+    """
+    child = await forked(*arguments, folder=folder, environment=environment, open_files=files)
     try:
-        yield process
+        yield Process(child, [])
     finally:
-        if process.child.returncode is None:
-            process.child.kill()
-        await process.child.communicate()
+        child.kill()
+        await child.communicate()
+
+
+async def run(
+    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> tuple[int, str, str]:
+    """Runs a command in a folder to its end: its exit code, its output, and what it told people."""
+    wide = {"COLUMNS": _WIDTH, **(environment or {})}
+    async with command(*arguments, folder=folder, environment=wide) as process:
+        return await process.ended()
 
 
 @asynccontextmanager

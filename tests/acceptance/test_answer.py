@@ -7,7 +7,6 @@ import fcntl
 import os
 import pty
 import struct
-import sys
 import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,8 +16,8 @@ import pytest
 
 from answerback_client import AsyncClient
 from tests.acceptance.agents import restartable
+from tests.acceptance.forked import Child, forked
 from tests.acceptance.process import PATIENCE, command, serving
-from tests.meta.project import PYTHONPATH
 
 pytestmark = pytest.mark.acceptance
 
@@ -41,7 +40,7 @@ FORM = {
 class Typist:
     """A person at a pty: reads what it shows, types when it shows what is waited for."""
 
-    def __init__(self, master: int, child: asyncio.subprocess.Process) -> None:
+    def __init__(self, master: int, child: Child) -> None:
         self._master = master
         self._child = child
         self._new = asyncio.Event()
@@ -84,18 +83,14 @@ async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
     """The command in a terminal of its own."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "answerback.cli.main",
-        "answer",
-        *arguments,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH, "TERM": "xterm"},
+    child = await forked(
+        *("answer", *arguments),
+        folder=folder,
+        environment={"TERM": "xterm"},
         stdin=slave,
         stdout=slave,
         stderr=slave,
-        start_new_session=True,
+        own_session=True,
     )
     os.close(slave)
     try:
@@ -216,12 +211,10 @@ async def test_ticks_outlive_the_menu_and_letters_tick_nothing(tmp_path: Path) -
 async def piped(folder: Path, *arguments: str, given: bytes | None) -> tuple[int | None, str]:
     """The command's exit code and output, with these bytes on standard input (None: nothing at all)."""
     nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback.cli.main", "answer", *arguments),
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+    child = await forked(
+        *("answer", *arguments),
+        folder=folder,
         stdin=nothing if given is None else pipe,
-        stdout=pipe,
         stderr=asyncio.subprocess.STDOUT,
     )
     async with asyncio.timeout(PATIENCE):
@@ -262,12 +255,11 @@ async def test_who_has_a_personal_link_answers_under_their_name(tmp_path: Path) 
         assert code == 0
         ask = await agent.submit("ask_user", {"question": "Apply?", "answer_type": "boolean"})
         environment = {"ANSWERBACK_URL": url, "ANSWERBACK_TOKEN": link.strip().partition("key=")[2]}
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "answerback.cli.main", "answer"),
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": PYTHONPATH, **environment},
+        child = await forked(
+            "answer",
+            folder=tmp_path,
+            environment=environment,
             stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
         async with asyncio.timeout(PATIENCE):

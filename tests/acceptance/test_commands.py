@@ -18,8 +18,7 @@ import pytest
 import pytest_asyncio
 
 from tests.acceptance.agents import eventually
-from tests.acceptance.forked import run
-from tests.acceptance.process import Process, command, serving
+from tests.acceptance.process import Process, command, run, serving
 from tests.keys import bearer, key_in
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]

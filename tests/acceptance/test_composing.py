@@ -17,7 +17,7 @@ from answerback.ports.plugin import Host
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
 from answerback_web.plugin import WebPlugin, WebSettings
-from tests.acceptance.process import start
+from tests.acceptance.process import run
 from tests.meta.project import ROOT
 
 pytestmark = pytest.mark.acceptance
@@ -58,12 +58,11 @@ async def test_its_replicas_have_a_configuration_that_is_valid(
     services = composed["services"]
     mounted = [volume.split(":") for volume in services["answerback"]["volumes"]]
     (config,) = [Path(here) for here, there, *_ in mounted if there == "/etc/answerback.toml"]
-    checking = await start(
+    code, out, err = await run(
         *("serve", "--check", "--config", str(_FOLDER / config)),
         folder=tmp_path,
         environment=environment(services),
     )
-    code, out, err = await checking.ended()
     assert code == 0, err
     for line in (
         "agents' API: 0.0.0.0:8420",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.acceptance.forked import served
+from tests.acceptance.process import QUIET, serving
 from tests.keys import bearer
 from tests.postgres import STORES, database_of
 
@@ -126,7 +127,7 @@ async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
     rng = random.Random(31)
     clients = [Client(number) for number in range(CLIENTS)]
     for _ in range(points):
-        async with served(tmp_path) as (process, url):
+        async with serving(tmp_path, QUIET) as (process, url):
             async with aiohttp.ClientSession(url) as http:
                 for client in clients:
                     for known in client.asks[-3:]:
@@ -141,11 +142,11 @@ async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
                 async with asyncio.timeout(10):
                     await clients[0].acknowledged.wait()
             await asyncio.sleep(rng.uniform(0.0, 0.12))  # the point: any moment is one
-            process.kill()
+            process.signal(signal.SIGKILL)
             async with asyncio.timeout(10):
                 await asyncio.gather(*acting)
         assert await asyncio.to_thread(intact, tmp_path / "answerback.db")
-    async with served(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
+    async with serving(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
         asks = [known for client in clients for known in client.asks if known.id is not None]
         for known in asks:
             await verify(http, known)

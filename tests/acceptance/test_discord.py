@@ -14,13 +14,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests import postgres
 from tests.acceptance.process import Process, serving
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import NotPossibleError
 from tests.fakes.discord.world import Channel
-from tests.postgres import database_of, free_port
 
 pytestmark = pytest.mark.acceptance
 
@@ -40,13 +40,16 @@ class Run:
     database: str
     folder: Path
     port: int
+    server: postgres.Server | None
+    """PostgreSQL's, where asks are stored there."""
 
 
 @pytest.fixture(params=RUNS, ids=":".join)
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
     mode, store = request.param
-    with database_of(request, tmp_path, store) as database:
-        yield Run(mode, database, tmp_path, free_port())
+    with postgres.database_of(request, tmp_path, store) as database:
+        server = None if store == "sqlite" else request.getfixturevalue("postgres_server")
+        yield Run(mode, database, tmp_path, postgres.free_port(), server)
 
 
 def environment(discord: FakeDiscord, run: Run) -> Mapping[str, str]:
@@ -66,6 +69,8 @@ def environment(discord: FakeDiscord, run: Run) -> Mapping[str, str]:
 @asynccontextmanager
 async def up(discord: FakeDiscord, run: Run) -> AsyncIterator[tuple[Process, str]]:
     before = len(discord.gateway.sessions)
+    if before and run.server:
+        run.server.lapse(run.database)  # what a killed process held
     async with serving(run.folder, environment(discord, run)) as (process, address):
         drain = asyncio.create_task(_drain(process))
         try:

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from tests.acceptance.forked import served
-from tests.acceptance.process import serving
+from tests.acceptance.process import QUIET, serving
 from tests.keys import bearer
 
 Json = dict[str, Any]
@@ -120,7 +119,7 @@ async def test_whatever_is_killed_when_an_agent_that_keeps_its_number_gets_each_
     number = 0
     answered = asyncio.Semaphore(0)
     for _ in range(POINTS):
-        async with served(tmp_path) as (process, url), aiohttp.ClientSession(url) as http:
+        async with serving(tmp_path, QUIET) as (process, url), aiohttp.ClientSession(url) as http:
             person = bearer(tmp_path)
 
             async def work(
@@ -142,10 +141,10 @@ async def test_whatever_is_killed_when_an_agent_that_keeps_its_number_gets_each_
             for _ in range(rng.randint(1, 4)):
                 await answered.acquire()
             await asyncio.sleep(rng.uniform(0.0, 0.03))  # the point: any moment is one
-            process.kill()
+            process.signal(signal.SIGKILL)
             with pytest.raises(aiohttp.ClientError):
                 await working
-    async with served(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
+    async with serving(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
         found, following = await late(http, f"&after={number}")
         got += found
         assert await late(http, f"&after={following}") == ([], following)

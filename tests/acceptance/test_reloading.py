@@ -12,8 +12,7 @@ import aiohttp
 import pytest
 
 from answerback.ports.person_key import hash_of
-from tests.acceptance.forked import run
-from tests.acceptance.process import PATIENCE, Process, serving
+from tests.acceptance.process import PATIENCE, Process, run, serving
 from tests.fakes.receiver import receiving
 from tests.unit.bot.outbox_parts import SECRET
 

@@ -9,17 +9,15 @@ import pty
 import re
 import signal
 import socket
-import sys
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from tests import postgres
-from tests.acceptance.forked import run
-from tests.acceptance.process import PATIENCE, command, serving
+from tests.acceptance.forked import forked
+from tests.acceptance.process import PATIENCE, command, run, serving
 from tests.keys import key_in
-from tests.meta.project import PYTHONPATH
 from tests.unit.adapters.web.reader import reader
 
 pytestmark = pytest.mark.acceptance
@@ -100,13 +98,12 @@ async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
 ) -> None:
     master, slave = pty.openpty()
     files = {name: (tmp_path / name).open("wb") for name in ("stdout", "stderr")}
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback.cli.main", "serve"),
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH, "ANSWERBACK_SERVER__PORT": "0"},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=slave if stream == "stdout" else files["stdout"],
-        stderr=slave if stream == "stderr" else files["stderr"],
+    child = await forked(
+        "serve",
+        folder=tmp_path,
+        environment={"ANSWERBACK_SERVER__PORT": "0"},
+        stdout=slave if stream == "stdout" else files["stdout"].fileno(),
+        stderr=slave if stream == "stderr" else files["stderr"].fileno(),
     )
     os.close(slave)
     shown = b""

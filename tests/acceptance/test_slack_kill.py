@@ -15,11 +15,11 @@ import aiohttp
 import pytest
 
 from answerback.core.labels import Labels
+from tests import postgres
 from tests.acceptance.process import Process, serving
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
-from tests.postgres import database_of, free_port
 
 LABELS = Labels()
 CHANNEL = "C0OPS"
@@ -38,10 +38,14 @@ class Town:
     ada: Person
     folder: Path
     environment: dict[str, str]
+    server: postgres.Server | None
+    """PostgreSQL's, where asks are stored there."""
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:
-        """The process, connected."""
+        """The process, connected; what the one that was killed before it held is free."""
+        if self.slack.messages(CHANNEL) and self.server:
+            self.server.lapse(self.environment["ANSWERBACK_STORAGE__URL"])
         async with (
             serving(self.folder, self.environment) as (process, url),
             aiohttp.ClientSession(url) as http,
@@ -74,13 +78,16 @@ class Town:
 @pytest.fixture(params=RUNS, ids=":".join)
 async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
     mode, store = request.param
-    with database_of(request, tmp_path, store) as database:
-        async with made_in(tmp_path, mode, database) as made:
+    with postgres.database_of(request, tmp_path, store) as database:
+        server = None if store == "sqlite" else request.getfixturevalue("postgres_server")
+        async with made_in(tmp_path, mode, database, server) as made:
             yield made
 
 
 @asynccontextmanager
-async def made_in(folder: Path, mode: str, database: str) -> AsyncIterator[Town]:
+async def made_in(
+    folder: Path, mode: str, database: str, server: postgres.Server | None
+) -> AsyncIterator[Town]:
     """A town whose service is to run on this database."""
     async with FakeSlack() as slack:
         ada = slack.person("U0ADA", "ada")
@@ -93,11 +100,11 @@ async def made_in(folder: Path, mode: str, database: str) -> AsyncIterator[Town]
         if mode == "socket":
             environment["SLACK_APP_TOKEN"] = slack.app_token
         else:
-            port = free_port()
+            port = postgres.free_port()
             environment["SLACK_SIGNING_SECRET"] = slack.signing_secret
             environment["ANSWERBACK_PUBLIC__PORT"] = str(port)
             slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
-        yield Town(slack, ada, folder, environment)
+        yield Town(slack, ada, folder, environment, server)
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")

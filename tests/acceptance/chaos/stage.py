@@ -17,10 +17,10 @@ from typing import Final
 import aiohttp
 
 from tests import postgres
+from tests.acceptance.forked import CLOCK_OFF
 from tests.acceptance.process import PATIENCE, NotServingError
 from tests.acceptance.replicas import Proxy as Balancer
 from tests.acceptance.replicas import Replica, Town, town
-from tests.acceptance.skewed import CLOCK_OFF
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.receiver import Receiver, receiving
 from tests.fakes.slack.server import FakeSlack
