@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import pytest
 
@@ -196,6 +198,8 @@ def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[dict[str, 
         return {each: sys.modules.pop(each) for each in found}
 
     kept = take_out()
+    finder = KeptSources(renewed)
+    sys.meta_path.insert(0, finder)
     try:
         if name is not None:
             imported_with(bounds, name, value)
@@ -206,8 +210,40 @@ def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[dict[str, 
                 found.setdefault(constant, []).extend(guarding)
         yield found
     finally:
+        sys.meta_path.remove(finder)
         take_out()
         sys.modules.update(kept)
+
+
+class KeptSources(MetaPathFinder):
+    """Finds the modules that are imported anew, each compiled once for all the times."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not f"{name}.".startswith(self._names):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = KeptSource(name, spec.loader.path)
+        return spec
+
+
+class KeptSource(SourceFileLoader):
+    """Loads a module whose source does not change while the tests run."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        return compiled(self.path)
+
+
+@cache
+def compiled(path: str) -> CodeType:
+    """A file's code."""
+    code: CodeType = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+    return code
 
 
 def imported_with(bounds: Bounds, name: str, value: object) -> None:
