@@ -137,7 +137,7 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
             await idle.sees("Nothing is waiting for an answer.")
             assert await idle.ended() == 0
     async with terminal(tmp_path, "--url", "nonsense") as lost:
-        await lost.sees("nonsense: ")
+        await lost.sees("nonsense is not an address of Answerback")
         assert await lost.ended() == 1
     assert ended["answers"] == {
         "apply": True,
