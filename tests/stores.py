@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,12 +12,7 @@ import pytest
 from answerback.ports.claims import SOLE
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import Storage
-from answerback.runtime.replica import release
 from answerback.runtime.stores import Opened, opened
-from answerback.service.hearing import Hearing
-from answerback.service.service import Service
-from answerback.testing.bench import Bench
-from answerback.workers.message_sync import Shower
 from answerback_storage.sqlite.store import SqliteStore
 from tests.acceptance.replicas import Proxy
 from tests.postgres import Server
@@ -68,29 +62,6 @@ async def held(database: Path | str) -> AsyncIterator[Opened]:
         await store.close()
 
 
-@asynccontextmanager
-async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
-    """Has a service hear what others commit, and give back at its end what it has claimed."""
-    if service.claim is SOLE:
-        yield
-        return
-    hearing = Hearing(
-        service.store,
-        service.signals,
-        service.listeners,
-        service.surfaces.keys(),
-        moved_on=shower.moved_on,
-    )
-    service.store.listen(hearing.heard)
-    listening = asyncio.create_task(hearing.pass_on())
-    try:
-        yield
-    finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
-        await release(service)
-
-
 class Balanced:
     """Where a platform sends what people do: to the one service there is, or to several in turn.
 
@@ -117,10 +88,3 @@ class Balanced:
         """They are all gone."""
         await self._up.aclose()
         self._proxy.targets.clear()
-
-
-def together(benches: Collection[Bench]) -> Bench:
-    """Several services at work as one: asks come in at each in turn."""
-    first, *others = benches
-    first.beside = others
-    return first

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.meta.project import PYTHONPATH, ROOT
+from tests.postgres import Server
 
 EXAMPLE = ROOT / "docs" / "examples" / "linechat"
 FORM = {"questions": [{"id": "go", "text": "Go <on>?", "answer_type": "boolean"}]}
@@ -53,17 +54,34 @@ def _run(
         stderr=subprocess.STDOUT,
         check=False,
         text=True,
-        timeout=55,
+        timeout=100,
     )
     return done.returncode, done.stdout
 
 
-def test_it_keeps_the_contract_of_every_surface(site: Path, tmp_path: Path) -> None:
-    tests = shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
-    shutil.copy(EXAMPLE / "pyproject.toml", tmp_path)
-    code, told = _run(site, tmp_path, ["-m", "pytest", "-q", str(tests)], {})
+def _contract(site: Path, folder: Path, *wanted: str, **variables: str) -> str:
+    """What pytest says of the example's own tests."""
+    tests = shutil.copytree(EXAMPLE / "tests", folder / "tests")
+    shutil.copy(EXAMPLE / "pyproject.toml", folder)
+    code, told = _run(site, folder, ["-m", "pytest", "-q", str(tests), *wanted], variables)
     assert code == 0, told
-    assert re.search(r"^\d+ passed in", told, re.MULTILINE), told
+    return told
+
+
+def test_it_keeps_the_contract_of_every_surface(site: Path, tmp_path: Path) -> None:
+    told = _contract(site, tmp_path, "-k", "not OnPostgres")
+    assert re.search(r"^\d+ passed, \d+ deselected in", told, re.MULTILINE), told
+
+
+@pytest.mark.rule("DATA-20", "PLUGIN-2")
+@pytest.mark.timeout(120)
+def test_it_keeps_the_contract_on_postgresql_too_with_one_replica_and_with_two(
+    site: Path, tmp_path: Path, postgres_server: Server
+) -> None:
+    with postgres_server.lent() as database:
+        url = postgres_server.url(database)
+        told = _contract(site, tmp_path, "-k", "OnPostgres", LINECHAT_POSTGRES=url)
+    assert re.search(r"^\d+ passed, \d+ deselected in", told, re.MULTILINE), told
 
 
 def test_its_table_is_part_of_the_configuration(site: Path, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -10,9 +11,14 @@ from typing import Any, Self
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.form import Form
+from answerback.ports.claims import SOLE
 from answerback.ports.store import Store, Write
 from answerback.ports.surface import Surface
 from answerback.runtime.clock import SystemClock
+from answerback.runtime.config import Storage
+from answerback.runtime.replica import release
+from answerback.runtime.stores import Opened, opened
+from answerback.service.hearing import Hearing
 from answerback.service.service import Service
 from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import Shower
@@ -64,15 +70,45 @@ class Bench:
             await one.shower.stop()
 
 
+def together(benches: Collection[Bench]) -> Bench:
+    """Several services at work as one: asks come in at each in turn."""
+    first, *others = benches
+    first.beside = others
+    return first
+
+
 @asynccontextmanager
-async def bench(surface: Surface, store: Store) -> AsyncIterator[Bench]:
-    """A surface, started, with a service of its own on a store."""
+async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
+    """Has a service hear what others commit, and give back at its end what it has claimed."""
+    if service.claim is SOLE:
+        yield
+        return
+    hearing = Hearing(
+        service.store,
+        service.signals,
+        service.listeners,
+        service.surfaces.keys(),
+        moved_on=shower.moved_on,
+    )
+    service.store.listen(hearing.heard)
+    listening = asyncio.create_task(hearing.pass_on())
+    try:
+        yield
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await release(service)
+
+
+@asynccontextmanager
+async def bench(surface: Surface, opened: Opened) -> AsyncIterator[Bench]:
+    """A surface, started, with a service of its own on an open store."""
+    store, claim, clock = opened
     async with AsyncExitStack() as stack:
-        await store.open()
-        stack.push_async_callback(store.close)
         names = frozenset({surface.name})
-        service = Service(store, SystemClock(), {surface.name: surface}, known_surfaces=names)
+        service = Service(store, clock, {surface.name: surface}, known_surfaces=names, claim=claim)
         shower = Shower(service, first_pause=0.02)
+        await stack.enter_async_context(among_others(service, shower))
         stack.push_async_callback(shower.stop)
         service.hooks.show = shower.poke
         stack.push_async_callback(surface.stop)
@@ -86,13 +122,19 @@ class BenchStage:
 
     Args:
         make: makes the surface, anew for each start.
+        url: a ``storage.url`` of a PostgreSQL database; without it, everything is in memory.
+        replicas: how many services share that database, each with a surface of its own.
     """
 
-    def __init__(self, make: Callable[[], Surface]) -> None:
-        self._make = make
+    def __init__(
+        self, make: Callable[[], Surface], url: str | None = None, replicas: int = 1
+    ) -> None:
+        self._make, self._url, self._replicas = make, url, replicas
         self._tables = Tables()
         self._up = AsyncExitStack()
         self.surface: Surface
+        self.surfaces: Sequence[Surface]
+        """One for each service; `surface` is the first."""
         self.bench: Bench
 
     async def __aenter__(self) -> Self:
@@ -105,7 +147,15 @@ class BenchStage:
     async def restart(self) -> None:
         """Stops what is up, and starts it anew."""
         await self._up.aclose()
-        self.surface = self._make()
-        self.bench = await self._up.enter_async_context(
-            bench(self.surface, MemoryStore(self._tables))
-        )
+        self.surfaces = [self._make() for _ in range(self._replicas)]
+        self.surface = self.surfaces[0]
+        self.bench = together([await self._started(surface) for surface in self.surfaces])
+
+    async def _started(self, surface: Surface) -> Bench:
+        enter = self._up.enter_async_context
+        if self._url is not None:
+            return await enter(bench(surface, await enter(opened(Storage(url=self._url)))))
+        store = MemoryStore(self._tables)
+        await store.open()
+        self._up.push_async_callback(store.close)
+        return await enter(bench(surface, Opened(store, SOLE, SystemClock())))

@@ -110,6 +110,7 @@ class LineChat:
         if self._asks is not None:
             async for ask in self._asks.each_open(self.name, channel):
                 await _send(writer, message(view_of(ask), self._labels))
+        await _send(writer, {"joined": channel})
 
     async def _act(self, writer: asyncio.StreamWriter, said: Said, name: str) -> None:
         """One action: the service decides, commits, and has the result shown to all."""

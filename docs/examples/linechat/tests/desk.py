@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linechat.surface import MOST, LineChat
@@ -22,9 +23,16 @@ class LineStage(BenchStage):
 
     place = Destination(surface="linechat", channel=CHANNEL)
     surface: LineChat
+    surfaces: Sequence[LineChat]
 
-    def __init__(self, make: Callable[[], LineChat], desk: type[LineDesk]) -> None:
-        super().__init__(make)
+    def __init__(
+        self,
+        make: Callable[[], LineChat],
+        desk: type[LineDesk],
+        url: str | None = None,
+        replicas: int = 1,
+    ) -> None:
+        super().__init__(make, url, replicas)
         self._desk = desk
         self._desks: list[LineDesk] = []
 
@@ -41,29 +49,40 @@ class LineStage(BenchStage):
 
 
 class LineDesk:
-    """See `answerback.testing.desk.Desk`."""
+    """See `answerback.testing.desk.Desk`. Each replica has a chat of its own, and a person is in all of them."""
 
     def __init__(self, stage: LineStage, name: str) -> None:
         self.user_id = self.name = name
         self._stage = stage
         self._joined: LineChat | None = None
-        self._writer: asyncio.StreamWriter
-        self._listening: asyncio.Task[None]
+        self._writers: deque[asyncio.StreamWriter] = deque()
+        self._listening: list[asyncio.Task[None]] = []
         self._bell = asyncio.Event()
         self.heard: list[dict[str, Any]] = []
         self._seen: dict[str, Any] = {}
 
     async def joins(self) -> None:
-        """Connects and joins the channel, where every open ask is shown."""
-        self._joined = self._stage.surface
-        reader, self._writer = await asyncio.open_connection(*self._joined.address, limit=MOST)
-        self._listening = asyncio.create_task(self._listen(reader))
-        await self._says({"join": CHANNEL, "as": self.name})
+        """Connects to every chat and joins the channel, where every open ask is shown."""
+        self._joined, before = self._stage.surface, len(self.heard)
+        self._writers.clear()
+        for chat in self._stage.surfaces:
+            reader, writer = await asyncio.open_connection(*chat.address, limit=MOST)
+            self._listening.append(asyncio.create_task(self._listen(reader)))
+            self._writers.appendleft(writer)
+            await self._says({"join": CHANNEL, "as": self.name})
+        chats = len(self._stage.surfaces)
+        await self.until(lambda: sum("joined" in each for each in self.heard[before:]) == chats)
+
+    async def _rejoins(self) -> None:
+        """Joins again where the chats were started anew."""
+        if self._joined is not self._stage.surface:
+            await self.joins()
 
     async def leaves(self) -> None:
         """Hangs up."""
-        self._writer.close()
-        await self._listening
+        for writer in self._writers:
+            writer.close()
+        await asyncio.gather(*self._listening)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while line := await reader.readline():
@@ -77,17 +96,21 @@ class LineDesk:
             await self._bell.wait()
 
     async def _says(self, said: JsonValue) -> None:
-        self._writer.write(json.dumps(said).encode() + b"\n")
-        await self._writer.drain()
+        """Says something at one chat after the other."""
+        writer = self._writers[0]
+        self._writers.rotate(-1)
+        writer.write(json.dumps(said).encode() + b"\n")
+        await writer.drain()
 
     # --- seeing ---
 
     async def looks(self, ask: Ask) -> None:
+        await self._rejoins()
         await self.until(lambda: self._copies(ask.id, ask.revision))
         self._seen = self._copies(ask.id, ask.revision)[-1]
 
     def _copies(self, ask_id: str, revision: int) -> list[dict[str, Any]]:
-        shown = [each for each in self.heard if each.get("ask") == ask_id and "revision" in each]
+        shown = [each for each in self.heard if _shows(each, ask_id)]
         return [each for each in shown if each["revision"] == revision]
 
     async def reads(self) -> str:
@@ -128,12 +151,16 @@ class LineDesk:
         await self._does("end_turn")
 
     async def _does(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
-        if self._joined is not self._stage.surface:
-            await self.joins()
+        await self._rejoins()
         before, ask = len(self.heard), self._seen["ask"]
         revision = self._seen["revision"]
         await self._says({"ask": ask, "revision": revision, "do": do, "value": value} | more)
-        await self.until(lambda: any(each.get("ask") == ask for each in self.heard[before:]))
+        await self.until(lambda: any(_shows(each, ask) for each in self.heard[before:]))
+
+
+def _shows(said: dict[str, Any], ask_id: str) -> bool:
+    """Whether a line shows an ask: notes and reminders do not."""
+    return said.get("ask") == ask_id and "revision" in said
 
 
 class ToldDesk(LineDesk):

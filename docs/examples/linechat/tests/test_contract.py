@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,6 +15,8 @@ from answerback.core.labels import Labels
 from answerback.testing.desk import Capability
 from answerback.testing.surface_contract import SurfaceContract
 
+POSTGRES = os.environ.get("LINECHAT_POSTGRES")
+"""The ``storage.url`` of an empty database."""
 LACKS = {
     Capability.MODALS: "A line is all there is to write.",
     Capability.TYPED_ANSWERS: "Every line says what it is for.",
@@ -36,12 +39,22 @@ class SilentChat(LineChat):
 async def stage(request: pytest.FixtureRequest) -> AsyncIterator[LineStage]:
     """A chat that all cases of a class share."""
     chat, desk = request.cls.chat, request.cls.desk
-    async with LineStage(lambda: chat("127.0.0.1", 0, Labels()), desk) as made:
+    url, replicas = getattr(request, "param", (None, 1))
+    async with LineStage(lambda: chat("127.0.0.1", 0, Labels()), desk, url, replicas) as made:
         yield made
         await made.leave()
 
 
 class TestLineChat(SurfaceContract):
+    chat, desk = LineChat, ToldDesk
+    lacks = LACKS
+
+
+@pytest.mark.skipif(not POSTGRES, reason="LINECHAT_POSTGRES names no PostgreSQL database")
+@pytest.mark.parametrize("stage", [(POSTGRES, 1), (POSTGRES, 2)], indirect=True, scope="class")
+class TestLineChatOnPostgres(SurfaceContract):
+    """One service, and two that share a database."""
+
     chat, desk = LineChat, ToldDesk
     lacks = LACKS
 

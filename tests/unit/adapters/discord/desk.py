@@ -13,7 +13,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
-from answerback.testing.bench import SWEEP, Bench
+from answerback.testing.bench import SWEEP, Bench, together
 from answerback_chat import controls
 from answerback_chat.controls import Verb
 from answerback_discord.front import PATH
@@ -23,7 +23,7 @@ from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import Control, Sight, sight_of
 from tests.fakes.discord.world import Channel, Guild, Message
-from tests.stores import Balanced, Setup, together
+from tests.stores import Balanced, Setup
 from tests.unit.adapters.discord.rig import Mode, surface_in_front_of
 from tests.unit.adapters.discord.sight import unescaped
 

@@ -18,12 +18,13 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_session
 from answerback.service.service import Service
 from answerback.service.submission import Submission
+from answerback.testing.bench import among_others
 from answerback.workers.message_sync import Shower
 from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
-from tests.stores import among_others, held
+from tests.stores import held
 
 Mode = Literal["gateway", "http"]
 MODES: tuple[Mode, ...] = ("gateway", "http")

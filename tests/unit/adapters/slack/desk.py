@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.testing.bench import Bench
+from answerback.testing.bench import Bench, together
 from answerback_chat.controls import Verb
 from answerback_slack.adapter import PATH
 from tests.fakes.slack.person import Person
@@ -19,7 +19,7 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.sight import Control, Sight, look
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.workspace import Message, Snapshot, View
-from tests.stores import Balanced, Setup, together
+from tests.stores import Balanced, Setup
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,

@@ -16,12 +16,13 @@ from answerback.ports.store import Store
 from answerback.runtime.app import chat_session
 from answerback.service.service import Service
 from answerback.service.submission import Submission
+from answerback.testing.bench import among_others
 from answerback.workers.message_sync import Shower
 from answerback_slack.adapter import SlackSurface
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
-from tests.stores import among_others, held
+from tests.stores import held
 
 Mode = Literal["socket", "http"]
 MODES: tuple[Mode, ...] = ("socket", "http")

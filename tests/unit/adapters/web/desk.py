@@ -12,11 +12,11 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Person, place_of
 from answerback.ports.person_key import Holder, operators
-from answerback.testing.bench import SWEEP, Bench
+from answerback.testing.bench import SWEEP, Bench, among_others, together
 from answerback.workers.message_sync import Shower
 from answerback_web.access import Access
 from tests.browser.site import SECRET, site
-from tests.stores import Balanced, Setup, among_others, together
+from tests.stores import Balanced, Setup
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
 _OFFERS = {"back", "ask_back", "reply", "end_turn", "submit"}
