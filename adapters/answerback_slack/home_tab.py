@@ -125,10 +125,10 @@ class HomeTabs:
         kept = await self._asks.draft(_key(user))
         return [each for each in kept if isinstance(each, str)] if isinstance(kept, list) else []
 
-    def _enqueue(self, who: str | None, seconds: float = GATHER_SECONDS) -> None:
+    def _enqueue(self, who: str | None, seconds: float | None = None) -> None:
         if who is None or (len(self._queue) >= _MOST_QUEUED and who not in self._queue):
             return
-        due = time.monotonic() + seconds
+        due = time.monotonic() + (GATHER_SECONDS if seconds is None else seconds)
         self._queue[who] = min(due, self._queue.get(who, due))
 
     def _begin(self) -> None:

@@ -18,12 +18,12 @@ from answerback.testing.surface_clicks import ClicksContract, TypingContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_texts import TextsContract
-from answerback.testing.surface_walks import WalksContract
+from answerback.testing.surface_walks import RecordContract, WalksContract
 
 
 @pytest.mark.asyncio(loop_scope="class")
-class SharedSurfaceContract(WalksContract, ClicksContract, TypingContract, OutagesContract):
-    """What people do at a surface, whatever store is behind it, and however many services."""
+class SharedSurfaceContract(RecordContract, ClicksContract, TypingContract, OutagesContract):
+    """What people do at a surface, where the store behind it or the number of services could make a difference."""
 
     lacks: ClassVar[Mapping[Capability, str]] = {}
     """What the platform does not have, and why. The cases that need it do not exist in this class."""
@@ -44,6 +44,10 @@ class SharedSurfaceContract(WalksContract, ClicksContract, TypingContract, Outag
         """Somebody else; whether they may answer is each case's to say."""
         return await stage.person("Bob")
 
+
+class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, PeopleContract):
+    """The behaviour of every surface."""
+
     @pytest.mark.rule("PLUGIN-2")
     @pytest.mark.parametrize("capability", Capability)
     async def test_it_lacks_what_it_says_and_nothing_else(
@@ -55,7 +59,3 @@ class SharedSurfaceContract(WalksContract, ClicksContract, TypingContract, Outag
         if capability is Capability.REMINDERS:
             [surface] = stage.bench.service.surfaces.values()
             assert isinstance(surface, Reminds) is (capability not in self.lacks)
-
-
-class SurfaceContract(SharedSurfaceContract, TextsContract, PeopleContract):
-    """The behaviour of every surface."""

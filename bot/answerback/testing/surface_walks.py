@@ -28,8 +28,8 @@ STEPS = 7
 """The most actions in one walk before somebody ends it."""
 
 
-class WalksContract:
-    """Every form can be walked on every surface, in every state."""
+class RecordContract:
+    """What is left of a walk."""
 
     @pytest.mark.rule("SURFACE-1", "SURFACE-4")
     async def test_when_an_ask_ends_its_message_is_the_record(
@@ -52,6 +52,10 @@ class WalksContract:
         assert (ended.status, ended.message) == (Status.ANSWERED, ask.message)
         by = LABELS.by.format(name=ada.name)
         assert squeezed(f"{LABELS.answered} {by}") in squeezed(await ada.reads())
+
+
+class WalksContract:
+    """Every form can be walked on every surface, in every state."""
 
     # A walk over real sockets is too slow to be shrunk; the seed is derandomised, so it can be repeated.
     @pytest.mark.rule("WALK-5", "SURFACE-6", "CARE-4")

@@ -28,6 +28,6 @@ class TestDiscord(SurfaceContract):
     """`SurfaceContract`: Discord has all there is."""
 
 
-@staged(("gateway", "postgresql"), ("gateway", "replicas"), ("http", "replicas"))
+@staged(("gateway", "replicas"), ("http", "replicas"))
 class TestDiscordOnPostgres(SharedSurfaceContract):
-    """One service, and two that take what people do in turn."""
+    """Two services, which take what people do in turn."""

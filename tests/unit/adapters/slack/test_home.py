@@ -20,7 +20,7 @@ from answerback.runtime.app import chat_session
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
-from answerback_slack import home_view
+from answerback_slack import home_tab, home_view
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.manifest import EVENTS
 from tests.fakes.slack import home
@@ -40,6 +40,19 @@ from tests.unit.adapters.slack.rig import (
 )
 
 GROUP = "S0DBA"
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Homes follow at once, where a test does not look at how changes are gathered."""
+    monkeypatch.setattr(home_tab, "GATHER_SECONDS", 0.05)
+    monkeypatch.setattr(home_tab, "_FIRST_PAUSE", 0.05)
+
+
+@pytest.fixture
+def gathering(soon: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes are gathered for as long as they are for people."""
+    monkeypatch.setattr(home_tab, "GATHER_SECONDS", 1.0)
 
 
 @pytest.fixture(params=MODES)
@@ -178,6 +191,7 @@ async def test_a_home_that_was_opened_before_a_restart_is_kept_up_to_date(tmp_pa
             await until(up, ada, "Apply the migration?")
 
 
+@pytest.mark.usefixtures("gathering")
 @pytest.mark.rule("SLACK-11")
 async def test_of_several_processes_one_publishes_wherever_the_home_was_opened(
     tmp_path: Path,
@@ -231,6 +245,7 @@ async def test_rate_limits_delay_a_home_and_lose_nothing(up: Rig) -> None:
     assert [call.status for call in limited][-2:] == [429, 200]
 
 
+@pytest.mark.usefixtures("gathering")
 @pytest.mark.rule("SLACK-11")
 async def test_a_burst_of_changes_is_published_together(up: Rig) -> None:
     await opened(up, up.ada)
@@ -241,6 +256,7 @@ async def test_a_burst_of_changes_is_published_together(up: Rig) -> None:
     assert up.slack.count("views.publish") - before <= 4
 
 
+@pytest.mark.usefixtures("gathering")
 @pytest.mark.rule("SLACK-11")
 async def test_however_many_may_answer_the_queue_of_homes_is_bounded_and_empties(up: Rig) -> None:
     homes = up.app.surface._homes
@@ -291,6 +307,7 @@ async def test_where_slack_tells_no_address_everything_is_shown_in_place(up: Rig
     assert "Apply the migration?" in look(await up.ada.sees_modal()).text
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.rule("SLACK-11")
 async def test_a_store_that_is_down_has_slack_tell_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch

@@ -174,6 +174,7 @@ async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
     assert ask.outcome.ended_by.name == "eve (T0ELSE)"
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.rule("SURFACE-16", "SLACK-7")
 async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_is_told(
     up: Rig,

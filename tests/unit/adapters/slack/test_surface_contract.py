@@ -28,6 +28,6 @@ class TestSlack(SurfaceContract):
     """`SurfaceContract`: Slack has all there is."""
 
 
-@staged(("socket", "postgresql"), ("socket", "replicas"), ("http", "replicas"))
+@staged(("socket", "replicas"), ("http", "replicas"))
 class TestSlackOnPostgres(SharedSurfaceContract):
-    """One service, and two that take what people do in turn."""
+    """Two services, which take what people do in turn."""

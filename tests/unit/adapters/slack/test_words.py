@@ -188,6 +188,7 @@ async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_words_of_somebody_who_cannot_be_looked_up_come_again(up: Rig) -> None:
     up.slack.workspace.add_group("S0OPS", up.ada.id)
     up.slack.faults.add(
@@ -253,6 +254,7 @@ async def test_a_clock_of_slacks_that_is_hours_ahead_or_behind_makes_no_differen
         assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
@@ -265,6 +267,7 @@ async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
     assert (await up.shown(ask)).walk.answers[0].value == "keep me"
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(up: Rig) -> None:
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
