@@ -55,6 +55,9 @@ def pytest_configure() -> None:
     _scrub()
     # A shell that starts us in the background has us, and whom we start, ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.set_threshold(
+        20_000, 20, 20
+    )  # what a thousand modules import is not looked through again and again
     installed()  # reads the disk once, as every command does before its event loop runs
     if _in_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
@@ -16,8 +17,10 @@ from answerback.core.schema_fields import fields_of
 from answerback.testing.bench import SWEEP, Bench, together
 from answerback_chat import controls
 from answerback_chat.controls import Verb
+from answerback_discord import calls
 from answerback_discord.front import PATH
 from answerback_discord.text import fit
+from tests.fakes.discord import interactions
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -84,14 +87,20 @@ class DiscordStage:
 
 @asynccontextmanager
 async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
-    """A fake Discord with the service in front of it, or several behind a load balancer."""
-    async with FakeDiscord() as discord:
-        stage = DiscordStage(discord, setup, mode)
-        try:
-            await stage.restart()
-            yield stage
-        finally:
-            await stage.stop()
+    """A fake Discord with the service in front of it, or several behind a load balancer.
+
+    Nobody hurries: what has to happen within three seconds has tests of its own, and a busy machine needs longer.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interactions, "ANSWER_WITHIN", 30.0)
+        patch.setattr(calls, "ANSWER_TIMEOUT", 29.5)
+        async with FakeDiscord() as discord:
+            stage = DiscordStage(discord, setup, mode)
+            try:
+                await stage.restart()
+                yield stage
+            finally:
+                await stage.stop()
 
 
 class DiscordDesk:

@@ -6,13 +6,16 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.bench import Bench, together
 from answerback_chat.controls import Verb
+from answerback_slack import inbound
 from answerback_slack.adapter import PATH
+from tests.fakes.slack import rules
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
@@ -76,14 +79,21 @@ class SlackStage:
 
 @asynccontextmanager
 async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
-    """A fake Slack with the service in front of it, or several behind a load balancer."""
-    async with workspace() as (slack, _, _):
-        stage = SlackStage(slack, setup, mode)
-        try:
-            await stage.restart()
-            yield stage
-        finally:
-            await stage.stop()
+    """A fake Slack with the service in front of it, or several behind a load balancer.
+
+    Nobody hurries: what has to happen within three seconds has tests of its own, and a busy machine needs longer.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for deadline in ("ACK_SECONDS", "TRIGGER_SECONDS"):
+            patch.setattr(rules, deadline, 30.0)
+        patch.setattr(inbound, "_TRIGGER_SECONDS", 29.5)
+        async with workspace() as (slack, _, _):
+            stage = SlackStage(slack, setup, mode)
+            try:
+                await stage.restart()
+                yield stage
+            finally:
+                await stage.stop()
 
 
 class SlackDesk:
