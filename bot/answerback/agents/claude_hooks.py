@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -28,7 +29,7 @@ from answerback.agents.claude_events import (
     query_of,
 )
 from answerback.core.ask import Ask
-from answerback.core.errors import InvalidCallError, ProblemError
+from answerback.core.errors import InvalidCallError, ProblemError, StoreError
 from answerback.dialects.registry import refusal
 from answerback.service.callers import CARRIER, Callers, body_of
 from answerback.service.late_words import late_words
@@ -181,7 +182,8 @@ class ClaudeHook:
         caller.carrier.carry(ask)
         if ask.open:
             try:
-                ask = await self.service.wait(ask.id, caller.query.wait, ask) or ask
+                with suppress(StoreError):  # then it stands as it was submitted
+                    ask = await self.service.wait(ask.id, caller.query.wait, ask) or ask
             except asyncio.CancelledError:
                 if isinstance(event, PermissionRequest):
                     await self.callers.finish(self.service.withdraw(ask.id))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Final
+from collections.abc import Coroutine
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from answerback.api.bodies import read_json
-from answerback.api.calls import Call, ask_response, json_response
+from answerback.api.bodies import dump_json, read_json
+from answerback.api.calls import Call, ask_response, dumped_response, json_response
 from answerback.api.prefer import applied, wait_of
 from answerback.api.problems import problem
 from answerback.api.wire import ContextBody
 from answerback.core.ask import Ask, Status
-from answerback.core.errors import ProblemError
+from answerback.core.errors import ProblemError, StoreError
 from answerback.core.json_schema import schemas
 from answerback.ports.surface import Acted, Why
 from answerback.service.serialize import ask_json, entry_json
@@ -49,6 +50,23 @@ class RecordQuery(BaseModel):
 
 async def submit(call: Call) -> web.Response:
     """``POST /v1/asks``."""
+    ask, status = await _submitted(call)
+    headers = {"Location": f"/v1/asks/{ask.id}"}
+    wait = wait_of(call.request)
+    if wait is None or (ask.open and ask.request.mode == "async"):
+        return ask_response(ask, status, headers)
+    if (waiting := _waiting(call, ask, wait)) is not None:
+        stored = dump_json(ask_json(ask))  # much smaller than the ask
+        del ask
+        try:
+            ask = call.told(_there(await waiting))
+        except StoreError:  # the agent is not to submit it again
+            return dumped_response(stored, 202, headers | applied(wait))
+    return _after(ask, wait, headers)
+
+
+async def _submitted(call: Call) -> tuple[Ask, int]:
+    """The ask that is submitted, and the status that tells whether it is new."""
     key = idempotency_key(call.request)
     body = await read_json(call.request)
     submitted = await call.api.finish(
@@ -56,12 +74,7 @@ async def submit(call: Call) -> web.Response:
             read_submission(body), agent=call.agent, idempotency_key=key, digest=digest_of(body)
         )
     )
-    ask = call.told(submitted.ask)
-    headers = {"Location": f"/v1/asks/{ask.id}"}
-    wait = wait_of(call.request)
-    if wait is None or (ask.open and ask.request.mode == "async"):
-        return ask_response(ask, 201 if submitted.created else 200, headers)
-    return await _held(call, ask, wait, headers)
+    return call.told(submitted.ask), 201 if submitted.created else 200
 
 
 async def read(call: Call) -> web.Response:
@@ -70,7 +83,12 @@ async def read(call: Call) -> web.Response:
     wait = wait_of(call.request)
     if call.is_agents:
         await call.service.listeners.seen(ask)
-    return ask_response(ask) if wait is None else await _held(call, ask, wait, {})
+    if wait is None:
+        return ask_response(ask)
+    if (waiting := _waiting(call, ask, wait)) is not None:
+        del ask
+        ask = call.told(_there(await waiting))
+    return _after(ask, wait, {})
 
 
 async def page(call: Call) -> web.Response:
@@ -179,11 +197,25 @@ def next_link(request: web.Request, after: str | int | None) -> dict[str, str]:
     return {"Link": f'<{request.path}?{urlencode(query)}>; rel="next"'}
 
 
-async def _held(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
-    """The ask once it has ended, or as it stands when the time is up or the process is about to stop."""
-    if ask.open and wait > 0:
-        call.carry(ask)
-        ask = call.told(await call.service.wait(ask.id, wait, ask, listens=call.is_agents) or ask)
+def _waiting(call: Call, ask: Ask, wait: int) -> Coroutine[Any, Any, Ask | None] | None:
+    """The wait for the end of an ask; None where there is nothing to wait for.
+
+    Whoever awaits it drops the ask first: there may be thousands of them, for hours.
+    """
+    if not ask.open or wait <= 0:
+        return None
+    call.carry(ask)
+    return call.service.wait(ask.id, wait, ask, listens=call.is_agents)
+
+
+def _there(ask: Ask | None) -> Ask:
+    if ask is None:
+        raise AssertionError("asks are erased, and never deleted")
+    return ask
+
+
+def _after(ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
+    """The ask as it stands after a wait."""
     return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
 
 

@@ -205,9 +205,14 @@ def json_response(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
     """A JSON answer."""
-    return web.Response(
-        status=status, body=dump_json(value), content_type="application/json", headers=headers
-    )
+    return dumped_response(dump_json(value), status, headers)
+
+
+def dumped_response(
+    body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """A JSON answer whose text is made already."""
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
 def ask_response(

@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from answerback.api.problems import problem
 
@@ -19,19 +18,17 @@ LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _OWN_SITE: Final = frozenset({"same-origin", "none"})
 
 
-@web.middleware
-async def only_local(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuses what did not come to a loopback name from our own origin."""
+def refused(request: web.Request) -> web.Response | None:
+    """The refusal of what did not come to a loopback name from our own origin."""
     reason = refusal_of(request)
-    return await handler(request) if reason is None else problem(403, "Refused", reason)
+    return None if reason is None else problem(403, "Refused", reason)
 
 
 def guarded(route: web.RouteDef) -> web.RouteDef:
     """The same route behind the guard, for a listener that is not guarded as a whole."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        reason = refusal_of(request)
-        return await route.handler(request) if reason is None else problem(403, "Refused", reason)
+        return refused(request) or await route.handler(request)
 
     return web.RouteDef(route.method, route.path, handle, route.kwargs)
 

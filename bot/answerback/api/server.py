@@ -14,10 +14,10 @@ from answerback.api import openapi
 from answerback.api.auth import Caller, actor, reader_or_person
 from answerback.api.calls import SURFACE, Api, Call, Operation
 from answerback.api.docs_page import DESCRIBED, Described, described
-from answerback.api.guard import guarded, only_local
+from answerback.api.guard import guarded, refused
 from answerback.api.problems import problems
 from answerback.api.routes import OPERATIONS
-from answerback.api.telling import telling
+from answerback.api.telling import carrier_of, send
 from answerback.core.errors import ProblemError
 from answerback.http.arrivals import ARRIVALS, Arrivals
 from answerback.version import VERSION
@@ -38,10 +38,7 @@ def application(
         routes: more that agents may call; they ask for tokens themselves.
         pages: what a browser may open; on a loopback listener only as a loopback name.
     """
-    middlewares = [telling(api), _finishing(api), problems] + (
-        [] if api.tokens.required else [only_local]
-    )
-    app = web.Application(middlewares=middlewares)
+    app = web.Application(middlewares=[_answering(api)])
     app[ARRIVALS] = Arrivals()
     app[DESCRIBED] = _described(api.tokens.required)
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
@@ -59,13 +56,13 @@ def public_application(
         hooks: what platforms call. A surface answers for all that goes wrong in them, and nothing
             else stands between the two: every click comes through here.
     """
-    finishing, direct = _finishing(api), [hook.handler for hook in hooks]
+    direct = [hook.handler for hook in hooks]
 
     @web.middleware
     async def but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.match_info.handler in direct:
             return await handler(request)
-        return await finishing(request, functools.partial(problems, handler=handler))
+        return _finished(api, request, await problems(request, handler))
 
     app = web.Application(middlewares=[but_hooks])
     app.add_routes([*hooks, *pages])
@@ -79,8 +76,7 @@ def _described(tokens: bool) -> Described:
 
 def _route(api: Api, operation: Operation) -> web.RouteDef:
     async def handle(request: web.Request) -> web.StreamResponse:
-        caller = await _caller(api, request, operation)
-        call = Call(api, request, caller.agent, caller.person)
+        call = Call(api, request, *await _caller(api, request, operation))
         if call.guest is not None and not operation.guests:
             words = "A personal link's key opens only what is its person's; `answerback key` prints the operator's."
             raise ProblemError(403, "Not for personal links", words)
@@ -114,18 +110,31 @@ def _wrong_role(role: str) -> ProblemError:
     return ProblemError(403, f"Not for {role} tokens", words)
 
 
-def _finishing(api: Api) -> Middleware:
-    """Counts requests and adds the headers that every answer has; outside of all else."""
+def _answering(api: Api) -> Middleware:
+    """All that stands between a request and its handler: one, because each call that waits holds each of them."""
+    local = not api.tokens.required
 
     @web.middleware
-    async def finishing(request: web.Request, handler: Handler) -> web.StreamResponse:
-        response = await handler(request)
-        resource = request.match_info.route.resource
-        route = resource.canonical if resource else "none"
-        api.metrics.requests.labels(route, str(response.status)).inc()
-        if not response.prepared:
-            for name, value in _HEADERS.items():
-                response.headers.setdefault(name, value)
-        return response
+    async def answering(request: web.Request, handler: Handler) -> web.StreamResponse:
+        carrier = carrier_of(api, request)
+        try:
+            refusal = refused(request) if local else None
+            response = _finished(api, request, refusal or await problems(request, handler))
+            await send(request, response, carrier)
+            return response
+        finally:
+            if not carrier.is_sent:
+                carrier.close()
 
-    return finishing
+    return answering
+
+
+def _finished(api: Api, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    """Counts a request, and adds the headers that every answer has."""
+    resource = request.match_info.route.resource
+    route = resource.canonical if resource else "none"
+    api.metrics.requests.labels(route, str(response.status)).inc()
+    if not response.prepared:
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+    return response

@@ -1,12 +1,12 @@
-"""Late answers, and the middleware that notes which responses told an agent how an ask ended."""
+"""Late answers, and the notes which responses told an agent how an ask ended."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from typing import Annotated
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from answerback.api.calls import Api, Call, json_response
@@ -50,30 +50,22 @@ async def answers(call: Call) -> web.Response:
     return json_response({"answers": rows, "next": found[-1].number if found else query.after})
 
 
-def telling(api: Api) -> Middleware:
-    """Notes what agents are told, once it is sent; takes it back where it does not arrive."""
-
-    @web.middleware
-    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        def sent() -> Arrival:
-            arrival = request.app[ARRIVALS].watch(request, lambda: api.begin(carrier.take_back()))
-            _ = api.begin(_note(arrival, carrier))
-            return arrival
-
-        carrier = request[CARRIER] = api.service.telling.carrier(sent)
-        try:
-            response = await handler(request)
-            if carrier.tells and not carrier.is_sent:
-                await _send(request, response, carrier)
-            return response
-        finally:
-            if not carrier.is_sent:
-                carrier.close()
-
-    return middleware
+def carrier_of(api: Api, request: web.Request) -> Carrier:
+    """What the response to a request tells its agent: noted once it is sent, taken back where it does not arrive."""
+    carrier = request[CARRIER] = api.service.telling.carrier(partial(_sent, api, request))
+    return carrier
 
 
-async def _send(request: web.Request, response: web.StreamResponse, carrier: Carrier) -> None:
+def _sent(api: Api, request: web.Request, carrier: Carrier) -> Arrival:
+    arrival = request.app[ARRIVALS].watch(request, lambda: api.begin(carrier.take_back()))
+    _ = api.begin(_note(arrival, carrier))
+    return arrival
+
+
+async def send(request: web.Request, response: web.StreamResponse, carrier: Carrier) -> None:
+    """Sends a response that tells something, if it is not sent yet."""
+    if not carrier.tells or carrier.is_sent:
+        return
     try:
         await response.prepare(request)
         await response.write_eof()

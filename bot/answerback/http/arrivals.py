@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Final
 
@@ -97,10 +97,10 @@ class Arrivals:
                 arrival.ended(End.READ if well else End.LOST)
             lost(protocol, error)
 
-        async def next_request(request: web.BaseRequest) -> web.StreamResponse:
+        def next_request(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
             if (arrival := self._watched.pop(request.protocol, None)) is not None:
                 arrival.ended(End.READ)
-            return await handle(request)
+            return handle(request)
 
         server.connection_lost = connection_lost  # type: ignore[method-assign, assignment]
         server.request_handler = next_request

@@ -164,14 +164,10 @@ class ServiceBackend:
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time or when the process stops."""
-        ask = await self._own(ask_id)
-        if ask is None:
+        if not await self._carried(ask_id):
             return None
-        if ask.open:
-            if self._carrier is not None:
-                self._carrier.carry(ask)
-            ask = await self._service.wait(ask_id, seconds) or ask
-        return self._told(ask)
+        ask = await self._service.wait(ask_id, seconds)
+        return None if ask is None else self._told(ask)
 
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
         """The ask with an explanation below its question, or as it had ended before."""
@@ -207,6 +203,13 @@ class ServiceBackend:
         if self._carrier is not None:
             self._carrier.tell(ask, told)
         return ask_json(ask)
+
+    async def _carried(self, ask_id: str) -> bool:
+        """Whether the agent has an ask of this id; the response is to tell how it ends."""
+        ask = await self._own(ask_id)
+        if ask is not None and self._carrier is not None:
+            self._carrier.carry(ask)
+        return ask is not None
 
     async def _own(self, ask_id: str) -> Ask | None:
         ask = await self._service.get(ask_id)

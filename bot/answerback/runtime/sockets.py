@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -117,11 +117,16 @@ async def _runner(
         raise AssertionError("a runner that is set up has a server")
     inner = server.request_handler
 
-    async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        return refuse(request) or await inner(request)
+    def handle(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
+        refusal = refuse(request)
+        return inner(request) if refusal is None else _refused(refusal)
 
     server.request_handler = handle
     return runner, server
+
+
+async def _refused(refusal: web.Response) -> web.StreamResponse:
+    return refusal
 
 
 def _sentence(error: OSError, host: str, port: int, key: str) -> str:

@@ -12,8 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -74,17 +73,11 @@ class Listeners:
         """Whether somebody waits for an ask here, or has just left."""
         return ask_id in self._listening or ask_id in self._left
 
-    @asynccontextmanager
-    async def listening(self, ask: Ask) -> AsyncIterator[None]:
+    def listening(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """The agent waits for an ask for as long as the context lasts."""
         if ask.request.callback is not None or not ask.open:
-            yield
-            return
-        await self._came(ask)
-        try:
-            yield
-        finally:
-            self._went(ask.id)
+            return nullcontext()
+        return _Listening(self, ask.id, renews=self._lapses_soon(ask))
 
     async def seen(self, ask: Ask) -> None:
         """The agent has looked at an ask. Where people were told that it moved on, a look changes nothing."""
@@ -96,7 +89,7 @@ class Listeners:
         """Another process has changed an ask: perhaps it does not know who waits for it here."""
         waits = ask.id in self._listening or (not ask.unattended and ask.id in self._left)
         if waits and ask.open and self._lapses_soon(ask):
-            await self._renew(ask.id)
+            await self.renew(ask.id)
 
     def forget(self, ask_id: str) -> None:
         """Nobody is expected to come back for an ask."""
@@ -123,31 +116,32 @@ class Listeners:
                 if self.listens(ask_id):  # they have come back meanwhile
                     await self._store(ask_id, attended=True)
         for ask_id in _before(self._renewed, now - LEASE / 2):
-            await self._renew(ask_id)
+            await self.renew(ask_id)
         times = [at + GRACE for at in _first(self._left)]
         times += [at + LEASE / 2 for at in _first(self._renewed)]
         return min(times, default=None)
 
-    async def _came(self, ask: Ask) -> None:
-        self._left.pop(ask.id, None)
-        self._listening[ask.id] += 1
-        self._renewed.setdefault(ask.id, self._clock.monotonic())
+    def came(self, ask_id: str) -> None:
+        """One more waits for an ask."""
+        self._left.pop(ask_id, None)
+        self._listening[ask_id] += 1
+        self._renewed.setdefault(ask_id, self._clock.monotonic())
         self._some.set()
-        if self._lapses_soon(ask):
-            await self._renew(ask.id)
 
     def _lapses_soon(self, ask: Ask) -> bool:
         lapses = ask.lapses_at
         return lapses is None or lapses < self._clock.now() + LEASE / 2
 
-    def _went(self, ask_id: str) -> None:
+    def went(self, ask_id: str) -> None:
+        """One of those who waited for an ask has left."""
         self._listening[ask_id] -= 1
         if not self._listening[ask_id]:
             del self._listening[ask_id], self._renewed[ask_id]
             self._left[ask_id] = self._clock.monotonic()
             self._some.set()
 
-    async def _renew(self, ask_id: str) -> None:
+    async def renew(self, ask_id: str) -> None:
+        """Stores that somebody waits for an ask."""
         if self._renewed.pop(ask_id, None) is not None:
             self._renewed[ask_id] = self._clock.monotonic()
         await self._store(ask_id, attended=True)
@@ -159,6 +153,29 @@ class Listeners:
             # What is stored lapses, and then the upkeep tells people.
             extra = {"action": "attend_failed", "ask_id": ask_id}
             logger.warning("Whether the agent waits is not stored: %s", error, extra=extra)
+
+
+class _Listening:
+    """One who waits for an ask. Small, because there is one for each agent that waits: no generator."""
+
+    __slots__ = ("_ask_id", "_listeners", "_renews")
+
+    def __init__(self, listeners: Listeners, ask_id: str, *, renews: bool) -> None:
+        self._listeners = listeners
+        self._ask_id = ask_id
+        self._renews = renews
+
+    async def __aenter__(self) -> None:
+        self._listeners.came(self._ask_id)
+        if self._renews:
+            try:
+                await self._listeners.renew(self._ask_id)
+            except asyncio.CancelledError:
+                self._listeners.went(self._ask_id)
+                raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listeners.went(self._ask_id)
 
 
 def _before(times: dict[str, float], at: float) -> list[str]:

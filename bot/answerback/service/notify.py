@@ -6,56 +6,72 @@ Nothing is kept for asks that nobody waits for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, KeysView
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, KeysView
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
 
 from answerback.core.ask import Ask
 
 
 class Follower:
-    """Waits for the commits to one ask; several commits in between are one.
+    """Waits for the commits to what it follows, for as long as its context lasts; several commits in between are one.
 
-    One task waits with it. Small, because there is one for each agent that waits: no `asyncio.Event`.
+    One task waits with it. There is one for each agent that waits, so it is small: it holds no ask that was looked at.
     """
 
-    __slots__ = ("_released", "_unseen", "_waiting", "known", "latest")
+    __slots__ = ("_latest", "_released", "_signals", "_waiting", "_what", "known")
 
-    def __init__(self) -> None:
-        self._unseen = self._released = False
+    def __init__(self, signals: Signals, what: str) -> None:
+        self._signals = signals
+        self._what = what
+        self._released = False
         self._waiting: asyncio.Future[None] | None = None
-        self.latest: Ask | None = None
-        """The ask as the last commit left it; None before the first."""
+        self._latest: Ask | None = None
+        """The ask as the last commit left it, until it is looked at."""
         self.known: int | None = None
         """The revision that whoever waits has seen, where they said so or were told."""
 
-    async def changed(self) -> Ask | None:
-        """Returns after the next commit, with the ask; None when the process is stopping."""
-        if not self._unseen:
-            self._waiting = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiting
-            finally:
-                self._waiting = None
-        if self._released:
-            return None
-        self._unseen = False
-        return self.latest
+    def __enter__(self) -> Follower:
+        self._signals.add(self, self._what)
+        return self
 
-    async def until(self, over: Callable[[Ask], bool], ask: Ask, seconds: float) -> Ask:
-        """The ask once that holds of it, or as it stands when ``seconds`` are over or the process stops."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._signals.remove(self, self._what)
+
+    def changed(self) -> Coroutine[Any, Any, Ask | None]:
+        """Returns after the next commit, with the ask; None when the process is stopping."""
+        return self.until(lambda _: True)
+
+    async def until(self, over: Callable[[Ask], bool], seconds: float | None = None) -> Ask | None:
+        """The ask once a commit has left it so; None when the process is stopping, or the time is up for good."""
+        loop = asyncio.get_running_loop()
+        timer = None if seconds is None else loop.call_later(seconds, self.release)
         try:
-            async with asyncio.timeout(seconds):
-                while not over(ask) and (changed := await self.changed()) is not None:
-                    ask = changed
-        except TimeoutError:
-            pass
-        return ask
+            while not self._released:
+                if (ask := self._look(over)) is not None:
+                    return ask
+                self._waiting = loop.create_future()
+                await self._waiting
+            return None
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _look(self, over: Callable[[Ask], bool]) -> Ask | None:
+        """What is new, if that holds of it; it is held no longer."""
+        ask, self._latest = self._latest, None
+        return ask if ask is not None and over(ask) else None
 
     def wake(self, ask: Ask) -> None:
         """Notes a commit, and wakes who waits for it."""
-        if self.latest is None or ask.revision >= self.latest.revision:
-            self.latest = ask
+        if self._latest is None or ask.revision >= self._latest.revision:
+            self._latest = ask
             self.known = max(ask.revision, self.known or 0)
         self._tell()
 
@@ -65,7 +81,6 @@ class Follower:
         self._tell()
 
     def _tell(self) -> None:
-        self._unseen = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
@@ -78,20 +93,22 @@ class Signals:
         self.count = 0
         """How many are waiting."""
 
-    @contextmanager
-    def follow(self, what: str) -> Iterator[Follower]:
-        """A follower of an ask, or of every ask of a surface, for as long as the context lasts."""
-        follower = Follower()
+    def follow(self, what: str) -> Follower:
+        """A follower of an ask, or of every ask of a surface, for as long as its context lasts."""
+        return Follower(self, what)
+
+    def add(self, follower: Follower, what: str) -> None:
+        """Tells a follower of what is committed from now on."""
         self._followers.setdefault(what, set()).add(follower)
         self.count += 1
-        try:
-            yield follower
-        finally:
-            self.count -= 1
-            followers = self._followers[what]
-            followers.discard(follower)
-            if not followers:
-                del self._followers[what]
+
+    def remove(self, follower: Follower, what: str) -> None:
+        """Tells it no more."""
+        followers = self._followers[what]
+        followers.discard(follower)
+        if not followers:
+            del self._followers[what]
+        self.count -= 1
 
     @property
     def followed(self) -> KeysView[str]:

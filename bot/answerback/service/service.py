@@ -7,19 +7,18 @@ is told in `submit` and `act`; forms are the walker's business.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core import clarifying
 from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.clarifying import untold
-from answerback.core.errors import StoreError, UnreadableError
+from answerback.core.errors import UnreadableError
 from answerback.core.intents import Intent, Words
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer, Person, Refused, Source
@@ -38,6 +37,7 @@ from answerback.service.notify import Follower
 from answerback.service.submission import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitting
 from answerback.service.telling import Telling
+from answerback.service.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Service(Acting):
         self._submitting = Submitting(
             self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
         )
-        self._stopping = False
+        self._waiting = Waiting(self._commits, self.listeners)
 
     # --- submitting and acting -------------------------------------------------------------------
 
@@ -249,37 +249,18 @@ class Service(Acting):
         """What waits for a person (see `answerback.ports.surface.Asks`)."""
         return await inbox.waiting_for(self.store, self.surfaces, person, after, limit, known)
 
-    async def wait(
+    def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
-    ) -> Ask | None:
+    ) -> Coroutine[Any, Any, Ask | None]:
         """The ask once it has ended, or as it stands when ``seconds`` are over or the process stops.
 
         An agent who waits is told once, at once, of what it is asked back: the ask is then given as it stands.
         ``known`` is waited for although the database cannot be read just now. ``listens``: it is the agent who waits.
+
+        Raises:
+            StoreError: the database cannot be read, at the start without ``known`` or at the end.
         """
-        with self.signals.follow(ask_id) as follower:
-            try:
-                ask = await self.store.get(ask_id)
-            except StoreError as error:
-                if known is None:
-                    raise
-                logger.warning("Waiting without reading: %s", error, extra={"ask_id": ask_id})
-                ask = known
-            if ask == known:
-                ask = known  # whoever waits holds one copy, not two
-            if ask is None or not ask.open or self._stopping:
-                return ask
-            follower.known = max(ask.revision, follower.known or 0)
-            async with self.listeners.listening(ask) if listens else nullcontext():
-                over = (
-                    (lambda one: not one.open or untold(one))
-                    if listens
-                    else (lambda one: not one.open)
-                )
-                ask = await follower.until(over, ask, seconds)
-        if listens and untold(ask):
-            await self._told(ask)
-        return ask
+        return self._waiting.wait(ask_id, seconds, known, listens=listens)
 
     async def explain(self, ask_id: str, text: str) -> Acted | Rejected:
         """The agent explains what it was asked back, or something else about the open question."""
@@ -298,29 +279,18 @@ class Service(Acting):
             return Rejected(Why.INVALID, done.ask, refused[0].problems)
         return done
 
-    async def _told(self, ask: Ask) -> None:
-        """Notes that the agent has been told what it was asked; where that fails, it is told again."""
-        try:
-            await self.update(
-                ask.id, lambda latest, _: Change(clarifying.told(latest, len(ask.asides)), ())
-            )
-        except StoreError as error:
-            extra = {"action": "clarify_unnoted", "ask_id": ask.id}
-            logger.warning("That the agent was asked back is not noted: %s", error, extra=extra)
-
-    def follow(self, ask_id: str) -> AbstractContextManager[Follower]:
+    def follow(self, ask_id: str) -> Follower:
         """Follows the commits to an ask, from now on."""
         return self.signals.follow(ask_id)
 
     @property
     def stopping(self) -> bool:
         """Whether the process is about to stop, and nobody should wait any more."""
-        return self._stopping
+        return self._waiting.stopping
 
     def stop_waiting(self) -> None:
         """Releases everybody who waits, each with the ask as it stands: the process is stopping."""
-        self._stopping = True
-        self.signals.release()
+        self._waiting.stop()
 
     async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""

@@ -20,6 +20,9 @@ from answerback.ports.telling import Owed, Owing, Told
 
 logger = logging.getLogger(__name__)
 
+Whose = tuple[str, Told]
+"""An agent's name, and how it is told: the response carries the ask alone, or in a list."""
+
 
 class Telling:
     """What agents are told in this process."""
@@ -27,10 +30,10 @@ class Telling:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._carried: dict[tuple[str, Told], Counter[str]] = {}
-        """By agent, the asks that a response tells of now, or is to tell of once they end: alone, or in a list."""
+        self._carried: dict[Whose, Counter[str]] = {}
+        """The asks that a response tells of now, or is to tell of once they end."""
 
-    def carrier(self, sent: Callable[[], Sent]) -> Carrier:
+    def carrier(self, sent: Callable[[Carrier], Sent]) -> Carrier:
         """What one response tells; see `Carrier`."""
         return Carrier(self, sent)
 
@@ -57,19 +60,18 @@ class Telling:
             logger.warning("What an agent was told is not noted: %s", error, extra=extra)
             return ()
 
-    def hold(self, ask: Ask, told: Told) -> None:
+    def hold(self, ask_id: str, whose: Whose) -> None:
         """Keeps an ask out of the lists of late answers."""
-        self._carried.setdefault((ask.request.agent or "", told), Counter())[ask.id] += 1
+        self._carried.setdefault(whose, Counter())[ask_id] += 1
 
-    def release(self, ask: Ask, told: Told) -> None:
+    def release(self, ask_id: str, whose: Whose) -> None:
         """Lets it be listed again."""
-        key = (ask.request.agent or "", told)
-        held = self._carried[key]
-        held[ask.id] -= 1
-        if not held[ask.id]:
-            del held[ask.id]
+        held = self._carried[whose]
+        held[ask_id] -= 1
+        if not held[ask_id]:
+            del held[ask_id]
         if not held:
-            del self._carried[key]
+            del self._carried[whose]
 
 
 class Sent(Protocol):
@@ -82,17 +84,21 @@ class Sent(Protocol):
 class Carrier:
     """One response to an agent, and the ends of asks that it tells.
 
+    Small, because each call that waits has one: it holds no ask, and makes a lock only once it notes something.
+
     Args:
         sent: called when the response was sent: it sees to `note`, `take_back` and `close`.
     """
 
-    def __init__(self, telling: Telling, sent: Callable[[], Sent]) -> None:
+    __slots__ = ("_held", "_news", "_noting", "_sent", "_telling", "_tells", "is_sent")
+
+    def __init__(self, telling: Telling, sent: Callable[[Carrier], Sent]) -> None:
         self._telling = telling
         self._sent = sent
-        self._held: dict[str, tuple[Ask, Told]] = {}
+        self._held: dict[str, Whose] = {}
         self._tells: dict[str, Told] = {}
-        self._news: list[str] = []
-        self._noting = asyncio.Lock()
+        self._news: Sequence[str] = ()
+        self._noting: asyncio.Lock | None = None
         self.is_sent = False
         """Whether what it tells was sent: it is closed once that is noted."""
 
@@ -104,8 +110,8 @@ class Carrier:
     def carry(self, ask: Ask, told: Told = Told.TOLD) -> None:
         """The response is to tell how this ask ends: no list does meanwhile."""
         if ask.id not in self._held:
-            self._held[ask.id] = (ask, told)
-            self._telling.hold(ask, told)
+            self._held[ask.id] = whose = (ask.request.agent or "", told)
+            self._telling.hold(ask.id, whose)
 
     def tell(self, ask: Ask, told: Told = Told.TOLD) -> None:
         """The response has this ask in it, which is news to the agent where it has ended."""
@@ -116,7 +122,7 @@ class Carrier:
     def sent(self) -> Sent:
         """All that it has to tell was sent; nothing is listed until that is noted."""
         self.is_sent = True
-        return self._sent()
+        return self._sent(self)
 
     async def streamed_out(self) -> None:
         """The last event of a stream was sent: the client may leave with it, and has a moment for that."""
@@ -125,19 +131,24 @@ class Carrier:
 
     async def note(self) -> None:
         """Notes that the agent has been told."""
-        async with self._noting:
+        async with self._alone():
             for told in set(self._tells.values()):
                 ids = [ask_id for ask_id, how in self._tells.items() if how is told]
-                self._news += await self._telling.note(ids, told)
+                self._news = (*self._news, *await self._telling.note(ids, told))
 
     async def take_back(self) -> None:
         """Takes back what was noted: the response did not arrive."""
-        async with self._noting:
+        async with self._alone():
             if self._news:
                 await self._telling.note(self._news, Told.NOT)
 
     def close(self) -> None:
         """The response is over, whatever became of it."""
-        for ask, told in self._held.values():
-            self._telling.release(ask, told)
+        for ask_id, whose in self._held.items():
+            self._telling.release(ask_id, whose)
         self._held = {}
+
+    def _alone(self) -> asyncio.Lock:
+        if self._noting is None:
+            self._noting = asyncio.Lock()
+        return self._noting

@@ -138,6 +138,7 @@ class Worker(Generic[C]):
             # The loop is gone when the program ends without `stop`: nobody waits any more.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(_resolve, batch)
+            del batch  # a thread that waits for the next holds nothing of it
 
     def _next_batch(self) -> list[Job[C, Any]]:
         """All that is queued, without lingering; none at the end."""

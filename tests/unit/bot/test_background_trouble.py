@@ -14,7 +14,6 @@ from answerback.core.errors import GoneError, UnauthorizedError
 from answerback.core.walker import Answer
 from answerback.ports.claims import SOLE
 from answerback.ports.surface import Acted
-from answerback.service.notify import Follower
 from answerback.workers import scheduler as upkeep_module
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
@@ -291,7 +290,7 @@ async def test_who_follows_is_never_told_of_an_older_state_after_a_newer_one(par
     ask = await submit(service, boolean("a"), boolean("b"))
     acted = await service.act(ask.id, Answer(value=True), actor())
     assert isinstance(acted, Acted)
-    follower = Follower()
-    follower.wake(acted.ask)
-    follower.wake(ask)  # two commits of one batch, told of in another order
-    assert await follower.changed() == acted.ask
+    with service.follow(ask.id) as follower:
+        service.signals.notify(acted.ask)
+        service.signals.notify(ask)  # two commits of one batch, told of in another order
+        assert await follower.changed() == acted.ask

@@ -192,6 +192,29 @@ async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
     assert not (await now(service, ask)).unattended
 
 
+async def test_who_hangs_up_while_it_is_being_stored_that_they_wait_waits_no_more(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storing = asyncio.Event()
+
+    async def hangs(_listeners: Listeners, _ask_id: str) -> None:
+        storing.set()
+        await asyncio.Event().wait()
+
+    service = parts.service()
+    ask = await submit(service)
+    await parts.clock.advance(LEASE)
+    monkeypatch.setattr(Listeners, "renew", hangs)
+    call = asyncio.create_task(service.wait(ask.id, 3_600))
+    async with asyncio.timeout(WAIT):
+        await storing.wait()
+    assert service.listeners._listening[ask.id] == 1
+    call.cancel()
+    with suppress(asyncio.CancelledError):
+        await call
+    assert ask.id not in service.listeners._listening
+
+
 async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(parts: Parts) -> None:
     stored: list[bool | None] = []
 

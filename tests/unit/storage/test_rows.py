@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+import gc
+import tracemalloc
 
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Request
 from answerback.testing.store_examples import new_ask
-from answerback_storage.rows import RequestCache
+from answerback_storage.rows import RequestCache, parsed_bytes
 
 
 def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:
     text = new_ask().request.model_dump_json()
-    cache = RequestCache(characters=2 * len(text))
+    cache = RequestCache(2 * parsed_bytes(text))
     reads: list[int] = []
 
     def get(seq: int) -> object:
@@ -32,14 +37,14 @@ def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:
 
 @pytest.mark.rule("DATA-8", "DATA-10")
 def test_a_request_larger_than_the_cache_is_not_held() -> None:
-    cache = RequestCache(characters=10)
+    cache = RequestCache(10)
     text = new_ask().request.model_dump_json()
     assert cache.get(1, lambda: text) is not cache.get(1, lambda: text)
 
 
 def test_a_request_read_by_two_at_once_is_held_once() -> None:
     text = new_ask().request.model_dump_json()
-    cache = RequestCache(characters=len(text))
+    cache = RequestCache(parsed_bytes(text))
 
     def read() -> str:
         cache.get(1, lambda: text)
@@ -47,3 +52,36 @@ def test_a_request_read_by_two_at_once_is_held_once() -> None:
 
     cache.get(1, read)
     assert cache.get(1, lambda: "") == new_ask().request
+
+
+@pytest.mark.rule("DATA-10")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 10_000,
+        "\N{CYRILLIC SMALL LETTER YA}\N{GRINNING FACE}" * 5_000,
+        [[]] * 5_000,
+        list(range(5_000)),
+        [{"a": {}}] * 1_000,
+        None,
+    ],
+    ids=["text", "wide text", "lists", "numbers", "objects", "nothing"],
+)
+def test_what_the_cache_holds_is_counted_in_memory_and_never_below_it(value: JsonValue) -> None:
+    request = new_ask().request.model_copy(update={"metadata": {"value": value}})
+    text = request.model_dump_json()
+    Request.model_validate_json(text)
+    count = 20
+    gc.collect()
+    tracemalloc.start()
+    try:
+        cache = RequestCache(count * parsed_bytes(text))
+        for number in range(3 * count):
+            cache.get(number, lambda: text)
+        gc.collect()
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    held = sum(cache.held(number) is not None for number in range(3 * count))
+    assert held == count
+    assert used <= count * parsed_bytes(text)

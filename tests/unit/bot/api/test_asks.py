@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from yarl import URL
 
 from answerback.api.wire import AskBody, RecordPage
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
 from answerback.service.routing import ToolRule
 from answerback.service.submission import Route
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
@@ -132,6 +135,59 @@ async def test_a_caller_that_hangs_up_leaves_no_waiter_and_no_loss(api: Served) 
     waiting.cancel()
     await api.waiters(0)
     assert (await api.act(ask, action="answer", value=False))[0] == 200
+
+
+def held(ask_id: str) -> int:
+    """How many copies of an ask this process holds."""
+    gc.collect()
+    return sum(isinstance(one, Ask) and one.id == ask_id for one in gc.get_objects())
+
+
+async def all_read(api: Served) -> bool:
+    """Whether all callers that wait have read the ask."""
+    followers = api.running.service.signals._followers.values()
+    return all(one.known is not None for all_of_one in followers for one in all_of_one)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_who_waits_holds_no_copy_of_the_ask(api: Served, method: str) -> None:
+    ask = await api.asked()
+    path, body, key = f"/v1/asks/{ask['id']}", None, {"Idempotency-Key": "one"}
+    if method == "POST":
+        path, body = "/v1/asks", CALL
+        async with api.http.post(path, json=CALL, headers=key) as response:
+            ask = await response.json()
+    headers = {"Prefer": "wait=300", **key}
+    waiting = [
+        asyncio.ensure_future(api.http.request(method, path, json=body, headers=headers))
+        for _ in range(12)
+    ]
+    await api.waiters(12)
+    await until(lambda: all_read(api))
+    assert held(ask["id"]) < 6, "those who wait hold none, and others for a moment"
+    await api.act(ask, action="end_turn")
+    for each in waiting:
+        async with asyncio.timeout(5), await each as response:
+            assert (response.status, (await response.json())["status"]) == (200, "turn_ended")
+
+
+async def test_an_ask_that_cannot_be_read_at_the_end_of_a_wait_is_not_called_gone(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_ask_id: str) -> None:
+        raise StoreError("the disk failed")
+
+    ask = await api.asked()
+    path, headers = f"/v1/asks/{ask['id']}", {"Prefer": "wait=300"}
+    waiting = asyncio.ensure_future(api.http.get(path, headers=headers))
+    await api.waiters(1)
+    await until(lambda: all_read(api))
+    with monkeypatch.context() as broken:
+        broken.setattr(api.running.service.store, "get", fails)
+        api.running.service.stop_waiting()
+        async with asyncio.timeout(5), await waiting as response:
+            assert response.status == 503
+            assert (await response.json())["title"] == "The database failed"
 
 
 @pytest.mark.rule("WAIT-4")

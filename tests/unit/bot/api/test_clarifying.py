@@ -80,13 +80,13 @@ async def test_what_was_asked_between_two_waiting_calls_ends_the_next_one(api: S
 async def test_an_agent_is_told_again_where_it_cannot_be_noted_that_it_was(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def failing(*_: object) -> None:
+    async def failing(*_: object, **__: object) -> None:
         raise StoreError("no")
 
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
     with monkeypatch.context() as patched:
-        patched.setattr(api.running.service, "update", failing)
+        patched.setattr(api.running.service.store, "change", failing)
         assert (await held(api, ask))[0] == 202
     assert (await held(api, ask))[1]["clarify"]["text"] == "Which table?"
 

@@ -212,7 +212,7 @@ async def noted(api: Served) -> None:
     await until(nothing_carried)
 
 
-def never() -> Any:
+def never(_carrier: Carrier) -> Any:
     """Of a response that is not sent."""
     raise AssertionError("it is not sent")
 
