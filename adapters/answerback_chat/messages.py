@@ -21,9 +21,9 @@ class Copy(NamedTuple):
     at: float
 
 
-def asks_line(view: View, labels: Labels) -> str:
+def asks_line(view: View, labels: Labels, *, briefly: bool = False) -> str:
     """Who asks, and how far they are: ``Assistant asks [2/3]``."""
-    line = who_asks(view, labels)
+    line = who_asks(view, labels, briefly=briefly)
     progress = view.prompt.progress if view.prompt else None
     return f"{line} {progress}" if progress else line
 
@@ -33,15 +33,10 @@ def reminded_of(view: View, labels: Labels) -> str:
     return view.prompt.question.text if view.prompt else labels.review_title
 
 
-def who_asks(view: View, labels: Labels) -> str:
-    """Who asks, and whether they still wait."""
-    if view.unattended and view.outcome is None:
+def who_asks(view: View, labels: Labels, *, briefly: bool = False) -> str:
+    """Who asks, and whether they still wait; ``briefly`` is for a list of many asks."""
+    if view.unattended and view.outcome is None and not briefly:
         return labels.asked_unattended.format(label=view.label)
-    return who_asks_briefly(view, labels)
-
-
-def who_asks_briefly(view: View, labels: Labels) -> str:
-    """Who asks, for a list of many asks."""
     words = labels.asked if view.unattended or view.outcome is not None else labels.asks
     return words.format(label=view.label)
 

@@ -37,7 +37,7 @@ def page(found: Page[Ask], labels: Labels) -> Json:
 def _entry(number: int, ask: Ask, labels: Labels) -> Json:
     """An ask; its number tells its button from the others where they are read out."""
     view = view_of(ask)
-    who, _ = in_a_line(asks_line(view, labels), _WHO_ROOM)
+    who, _ = in_a_line(asks_line(view, labels, briefly=True), _WHO_ROOM)
     words = view.prompt.question.text if view.prompt else labels.review_title
     question, _ = in_a_line(words, _QUESTION_ROOM)
     # Discord writes the time as each reader's client has it:

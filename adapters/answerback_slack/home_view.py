@@ -80,14 +80,14 @@ def _waiting(ask: Ask, labels: Labels) -> list[Block]:
     times = [escape(labels.waits_since).format(time=moment(ask.created_at))]
     if ask.expires_at is not None:
         times.append(escape(labels.closes).format(time=moment(ask.expires_at)))
-    who = plain(one_line(messages.asks_line(view, labels)), _WHO_ROOM)
+    who = plain(one_line(messages.asks_line(view, labels, briefly=True)), _WHO_ROOM)
     return [_entry(ask, view, asked, labels), _small(who, mrkdwn(" · ".join(times)))]
 
 
 def _answered(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.lines[0].question.text if view.lines else labels.not_answered
-    who = plain(one_line(messages.who_asks_briefly(view, labels)), _WHO_ROOM)
+    who = plain(one_line(messages.who_asks(view, labels)), _WHO_ROOM)
     return [_entry(ask, view, asked, labels), _small(who, mrkdwn(lines.ending(view, labels)))]
 
 

@@ -117,7 +117,9 @@ class Inbox:
         try:
             visitor = await self._visitor(request)
             if visitor is None:
-                return self._closed(403, root=root)
+                me = request.match_info["name"] == ME  # whom the proxy has not named
+                error = None if me else self._front.labels.link_invalid
+                return self._closed(403, root=root, error=error)
             frame = _Frame(root, f"{root}inbox/{self._visitors.inbox(visitor)}")
             return await draw(request, visitor, frame)
         except StoreError:

@@ -87,7 +87,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     by = credits.by(outcome.ended_by, labels) if outcome else None
     return InboxItem(
         ask_id=ask.id,
-        label=one_line(messages.who_asks_briefly(view, labels)),
+        label=one_line(messages.who_asks(view, labels, briefly=True)),
         text=shorten(one_line(text), limits.FIRST_WORDS),
         progress=view.prompt.progress if view.prompt else None,
         outcome=outcome.status.value if outcome else None,

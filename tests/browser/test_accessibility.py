@@ -17,8 +17,7 @@ from answerback.core.walker import Answer, EndTurn, Reply
 from tests.browser.conftest import tab
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT
-from tests.unit.adapters.web.test_inbox import ALICES
-from tests.unit.adapters.web.test_people import ALICE
+from tests.unit.adapters.web.test_people import ALICE, ALICES
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 CONTEXT: Final = (

@@ -177,7 +177,7 @@ class Labels(BaseModel):
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
     refresh: str = "Refresh"
     entered: str = "What you had entered"
-    share: str = "Anyone with this link can read this, but not answer:"
+    share: str = "This link lets others read this, but not answer:"
     page_expired: str = (
         "The key of this page is no longer valid, so nothing was sent. Enter your key below, then answer "
         "again."
@@ -203,6 +203,9 @@ class Labels(BaseModel):
     key_wrong: str = (
         "That is not a valid key. If it used to be one, ask for a new personal link; `answerback key` prints the"
         " operator's key."
+    )
+    link_invalid: str = (
+        "This link is not valid, or no longer. Ask for a new personal link, or enter your key."
     )
     page_missing: str = "This page does not exist, or its question is gone."
 

@@ -16,12 +16,15 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer
 from answerback.dialects import registry
+from answerback.ports.records import Page
 from answerback_chat import messages
 from answerback_chat.controls import Control, Verb
 from answerback_discord import forms as discord_forms
+from answerback_discord import inbox as discord_inbox
 from answerback_discord import modals as discord_modals
 from answerback_discord import notes as discord_notes
 from answerback_discord import render as discord
+from answerback_slack import home_view as slack_home
 from answerback_slack import modals as slack_modals
 from answerback_slack import render as slack
 from tests.fakes.discord.rules import check_callback
@@ -95,6 +98,16 @@ def test_the_tool_that_asks_is_named_on_every_surface() -> None:
     assert line in json.dumps(slack.render(view_of(ask), LABELS).blocks)
     assert line in json.dumps(discord.message(view_of(ask), LABELS))
     assert line in web_page(ask).text
+
+
+@pytest.mark.rule("INBOX-1")
+def test_lists_name_an_agent_that_has_moved_on_in_two_words() -> None:
+    ask = replace(from_tool("git"), unattended=True)
+    home = json.dumps(slack_home.home([ask], [], LABELS))
+    inbox = json.dumps(discord_inbox.page(Page((ask,), None), LABELS))
+    for shown in (home, inbox):
+        assert "git asked" in shown
+        assert "no longer waiting" not in shown
 
 
 @pytest.mark.rule("TEXT-1")

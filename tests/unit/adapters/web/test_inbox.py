@@ -13,16 +13,13 @@ import pytest
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer, Person
-from answerback.ports.person_key import operators
 from answerback.ports.store import Write
 from answerback.testing.store_examples import new_ask
-from answerback_web.access import Access
-from tests.browser.site import INBOX, SECRET, Site, site
+from tests.browser.site import INBOX, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
-from tests.unit.adapters.web.test_people import ALICE, BOB, KEYS, asks_in
+from tests.unit.adapters.web.test_people import ALICE, ALICES, BOB, KEYS, asks_in
 
-ALICES = f"/inbox/{Access(SECRET).inbox(operators('abp_alice', ALICE))}"
 HISTORY = f"{INBOX}/history"
 LABELS = Labels()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.labels import Labels
 from answerback.core.person import Known
 from answerback.core.walker import Person
 from answerback.ports.person_key import operators
@@ -17,6 +18,7 @@ from tests.unit.adapters.web.reader import Document, Reader, reader
 
 ALICE = Person(surface="web", user_id="alice", name="Alice Adams", known=Known.LINK)
 BOB = Person(surface="web", user_id="bob", name="bob", known=Known.LINK)
+ALICES = f"/inbox/{Access(SECRET).inbox(operators('abp_alice', ALICE))}"
 KEYS = {KEY: OPERATOR, "abp_alice": ALICE, "abp_bob": BOB}
 
 
@@ -89,7 +91,9 @@ async def test_the_public_listener_opens_no_operators_inbox(shared: Site, far: R
         assert (await far.open(address)).status == 403
     assert (await far.press(door, "/", "", {"key": "wrong"})).status == 403
     for name in ("me", "0"):
-        assert (await far.open(f"/inbox/{name}")).status == 403
+        closed = await far.open(f"/inbox/{name}")
+        assert closed.status == 403
+        assert (Labels().link_invalid in closed.text) is (name != "me")
 
 
 @pytest.mark.rule("AUTH-14")
@@ -104,6 +108,10 @@ async def test_a_revoked_link_closes_its_pages_at_once(tmp_path: Path) -> None:
         refused = await far.press(page, own, "answer", {"text": "x"})
         assert refused.status == 403
         assert (await far.open("/?key=abp_alice")).status == 403
+        for address in (ALICES, f"{ALICES}/history"):
+            closed = await far.open(address)
+            assert closed.status == 403
+            assert Labels().link_invalid in closed.text
         assert (await shared.stored(ask)).open
         assert asks_in(await far.open("/?key=abp_bob")) != []
 
