@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
+import pty
 import signal
+import struct
 import sys
+import termios
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +74,7 @@ class Home:
         *command: str,
         environment: Mapping[str, str] | None = None,
         stdin: int = PIPE,
+        stdout: int = PIPE,
         stderr: int | None = None,
     ) -> AsyncIterator[Process]:
         """A program, which is killed with all that it started."""
@@ -78,7 +83,7 @@ class Home:
             cwd=self.project,
             env={**self._environment(), **(environment or {})},
             stdin=stdin,
-            stdout=PIPE,
+            stdout=stdout,
             stderr=stderr,
             limit=2**24,
             start_new_session=True,
@@ -104,6 +109,32 @@ class Home:
             "PYTHONPATH": PYTHONPATH,
             "ANSWERBACK_TOKEN": self.service.token,
         }
+
+
+@contextmanager
+def terminal() -> Iterator[int]:
+    """A terminal at which nobody sits: what a program shows there is read, and nothing is typed."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    shown: list[bytes] = []
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        try:
+            shown.append(os.read(ours, 2**16))
+        except OSError:  # nothing has it open any more
+            loop.remove_reader(ours)
+
+    loop.add_reader(ours, read)
+    try:
+        yield its
+    except BaseException:
+        sys.stdout.write(b"".join(shown).decode(errors="replace"))  # pytest shows it
+        raise
+    finally:
+        loop.remove_reader(ours)
+        os.close(its)
+        os.close(ours)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ Each agent is given the same script, in its own API, and what it sent is kept fo
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Iterator
@@ -54,6 +55,11 @@ class Model:
         """All that the last request had beside its tools, as JSON."""
         told = {key: value for key, value in self.requests[-1].items() if key != "tools"}
         return json.dumps(told, ensure_ascii=False)
+
+    async def asked(self, times: int) -> None:
+        """Returns once it was asked for so many steps."""
+        while len(self.requests) < times:  # noqa: ASYNC110 - for whoever drives an agent that does not end
+            await asyncio.sleep(0.05)
 
     def app(self) -> web.Application:
         """The four APIs, each where its clients look for it."""

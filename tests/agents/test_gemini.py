@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from tests.agents.conftest import LATE, Home
+from tests.agents.conftest import LATE, PATIENCE, Home, terminal
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.recipes.conftest import Person
 
@@ -52,6 +52,24 @@ async def test_gemini_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
         await asyncio.gather(run, person.answers("8443"))
     assert "mcp_answerback_ask_user" not in model.tools
     assert len(model.requests) == 2
+    assert "8443" in model.sent()
+
+
+async def test_geminis_own_question_at_a_terminal_is_answered_by_a_person(
+    home: Home, person: Person
+) -> None:
+    questions = [{**QUESTION, "type": "choice"}]
+    async with scripted(Calls("ask_user", {"questions": questions}), Says("Done.")) as model:
+        await connect(home)
+        words = ("gemini", "-m", "gemini-2.5-pro", "-i", "Set it up")
+        environs = {**environment(model), "TERM": "xterm-256color"}
+        with terminal() as screen:
+            everywhere = {"stdin": screen, "stdout": screen, "stderr": screen}
+            async with home.started(*words, environment=environs, **everywhere):
+                await person.answers("8443")
+                async with asyncio.timeout(PATIENCE):
+                    await model.asked(2)
+    assert "Tool execution blocked: The user answered: " in model.sent()
     assert "8443" in model.sent()
 
 
