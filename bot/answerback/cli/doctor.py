@@ -18,7 +18,7 @@ from answerback.ports.extras import POSTGRES, missing
 from answerback.ports.plugin import Checkup, Finding
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
-from answerback.runtime.configured import routes_of
+from answerback.runtime.configured import places_of, routes_of
 from answerback.runtime.plugins import Plugin, installed
 from answerback.service.submission import destination_of
 from answerback_chat.sanitize import as_json
@@ -65,7 +65,7 @@ async def findings(
         yield Finding("configuration")
     except ConfigError as error:
         yield Finding("configuration", str(error))
-    for finding in _ceilings(settings):
+    for finding in (*_unreached(settings), *_ceilings(settings)):
         yield finding
     async for finding in _database(settings):
         yield finding
@@ -88,6 +88,18 @@ async def findings(
     for name, why in plugins.broken.items():
         advice = "Update or uninstall the distribution that it comes with."
         yield Finding(f"surface {name}", why, advice, warning=True)
+
+
+def _unreached(settings: Settings) -> Iterator[Finding]:
+    """Places on surfaces that are not set up: every ask there is refused."""
+    plugins = installed()
+    for key, to in places_of(settings):
+        place = destination_of(to, plugins.names)
+        surface = None if isinstance(place, str) else place.surface
+        for plugin in plugins:
+            if plugin.name == surface and not table_of(settings, plugin).configured():
+                wrong = f"the surface {surface} is not configured, so every ask there is refused"
+                yield Finding(key, wrong, f"Set {surface} up, or ask elsewhere: see [{surface}].")
 
 
 def _ceilings(settings: Settings) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from answerback.api.auth import Tokens
 from answerback.core.errors import ConfigError
 from answerback.ports.extras import POSTGRES, missing
@@ -46,17 +48,20 @@ def routes_of(settings: Settings) -> Routes:
         ConfigError: one leads nowhere.
     """
     plugins = installed()
+    for key, to in places_of(settings):
+        if wrong := _wrong(to, plugins):
+            raise ConfigError(f"{key}: {wrong}")
+    return Routes(default=settings.default_route, by_name=settings.routes)
+
+
+def places_of(settings: Settings) -> Iterator[tuple[str, str | To]]:
+    """The places at which the configuration asks, and the key of each."""
     for name, route in settings.routes.items():
-        places = [("to", route.to)]
+        yield f"routes.{name}.to", route.to
         if route.escalate is not None and route.escalate.to is not None:
-            places.append(("escalate.to", route.escalate.to))
-        for key, to in places:
-            if wrong := _wrong(to, plugins):
-                raise ConfigError(f"routes.{name}.{key}: {wrong}")
-    default = settings.default_route
-    if default not in settings.routes and (wrong := _wrong(default, plugins)):
-        raise ConfigError(f"default_route: {wrong}")
-    return Routes(default=default, by_name=settings.routes)
+            yield f"routes.{name}.escalate.to", route.escalate.to
+    if settings.default_route not in settings.routes:
+        yield "default_route", settings.default_route
 
 
 def _wrong(to: str | To, plugins: Plugins) -> str | None:

@@ -224,6 +224,20 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
 
 
 @pytest.mark.rule("CLI-8")
+def test_the_doctor_names_places_on_surfaces_that_are_not_set_up(folder: Path) -> None:
+    escalated = 'escalate = { after = 60, to = "discord:1" }'
+    routes = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\n{escalated}\n'
+    (folder / "answerback.toml").write_text(f'default_route = "ops"\n{routes}')
+    code, _, err = run("doctor")
+    assert code == 1
+    assert "✗ routes.ops.to: the surface slack is not configured" in err
+    assert "✗ routes.ops.escalate.to: the surface discord is not configured" in err
+    assert "see [slack]" in err
+    (folder / "answerback.toml").write_text('default_route = "slack:C1"\n')
+    assert "✗ default_route: the surface slack is not configured" in run("doctor")[2]
+
+
+@pytest.mark.rule("CLI-8")
 @pytest.mark.parametrize(
     ("agents", "told"),
     [
