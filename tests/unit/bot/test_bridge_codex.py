@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.agents.bridges import codex
-from answerback.agents.bridges.people import People
+from answerback.agents.bridges.late import Late
+from answerback.agents.bridges.people import People, Request
 from answerback.cli import bridge, main
 from answerback.core.ask import Reason, Status
-from answerback_client import AsyncClient
+from answerback_client import AsyncClient, ClientError
 from tests.acceptance.process import PATIENCE, command
 from tests.meta.project import PYTHONPATH, ROOT
 from tests.service_parts import WAIT
@@ -215,6 +216,47 @@ async def test_when_codex_ends_its_approvals_are_withdrawn_and_its_status_is_kep
         talk.say({"method": "fake/end"})
         assert await talk.ended() == 3
     await withdrawn(service, ask.id)
+
+
+async def test_a_bridge_ends_with_its_codex_also_while_the_service_is_away(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(served(tmp_path))
+        async with talking(service, [], COMMAND, PERMISSIONS) as talk:
+            await stack.aclose()
+            for number in (1, 2):
+                talk.say({"id": number, "method": "thread/list", "params": {}})
+                await talk.read()
+            talk.say({"method": "fake/end"})
+            assert await talk.ended() == 3
+
+
+async def test_what_codex_gave_up_before_it_was_refused_goes_to_nobody() -> None:
+    class Refusing(People):
+        async def outcome(self, request: Request, gone: asyncio.Event) -> None:
+            await gone.wait()
+            raise ClientError("It cannot be asked.")
+
+        async def withdraw_others(self, *_: object) -> None:
+            pass
+
+    async def says() -> AsyncIterator[bytes]:
+        resolved = {"threadId": THREAD, "requestId": COMMAND["id"]}
+        yield json.dumps(COMMAND).encode()
+        yield json.dumps({"method": "serverRequest/resolved", "params": resolved}).encode()
+        await asyncio.sleep(0)
+
+    async def nothing() -> AsyncIterator[bytes]:
+        return
+        yield
+
+    heard: list[bytes] = []
+    told: list[str] = []
+    async with AsyncClient("http://127.0.0.1:1") as client:
+        people = Refusing(client, {"bridge": "codex"}, None)
+        late = Late("http://127.0.0.1:1", None)
+        made = codex.Bridge(people, late, heard.append, heard.append, told.append)
+        await made.run(nothing(), says())
+    assert (heard, told) == ([], [])
 
 
 @pytest.mark.rule("CONNECT-5", "LATE-6")

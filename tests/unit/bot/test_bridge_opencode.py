@@ -16,9 +16,9 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges.late import Late
-from answerback.agents.bridges.opencode import Bridge
+from answerback.agents.bridges.opencode import Bridge, _Pending
 from answerback.agents.bridges.opencode_server import Server as OpencodeServer
-from answerback.agents.bridges.people import People
+from answerback.agents.bridges.people import People, Request
 from answerback.core.ask import Ask, Reason, Status
 from answerback.runtime.config import Server
 from answerback_client import AsyncClient
@@ -288,6 +288,27 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
         path, _ = await told(opencode)
         await bridge.__aexit__(None, None, None)
     assert path == f"/question/{QUESTION_ID}/reply"
+
+
+async def test_what_is_answered_while_a_bridge_looks_back_is_left_alone() -> None:
+    """Answers come while it asks opencode about other requests."""
+
+    class Interrupted(OpencodeServer):
+        async def was_interrupted(self, session: str, call_id: str) -> bool:
+            bridge._pending.clear()
+            return True
+
+    async with AsyncClient("http://127.0.0.1:1") as client, aiohttp.ClientSession() as http:
+        people = People(client, {"bridge": "opencode"}, None)
+        late = Late("http://127.0.0.1:1", None)
+        bridge = Bridge(Interrupted(http, "http://127.0.0.1:1"), people, late, print)
+        request = Request("r1", "question", "opencode", {}, "session", "call")
+        pending = bridge._pending["r1"] = _Pending("question", request)
+        pending.task = asyncio.create_task(asyncio.sleep(WAIT))
+        await bridge._missing("r1")
+        await bridge._missing("r1")
+        await asyncio.wait([pending.task])
+        assert pending.task.cancelled()
 
 
 async def test_what_cannot_be_asked_stays_in_opencodes_own_window(

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from answerback.agents.hooks import people
 from answerback.agents.hooks.people import People
 from answerback.agents.hooks.run import answer
 from answerback.core.ask import Status
@@ -26,10 +27,14 @@ from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.hook_parts import (
+    CLAUDE,
     CODEX,
     CODEX_PERMISSION,
     COPILOT,
+    END,
+    ENDED,
     decided,
+    hooked,
     recorded,
     value,
 )
@@ -94,6 +99,42 @@ async def test_a_token_that_is_wrong_is_told_with_its_variable(
                 decision = json.loads(out)["hookSpecificOutput"]["decision"]
                 assert decision["behavior"] == "deny"
                 assert told in decision["message"]
+
+
+async def test_a_service_that_hangs_holds_up_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "_TO_LOOK", 0.2)
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def hang(_request: web.Request) -> web.Response:
+        asked.set()
+        await over.wait()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_get("/v1/answers", hang)
+    async with listening(app) as url:
+        late = asyncio.to_thread(People(url).late, "s1")
+        try:
+            async with asyncio.timeout(WAIT):
+                assert await late is None
+            assert asked.is_set()
+        finally:
+            over.set()
+
+
+async def test_answers_of_an_ask_that_was_erased_are_asked_for_again(service: Served) -> None:
+    used = {"hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion"}
+    answers = {"Which framework?": "Vue"}
+    event = {**CLAUDE, **used, "tool_input": {**CLAUDE["tool_input"], "answers": answers}}
+    await hooked(service, "claude", CLAUDE, value("Vue"))
+    assert decided(event, "allow", updatedInput=event["tool_input"]) == await hooked(
+        service, "claude", event, None
+    )
+    path = f"{service.url}/v1/asks/{(await service.newest()).id}/erase"
+    async with service.http.post(path, headers=service.acting) as response:
+        assert response.status == 200
+    told = await hooked(service, "claude", event, END, 2)
+    assert told == decided(event, "deny", ENDED, interrupt=True)
 
 
 async def spawned(

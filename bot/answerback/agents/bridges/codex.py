@@ -99,10 +99,7 @@ class Bridge:
                 self._from_server(line, tasks)
             said.cancel()
             for pending in self._pending.values():
-                if pending.method == _QUESTION:
-                    pending.task.cancel()
-                else:
-                    pending.gone.set()
+                pending.task.cancel()
             for passing in self._told.values():
                 passing.lost()
 
@@ -159,9 +156,9 @@ class Bridge:
         try:
             ask = await self._people.outcome(self._request(pending, params), pending.gone)
         except ClientError as error:
-            self._tell(f"{pending.method} goes to Codex's own client: {error}")
-            del self._pending[json.dumps(pending.id)]
-            self._to_client(line)
+            if self._pending.pop(json.dumps(pending.id), None) is not None:
+                self._tell(f"{pending.method} goes to Codex's own client: {error}")
+                self._to_client(line)
             return
         if ask is not None:
             if ask.end_turn and params.get("turnId") is not None:

@@ -108,10 +108,11 @@ class Bridge:
 
     async def _missing(self, request_id: str) -> None:
         """A request that opencode does not wait for any more: was it answered there, or was opencode ended?"""
-        pending = self._pending[request_id]
+        if (pending := self._pending.get(request_id)) is None:
+            return  # it was answered meanwhile
         asked = pending.request
         if await self._was_interrupted(asked.name, asked.conversation, asked.tool_call_id):
-            del self._pending[request_id]
+            self._pending.pop(request_id, None)
             pending.task.cancel()
         else:
             self._gone(request_id)

@@ -73,9 +73,18 @@ class People:
             "tool_call_id": request.tool_call_id,
             "metadata": _given({**self._source, _REQUEST: request.id, PROCESS: request.process}),
         }
-        given = _given(body)
         key = f"{self._source['bridge']}:{request.id}"
-        ask = await self._client.submit_body(given, key=key)
+        asked = asyncio.create_task(self._client.submit_body(_given(body), key=key))
+        try:
+            return await self._ended(await asyncio.shield(asked), gone)
+        except asyncio.CancelledError:
+            if request.process is not None:
+                await self._withdraw_at_the_end(asked)
+            raise
+        finally:
+            asked.cancel()
+
+    async def _ended(self, ask: Ask, gone: asyncio.Event) -> Ask | None:
         ended = asyncio.create_task(self._client.wait(ask.id))
         left = asyncio.create_task(gone.wait())
         try:
@@ -84,10 +93,6 @@ class People:
                 return ended.result()
             await self._withdraw(ask.id)
             return None
-        except asyncio.CancelledError:
-            if request.process is not None:
-                await self._withdraw_at_the_end(ask.id)
-            raise
         finally:
             ended.cancel()
             left.cancel()
@@ -105,14 +110,14 @@ class People:
             metadata = ask.json["metadata"]
             if not isinstance(metadata, dict) or not metadata.items() >= self._source.items():
                 continue
-            if str(metadata[_REQUEST]) not in pending and not await is_needed(ask):
+            if str(metadata.get(_REQUEST)) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
 
-    async def _withdraw_at_the_end(self, ask_id: str) -> None:
+    async def _withdraw_at_the_end(self, asked: asyncio.Task[Ask]) -> None:
         """Withdraws while the bridge ends: a service that is away is not waited for."""
         with contextlib.suppress(TimeoutError, ClientError):
             async with asyncio.timeout(_PARTING):
-                await self._withdraw(ask_id)
+                await self._withdraw((await asked).id)
 
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):

@@ -83,7 +83,8 @@ class People:
             RefusedError: the service does not take the call.
         """
         try:
-            found = self._call("GET", f"/v1/answers?{urlencode({'conversation': conversation})}")
+            query = urlencode({"conversation": conversation})
+            found = self._call("GET", f"/v1/answers?{query}", hold=_TO_LOOK)
         except AwayError:
             return None
         return "\n\n".join(one["message"] for one in found["answers"]) or None
@@ -110,8 +111,8 @@ class People:
         query = urlencode({"status": "answered", "conversation": call.conversation})
         found = self._call("GET", f"/v1/asks?{query}", patience=self.patience)
         for ask in found["asks"]:
-            structured = ask["tool_result"]["structured"]
-            if all(structured.get(key) == value for key, value in call.answers.items()):
+            given = ask["tool_result"]["structured"]
+            if isinstance(given, dict) and given.items() >= call.answers.items():
                 return dict(ask)
         return None
 
@@ -144,19 +145,26 @@ class People:
         body: Json | None = None,
         headers: dict[str, str] | None = None,
         patience: float = _TO_LOOK,
+        hold: float = _HOLD + _GRACE,
     ) -> Json:
-        """One call of the API, repeated while the service is away."""
+        """One call of the API, repeated while the service is away.
+
+        Args:
+            hold: seconds in which something has to come of a single try.
+        """
         until, pause = time.monotonic() + patience, _FIRST_PAUSE
         while True:
             try:
-                return self._once(method, path, body, headers or {})
+                return self._once(method, path, body, headers or {}, hold)
             except AwayError:
                 if time.monotonic() + pause > until:
                     raise
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _once(self, method: str, path: str, body: Json | None, headers: dict[str, str]) -> Json:
+    def _once(
+        self, method: str, path: str, body: Json | None, headers: dict[str, str], hold: float
+    ) -> Json:
         address = urlsplit(self.url)
         secure = address.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
@@ -165,7 +173,7 @@ class People:
                 raise RefusedError(
                     f"{self.url} is not an address of Answerback: use http://host:port."
                 )
-            connection = kind(address.hostname, address.port, timeout=_HOLD + _GRACE)
+            connection = kind(address.hostname, address.port, timeout=hold)
         except ValueError:
             raise RefusedError(
                 f"{self.url} is not an address of Answerback: use http://host:port."
