@@ -223,43 +223,6 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     assert "Check storage.url, the folder's rights and the disk." in err
 
 
-@pytest.mark.rule("CLI-8")
-def test_the_doctor_names_places_on_surfaces_that_are_not_set_up(folder: Path) -> None:
-    escalated = 'escalate = { after = 60, to = "discord:1" }'
-    routes = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\n{escalated}\n'
-    (folder / "answerback.toml").write_text(f'default_route = "ops"\n{routes}')
-    code, _, err = run("doctor")
-    assert code == 1
-    assert "✗ routes.ops.to: the surface slack is not configured" in err
-    assert "✗ routes.ops.escalate.to: the surface discord is not configured" in err
-    assert "see [slack]" in err
-    (folder / "answerback.toml").write_text('default_route = "slack:C1"\n')
-    assert "✗ default_route: the surface slack is not configured" in run("doctor")[2]
-
-
-@pytest.mark.rule("CLI-8")
-@pytest.mark.parametrize(
-    ("agents", "told"),
-    [
-        ("", "any program on this machine may name any place"),
-        ("[agents.free]\n{hash}", "agents.free may name any place"),
-        ('[agents.ci]\n{hash}\nroutes = ["ops"]', None),
-        ('[agents.desk]\n{hash}\nrole = "surface"', None),
-    ],
-)
-def test_the_doctor_warns_of_an_agent_that_can_get_around_a_routes_responders(
-    folder: Path, agents: str, told: str | None
-) -> None:
-    routes = '[routes.ops]\nto = "web"\nresponders = ["U1"]\n[routes.all]\nto = "web"\nresponders = "anyone"\n'
-    hashed = f'token_hash = "sha256:{"0" * 64}"'
-    (folder / "answerback.toml").write_text(routes + agents.format(hash=hashed))
-    code, _, err = run("doctor")
-    assert code == 0
-    assert ("! routes.ops.responders" in err) == (told is not None)
-    assert (told or "✓ configuration") in err
-    assert "routes.all" not in err
-
-
 def test_the_doctor_sees_a_key_that_other_users_can_read(folder: Path) -> None:
     key = folder / "answerback.db.key"
     key.write_text("abk_x\n")
