@@ -27,6 +27,7 @@ from answerback_client import (
     InvalidCallError,
     NotFoundError,
     StillOpenError,
+    UnauthorizedError,
     UnreachableError,
 )
 
@@ -159,6 +160,8 @@ class ClientBackend:
 def _words(error: ClientError) -> str:
     if isinstance(error, UnreachableError):
         return f"{error} It has to be running (`answerback serve`). Nothing that was asked is lost."
+    if isinstance(error, UnauthorizedError):
+        return f"{error} The user has to put the agent's token into ANSWERBACK_TOKEN and start this server again."
     return str(error)
 
 

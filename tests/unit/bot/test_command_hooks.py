@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.agents.hooks.people import People
+from answerback.agents.hooks.people import People, RefusedError
 from answerback.agents.hooks.run import HOSTS, answer
 from answerback.cli.commands.hook import Agent
 from answerback.core.ask import Status
@@ -253,11 +253,12 @@ async def test_what_came_late_is_told_once_with_the_next_event(
 
 
 @pytest.mark.parametrize(("agent", "_asks", "event"), LATE)
-async def test_where_nothing_late_can_be_looked_up_nothing_is_blocked(
+async def test_where_late_answers_are_refused_it_is_told_why(
     agent: str, _asks: Json, event: Json
 ) -> None:
     async with listening(web.Application()) as url:  # which knows no such call
-        assert await asyncio.to_thread(answer, agent, event, People(url)) is None
+        with pytest.raises(RefusedError, match="is not an Answerback"):
+            await asyncio.to_thread(answer, agent, event, People(url))
 
 
 @pytest.mark.parametrize("agent", HOSTS)
