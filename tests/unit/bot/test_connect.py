@@ -286,17 +286,6 @@ def test_a_link_to_nothing_stays_as_it_is(connect: Connect, home: Path) -> None:
     assert not (home / "dotfiles").exists()
 
 
-def test_a_file_that_is_read_only_is_left_to_its_owner(connect: Connect, home: Path) -> None:
-    file = home / ".cursor" / "mcp.json"
-    file.parent.mkdir()
-    file.write_text("{}")
-    file.chmod(0o444)
-    told = _error(connect, "cursor", "--yes")
-    assert told.startswith(f"{file} is read-only. ")
-    assert "--print" in told
-    assert file.read_text() == "{}"
-
-
 def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     file = ConfigFile(tmp_path / "x.json", tmp_path)
     file.path.write_text("new")

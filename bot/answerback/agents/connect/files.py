@@ -15,7 +15,6 @@ BACKUP: Final = ".before-answerback"
 """What the name of a copy ends in; it is beside its file."""
 _BOM: Final = "\ufeff"
 _PRIVATE: Final = 0o600
-_WRITABLE: Final = 0o222
 _BY_HAND: Final = "Fix that, or edit it by hand: --print shows what belongs there."
 _NEW: Final = 0o666  # less the umask
 
@@ -57,10 +56,7 @@ class ConfigFile:
         """
         self._check(before)
         target = Path(os.path.realpath(self.path))
-        mode = _mode(target)
-        if mode is not None and not mode & _WRITABLE:
-            raise ConnectError(f"{target} is read-only. {_BY_HAND}")
-        _replace(target, after, mode)
+        _replace(target, after, _mode(target))
 
     def remove(self, before: str) -> None:
         """Deletes a file that connecting made, and the folders on the way to it that nothing else is in.
