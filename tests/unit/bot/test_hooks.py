@@ -162,7 +162,7 @@ async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask
 
     async def says_moved_on() -> bool:
         async with service.http.get(page) as response:
-            return "has moved on" in await response.text()
+            return "no longer waiting" in await response.text()
 
     assert await says_moved_on()
     waiting = asyncio.create_task(hook(service, asking()))
