@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tests.acceptance.forked import Child, forked
 from tests.acceptance.process import PATIENCE
-from tests.meta.project import PYTHONPATH, ROOT
+from tests.meta.project import ROOT
 from tests.unit.bot.agent_parts import Json
 
 AGENT = (sys.executable, str(ROOT / "tests" / "data" / "acp_agent.py"))
@@ -65,7 +65,7 @@ def withdrawn(request_id: Any = 7) -> Json:
 class Editor:
     """An editor, with the proxy that it started."""
 
-    process: asyncio.subprocess.Process
+    process: Child
 
     async def send(self, message: Json) -> str:
         """Sends a message, and returns its line."""
@@ -107,13 +107,10 @@ class Editor:
 @asynccontextmanager
 async def editing(url: str, *agent: str, **environment: str) -> AsyncIterator[Editor]:
     """An editor whose agent runs behind the proxy."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback.cli.main", "acp", "--url", url),
-        *("--", *(agent or AGENT)),
-        env={**os.environ, "PYTHONPATH": PYTHONPATH, **environment},
+    process = await forked(
+        *("acp", "--url", url, "--", *(agent or AGENT)),
+        environment=environment,
         stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
         limit=2**26,
     )
     try:

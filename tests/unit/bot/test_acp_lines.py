@@ -157,8 +157,8 @@ async def test_an_agent_hears_that_its_editor_is_gone() -> None:
     script = "import sys; print('{}', flush=True)\nwhile True: print('{}', flush=True)"
     async with editing(AWAY, sys.executable, "-c", script) as editor:
         await editor.line()
-        transport = editor.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
-        transport.close()
+        assert editor.process.stdout is not None
+        editor.process.stdout._transport.close()  # type: ignore[attr-defined]
         async with asyncio.timeout(PATIENCE):
             assert await editor.process.wait() != 0
 
