@@ -1,7 +1,7 @@
 """Replicas on one PostgreSQL while everything breaks: nothing that was accepted is lost, and nothing happens twice.
 
 A round is one fault, while people answer and agents wait; see `tests.acceptance.chaos`. `CHAOS_ROUNDS` says how many
-there are, some dozens a run, and `CHAOS_SEED` what chance decides in the first. `make chaos ARGS=1000` sets both.
+there are, a dozen a run, and `CHAOS_SEED` what chance decides in the first. `make chaos ARGS=1000` sets both.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tests.pooler import program
 
 ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "24"))
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
-AT_ONCE: Final = 36
-"""Rounds of one run, at the most."""
+AT_ONCE: Final = 12
+"""Rounds of one run, at the most: in twelve each fault comes once."""
 RUNS: Final = [
     (SEED + number, min(AT_ONCE, ROUNDS - first))
     for number, first in enumerate(range(0, ROUNDS, AT_ONCE))
 ]
-"""The seed and the rounds of each run."""
+"""The seed and the rounds of each run. Slack is reached by HTTP where the seed is odd, else in Socket Mode."""
 SOON: Final = 60.0
 """Seconds within which everything is told and shown that was decided: the longest pause of a webhook's first tries."""
 
@@ -48,7 +48,7 @@ async def test_whatever_breaks_what_was_accepted_holds_and_nothing_happens_twice
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
     print(f"CHAOS_SEED={seed} CHAOS_ROUNDS={rounds}")  # noqa: T201 pytest shows it where the test fails
     chance = random.Random(seed)
-    async with stage(postgres_server, database, tmp_path) as staged:
+    async with stage(postgres_server, database, tmp_path, socket_mode=seed % 2 == 0) as staged:
         fencing.watch(staged)
         try:
             people, faults = People(staged, chance), Faults(staged, chance)
@@ -80,8 +80,10 @@ async def _verify(staged: Stage, people: People) -> None:
             ask = await insisted(http, "GET", f"/v1/asks/{walk.ask_id}")
             record = await insisted(http, "GET", f"/v1/asks/{walk.ask_id}/record?limit=1000")
             walks.verify(walk, ask, record["entries"])
-            assert len(told[walk.ask_id]) == 1, f"{walk.name} was told in several ways"
-            assert walk.surface == "api" or people.in_slack.of(walk) or people.in_discord.of(walk)
+            if walk.surface != "mcp":  # which has no webhooks
+                assert len(told[walk.ask_id]) == 1, f"{walk.name} was told in several ways"
+            web = walk.surface in {"api", "mcp"}
+            assert web or people.in_slack.of(walk) or people.in_discord.of(walk)
     asked = staged.run("SELECT count(*) FROM asks")
     assert asked == [(len(people.walks),)], "no form was asked twice"
     typed = {walk.ask_id for walk in people.walks if walk.surface == "words"}

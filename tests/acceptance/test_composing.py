@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -114,6 +116,24 @@ async def test_the_proxy_hands_on_every_public_route_and_nothing_of_the_agents(
     assert "dynamic a answerback {args[0]} {" in text
     assert "answerback" in composed["services"]
     assert text.count("{") == text.count("}")
+
+
+@pytest.mark.rule("DATA-20")
+def test_the_proxy_itself_takes_its_configuration(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)} | _SET
+    checked = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("caddy"), "validate"),
+            *("--adapter", "caddyfile", "--config", _FOLDER / "Caddyfile"),
+        ],
+        env=environment,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=50,
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "Valid configuration" in checked.stdout + checked.stderr
 
 
 async def _public_routes() -> list[str]:

@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
 LABELS = Labels()
 GO = {"id": "go", "text": "Deploy?", "answer_type": "boolean"}
 WHY = {"id": "why", "text": "Why?", "answer_type": "text"}
+SURE = GO | {"id": "sure", "text": "Sure?"}
 PLACES = {
     "id": "where",
     "text": "Where?",
@@ -172,6 +173,35 @@ async def test_forms_are_walked_with_each_request_at_another_replica(world: Worl
         assert len(set(proxy.taken)) == 2, "both replicas have done something"
     found = [(await one.ready())["missed_notifications"] for one in world.town.replicas]
     assert found == [0, 0]
+
+
+@pytest.mark.rule("CLAIM-10", "DATA-3")
+async def test_a_walk_goes_on_at_the_survivor_when_the_replica_of_its_last_click_stops(
+    world: World,
+) -> None:
+    stopping, surviving = world.town.replicas
+    ann, public = world.ann, world.town.public
+    async with world.town.agent(surviving.url) as http:
+        slack = await submitted(http, GO, SURE, to="slack:C0OPS", responders=["U0ADA"])
+        to = f"discord:{world.channel.id}"
+        discord = await submitted(http, GO, SURE, to=to, responders=[str(ann.id)])
+        waiting = [asyncio.create_task(ended(http, ask_id)) for ask_id in (slack, discord)]
+        await world.slack.until(lambda: world.slack.messages("C0OPS"), timeout=40)
+        await ann.finds_control("Yes", world.channel, timeout=40)
+        public.targets[:] = [stopping.public]
+        await world.ada.click(world.slack_message(), LABELS.yes)
+        assert (await ann.click("Yes", channel=world.channel)).answered
+        stopping.signal(signal.SIGTERM)
+        public.targets[:] = [surviving.public]
+        assert await stopping.process.child.wait() == 0
+        world.town.replicas.remove(stopping)
+        await world.slack.until(lambda: "Sure?" in world.slack_text(), timeout=40)
+        await world.ada.click(world.slack_message(), LABELS.yes)
+        await ann.finds("Sure?", world.channel, timeout=40)
+        assert (await ann.click("Yes", channel=world.channel)).answered
+        for walk in waiting:
+            assert (await walk)["answers"] == {"go": True, "sure": True}
+    assert world.posts() == (1, 1)
 
 
 async def _newest(http: aiohttp.ClientSession) -> str:

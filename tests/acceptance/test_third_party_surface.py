@@ -54,7 +54,7 @@ def _run(
         stderr=subprocess.STDOUT,
         check=False,
         text=True,
-        timeout=100,
+        timeout=280,
     )
     return done.returncode, done.stdout
 
@@ -74,7 +74,7 @@ def test_it_keeps_the_contract_of_every_surface(site: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.rule("DATA-20", "PLUGIN-2")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_it_keeps_the_contract_on_postgresql_too_with_one_replica_and_with_two(
     site: Path, tmp_path: Path, postgres_server: Server
 ) -> None:

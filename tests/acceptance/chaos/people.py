@@ -1,4 +1,4 @@
-"""Agents that ask without end, and people who answer in Slack, in Discord by clicks and by words, and over the API.
+"""Agents that ask without end, by HTTP and MCP; people answer in Slack, in Discord by clicks and words, and by the API.
 
 Each agent asks one form after the other and waits for its end; a person answers it as a person does: looks, acts, and
 where nothing seems to have come of it, looks and acts again. Everything they try is kept, see `walks`.
@@ -17,6 +17,7 @@ import aiohttp
 
 from answerback.core.labels import Labels
 from answerback_chat.controls import Control, Verb, decode
+from tests.acceptance.chaos.mcp_agent import McpAgent
 from tests.acceptance.chaos.stage import Stage
 from tests.acceptance.chaos.walks import BACK, Walk
 from tests.acceptance.replicas import ended
@@ -69,6 +70,7 @@ class People:
     def __init__(self, stage: Stage, chance: random.Random) -> None:
         self._stage, self._chance = stage, chance
         self.walks: list[Walk] = []
+        self._mcp = McpAgent(stage.town.api.url)
         self._over = False
         self.ada = stage.slack.person("U0ADA", "ada")
         stage.slack.workspace.add_channel("C0OPS", self.ada.id)
@@ -92,7 +94,13 @@ class People:
     async def act(self) -> None:
         """Everybody acts until it is over, and what they have begun is done."""
         async with asyncio.TaskGroup() as everybody:
-            for surface, number in (("slack", 2), ("clicks", 2), ("words", 2), ("api", 2)):
+            for surface, number in (
+                ("slack", 2),
+                ("clicks", 2),
+                ("words", 2),
+                ("api", 1),
+                ("mcp", 1),
+            ):
                 for each in range(number):
                     everybody.create_task(self._agent(surface, f"{surface}{each}"))
 
@@ -109,8 +117,12 @@ class People:
         by = {"slack": self._on_slack, "clicks": self._by_clicks, "words": self._by_words}
         try:
             async with asyncio.timeout(LONGEST), asyncio.TaskGroup() as group:
-                waiting = group.create_task(ended(http, walk.ask_id, LONGEST))
-                if walk.surface == "api":
+                over_mcp = walk.surface == "mcp"
+                answer = (
+                    self._mcp.answer(walk.ask_id) if over_mcp else ended(http, walk.ask_id, LONGEST)
+                )
+                waiting = group.create_task(answer)
+                if walk.surface in {"api", "mcp"}:
                     await self._over_the_api(http, walk, waiting.done)
                 else:
                     await by[walk.surface](walk, waiting.done)
@@ -121,14 +133,15 @@ class People:
     async def _submitted(self, http: aiohttp.ClientSession, walk: Walk) -> str:
         kind = "text" if walk.surface == "words" else "boolean"
         count = self._chance.randint(1, 4)
+        questions = [
+            {"id": f"q{n}", "text": f"{walk.name} question {n}?", "answer_type": kind}
+            for n in range(count)
+        ]
+        if walk.surface == "mcp":
+            return await self._mcp.asked(questions, walk.name)
         body: dict[str, Any] = {
             "name": "ask_user",
-            "arguments": {
-                "questions": [
-                    {"id": f"q{n}", "text": f"{walk.name} question {n}?", "answer_type": kind}
-                    for n in range(count)
-                ]
-            },
+            "arguments": {"questions": questions},
             "callback": {"url": self._stage.receiver.url},
         }
         if walk.surface == "slack":

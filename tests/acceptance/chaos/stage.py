@@ -134,8 +134,10 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(server: postgres.Server, database: str, folder: Path) -> AsyncIterator[Stage]:
-    """Three machines whose services are up."""
+async def stage(
+    server: postgres.Server, database: str, folder: Path, *, socket_mode: bool
+) -> AsyncIterator[Stage]:
+    """Three machines whose services are up; Slack reaches them by their sockets, or by the load balancer."""
     name = database.rpartition("/")[2]
     slack, discord = FakeSlack(), FakeDiscord()
     async with AsyncExitStack() as stack:
@@ -154,7 +156,11 @@ async def stage(server: postgres.Server, database: str, folder: Path) -> AsyncIt
         ]
         environment = {
             "SLACK_BOT_TOKEN": slack.bot_token,
-            "SLACK_SIGNING_SECRET": slack.signing_secret,
+            **(
+                {"SLACK_APP_TOKEN": slack.app_token}
+                if socket_mode
+                else {"SLACK_SIGNING_SECRET": slack.signing_secret}
+            ),
             "ANSWERBACK_SLACK__API_URL": slack.api_url,
             "DISCORD_BOT_TOKEN": discord.application.token,
             "DISCORD_PUBLIC_KEY": discord.application.public_key,
@@ -164,7 +170,10 @@ async def stage(server: postgres.Server, database: str, folder: Path) -> AsyncIt
         made = await stack.enter_async_context(town(folder, database, environment, replicas=0))
         staged = Stage(made, machines, pooling, server, name, slack, discord, receiver)
         await asyncio.gather(*(staged.boot(machine) for machine in machines))
-        slack.deliver_to(f"{made.public.url}/slack/events")
+        if socket_mode:
+            await slack.socket.connected(MACHINES)
+        else:
+            slack.deliver_to(f"{made.public.url}/slack/events")
         discord.application.interactions_endpoint_url = f"{made.public.url}/discord/interactions"
         try:
             yield staged

@@ -1,0 +1,56 @@
+"""An agent that asks and waits over MCP, each call at whichever replica the load balancer picks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import httpx2
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from answerback.mcp.server import IDEMPOTENCY_KEY
+
+_PATIENCE: Final = 5.0
+"""Seconds that a call may take before it is made anew, at the next replica."""
+_WAIT: Final = 2.0
+"""Seconds for which a call waits for an answer."""
+
+
+class McpAgent:
+    """Makes each call over a connection of its own, again and again until it is answered.
+
+    Args:
+        url: of the load balancer.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = f"{url}/mcp"
+
+    async def asked(self, questions: list[dict[str, Any]], key: str) -> str:
+        """Asks; the id. The key finds what was stored before."""
+        arguments = {"questions": questions, "to": "web", "wait_seconds": 0}
+        return str((await self._insisted("ask_user", arguments, key))["ask_id"])
+
+    async def answer(self, ask_id: str) -> dict[str, Any]:
+        """How an ask ended, as the ask's JSON has it."""
+        while True:
+            arguments = {"ask_id": ask_id, "wait_seconds": _WAIT}
+            told = await self._insisted("wait_for_answer", arguments)
+            if told.get("status") != "pending":
+                return {"status": "answered", "answers": told}
+
+    async def _insisted(
+        self, tool: str, arguments: dict[str, Any], key: str = ""
+    ) -> dict[str, Any]:
+        while True:
+            try:
+                async with asyncio.timeout(_PATIENCE), Client(self._url) as client:
+                    meta: Any = {IDEMPOTENCY_KEY: key} if key else None
+                    result = await client.call_tool(tool, arguments, meta=meta)
+                    if not result.is_error:
+                        assert result.structured_content is not None
+                        return dict(result.structured_content)
+            except* (MCPError, httpx2.HTTPError, TimeoutError):
+                pass
+            await asyncio.sleep(0.1)
