@@ -63,7 +63,9 @@ def _contract(site: Path, folder: Path, *wanted: str, **variables: str) -> str:
     """What pytest says of the example's own tests."""
     tests = shutil.copytree(EXAMPLE / "tests", folder / "tests")
     shutil.copy(EXAMPLE / "pyproject.toml", folder)
-    code, told = _run(site, folder, ["-m", "pytest", "-q", str(tests), *wanted], variables)
+    unused = ("-p", "no:langsmith_plugin", "-p", "no:schemathesis")  # they take seconds to load
+    words = ["-m", "pytest", "-q", *unused, str(tests), *wanted]
+    code, told = _run(site, folder, words, variables)
     assert code == 0, told
     return told
 

@@ -60,6 +60,9 @@ class Person:
 
     def visible(self, channel: Channel | None = None) -> list[Sight]:
         """The bot's messages that this person can see, newest first, as far as they scroll."""
+        return [sight_of(each) for each in self._newest(channel)]
+
+    def _newest(self, channel: Channel | None = None) -> list[Message]:
         world = self._discord.world
         channels = [channel] if channel else list(world.channels.values())
         found = [
@@ -67,20 +70,19 @@ class Person:
             for place in channels
             if world.sees(place, self.id)
             for message in place.messages.values()
-            if message.author_id == self._discord.bot.id and self._stored(message) is not None
+            if message.author_id == self._discord.bot.id and self._is_shown(message)
         ]
-        newest = sorted(found, key=lambda each: each.id, reverse=True)
-        return [sight_of(each) for each in newest[:SCREENFUL]]
+        return sorted(found, key=lambda each: each.id, reverse=True)[:SCREENFUL]
 
     def notes(self) -> list[Sight]:
         """The ephemeral messages this person got, newest first."""
-        return [each for each in self.visible() if each.message.ephemeral]
+        return [sight_of(each) for each in self._newest() if each.ephemeral]
 
     def latest(self, channel: Channel | None = None) -> Sight:
         """The newest message of the bot that is not a private note."""
-        for sight in self.visible(channel):
-            if not sight.message.ephemeral:
-                return sight
+        for message in self._newest(channel):
+            if not message.ephemeral:
+                return sight_of(message)
         raise NotPossibleError(f"{self.user.name} sees no message of the bot")
 
     def copy(self, message: Message) -> Message:
@@ -137,9 +139,11 @@ class Person:
         if channel is None or not self._discord.world.sees(channel, self.id):
             return None
         current = channel.messages.get(message.id)
-        if current is None or current.deleted or current.only_for not in {None, self.id}:
-            return None
-        return current
+        return current if current is not None and self._is_shown(current) else None
+
+    def _is_shown(self, message: Message) -> bool:
+        """Whether a message of a channel that this person sees is there for them."""
+        return not message.deleted and message.only_for in {None, self.id}
 
     # ---- clicking ----
 
