@@ -18,6 +18,8 @@ from aiohttp import web
 from tests.recipes.receiving import listening
 
 _MAX_BODY: Final = 16 * 2**20
+_LOOKS: Final = "list_mcp_resources"
+"""A tool of Codex's, called until Codex offers what is next: its first request does not wait for MCP servers."""
 Json = dict[str, Any]
 
 
@@ -35,6 +37,11 @@ class Calls:
     tool: str
     arguments: Json
     id: str = field(default_factory=lambda: f"call_{secrets.token_hex(8)}")
+
+    @property
+    def server(self) -> str:
+        """What Codex offers it by: the server of an MCP tool, or the tool itself."""
+        return self.tool.partition("/")[0]
 
 
 Step = Says | Calls
@@ -76,9 +83,14 @@ class Model:
         tools = body.get("tools") or []
         if not tools:
             return Says("A title")
-        self.tools |= set(_names(tools))
+        offered = set(_names(tools))
+        self.tools |= offered
+        step = self.steps[0] if self.steps else Says("Done.")
+        if _LOOKS in offered and isinstance(step, Calls) and step.server not in offered:
+            return Calls(_LOOKS, {})
         self.requests.append(body)
-        return self.steps.pop(0) if self.steps else Says("Done.")
+        self.steps[:1] = []
+        return step
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response(
