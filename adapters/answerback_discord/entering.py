@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from answerback.core import clarifying
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
@@ -43,6 +44,16 @@ class Drafts:
         kept = await self._asks.draft(self._key(verb))
         return kept if isinstance(kept, dict) else {}
 
+    async def begun(self, ask: Ask) -> dict[str, JsonValue]:
+        """What was entered so far, also before the question was asked back or explained."""
+        for revision in clarifying.revisions(ask):
+            kept = await self._asks.draft(self._key(revision=revision))
+            if isinstance(kept, dict):
+                if revision != ask.revision:
+                    await self.keep(kept)
+                return kept
+        return {}
+
     async def entered(self) -> dict[str, JsonValue]:
         """What was entered on all pages, this one included."""
         return {**(await self.of()), **self._used.inputs}
@@ -51,9 +62,10 @@ class Drafts:
         """Keeps, or with None drops, what was entered."""
         await self._asks.save_draft(self._key(), values)
 
-    def _key(self, verb: Verb | None = None) -> str:
-        ask_id, revision, used, _ = self._used.control
-        return f"{ask_id}:{revision}:{verb or used}:{self._used.actor.person.user_id}"
+    def _key(self, verb: Verb | None = None, revision: int | None = None) -> str:
+        ask_id, seen, used, _ = self._used.control
+        at = seen if revision is None else revision
+        return f"{ask_id}:{at}:{verb or used}:{self._used.actor.person.user_id}"
 
 
 class Entering:
@@ -128,7 +140,7 @@ class Entering:
         if sheet is None:
             return await self._not_found()
         page = page if page < len(sheet.pages()) else 0
-        values = await self._drafts.of()
+        values = await self._drafts.begun(self._ask)
         nonce = f"{secrets.token_hex(4)}.{option_controls.digest(selected)}"
         data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
         return Reply({"type": int(Callback.MODAL), "data": data})

@@ -301,7 +301,7 @@ class Posting(LiveMessages[Ref, Message]):
     async def lead_on(self, ref: Ref, to: Destination) -> None:
         """See `LiveMessages.lead_on`."""
         text = self._labels.escalated.format(where=place(to))
-        await self._update(ref, Message(escape(text), [section(text)]))
+        await self._replaced(ref, Message(escape(text), [section(text)]))
 
     async def _url(self, ask: Ask, ref: Ref) -> str | None:
         return ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)

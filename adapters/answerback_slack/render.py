@@ -62,6 +62,8 @@ class Message:
             ):
                 above: list[Block] = [{"type": "context", "elements": beside}] if beside else []
                 return replace(self, blocks=[*literal(words), *above, *rest])
+            case [{"type": "section", "text": {"type": "plain_text", "text": str(words)}}, *rest]:
+                return replace(self, blocks=[*literal(words), *rest])
             case _:
                 return self
 

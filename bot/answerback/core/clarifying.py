@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import ClassVar, Final
 
 from answerback.core.answers import Unfit, check_words
@@ -48,6 +49,13 @@ def asked(asides: Collection[Aside]) -> list[Aside]:
 def walked(ask: Ask) -> int:
     """How often the ask was changed by anything but asides. What is begun at its question is kept until then."""
     return ask.revision - len(ask.asides)
+
+
+def revisions(ask: Ask) -> range:
+    """The revisions at which the open question stands since it was asked, the newest first, as far as asides tell."""
+    about = _open(ask)
+    said = len([*takewhile(lambda aside: aside.question_id == about, reversed(ask.asides))])
+    return range(ask.revision, ask.revision - said - 1, -1)
 
 
 def pending(ask: Ask) -> Aside | None:

@@ -74,6 +74,25 @@ async def test_a_form_of_seven_fields_is_entered_in_two_pages(up: Rig) -> None:
     assert up.ann.notes()[0].controls == []
 
 
+@pytest.mark.rule("CLARIFY-3")
+async def test_a_form_that_is_half_filled_is_kept_when_somebody_asks_back(up: Rig) -> None:
+    ask = await up.shown(await up.submit(QUESTIONS, accepts=["clarify"]))
+    await first_page(up)
+    await up.ann.click("Ask back", on=up.ann.latest(up.channel).message)
+    up.ann.fill("What should Assistant explain?", "Whose name?")
+    assert (await up.ann.submit()).answered
+    await up.service.explain(ask.id, "Yours.")
+    await up.shown(ask)
+    await up.ann.click("Fill in", on=up.ann.latest(up.channel).message)
+    assert up.ann.modal is not None
+    assert up.ann.modal.field("name").value == "Ada"
+    assert (await up.ann.submit()).answered
+    await second_page(up)
+    value = (await up.shown(ask)).walk.answers[0].value
+    assert isinstance(value, dict)
+    assert (value["age"], value["sizes"], value["city"]) == (36, ["S", "L"], "city 6")
+
+
 async def test_a_mistake_is_told_and_the_page_opens_again_as_it_was_entered(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     await first_page(up, age="old")

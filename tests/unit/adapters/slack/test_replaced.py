@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Status
+from answerback.core.ask import Destination, Status
 from answerback_slack import calls
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
@@ -116,6 +116,16 @@ async def test_rich_text_that_slack_keeps_from_being_replaced_is_edited_all_the_
     assert not record.buttons
     assert up.slack.count("chat.postMessage") == 1
     assert _refusals(up).count("block_mismatch") == 1
+
+
+async def test_rich_text_leads_on_to_where_the_question_went(up: Rig) -> None:
+    up.slack.keeps_rich_text = True
+    ask = await up.submit(EXPLAINED)
+    to = Destination(surface="slack", channel="C0ELSE")
+    await up.app.surface.moved(ask, ask.message or {}, to)
+    sight = up.ada.sees(up.live(ask))
+    assert sight.text.strip() == LABELS.escalated.format(where="slack C0ELSE")
+    assert not sight.buttons
 
 
 async def test_rich_text_that_cannot_be_edited_at_all_is_replaced_by_one_message(up: Rig) -> None:
