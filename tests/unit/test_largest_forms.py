@@ -17,7 +17,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, Person, Reply
 from answerback.dialects import registry
-from answerback.service.callers import MAX_BODY
+from answerback.http.json_text import MAX_BODY
 from answerback.service.serialize import ask_json
 from answerback_chat.controls import Control, Verb
 from answerback_discord import forms as discord_forms

@@ -1,30 +1,20 @@
-"""Request bodies: bounded, JSON and nothing but JSON, refused in words that say where they go wrong.
-
-Stricter than Python's parser: no NaN or Infinity, no number that a double cannot hold, no key
-twice in an object, no nesting that only an attacker would write. Half a surrogate pair and NUL
-pass: who reads the text decides about them.
-"""
+"""The JSON bodies of requests and of answers."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
-from typing import Final, NoReturn
+from typing import Final
 
 from aiohttp import web
 from pydantic import JsonValue
 
 from answerback.core.errors import ProblemError
-from answerback.core.json_schema import schemas
+from answerback.http.json_text import parse_json
 from answerback.service.callers import body_of
 
-MAX_DEPTH: Final = 64
-"""Levels of arrays and objects in a request's body."""
 _QUICK: Final = 32 * 1024
 """Bytes of JSON that are read at once; reading the largest body takes up to 60 ms, and is done in a thread."""
-_MAX_DIGITS: Final = 309
-"""Digits of the largest number a double can hold; more of them cost quadratic time to read."""
 
 
 async def read_json(request: web.Request) -> JsonValue:
@@ -46,72 +36,7 @@ async def read_json(request: web.Request) -> JsonValue:
     return parse_json(body) if len(body) <= _QUICK else await asyncio.to_thread(parse_json, body)
 
 
-def parse_json(body: bytes) -> JsonValue:
-    """JSON as RFC 8259 has it, within our bounds.
-
-    Raises:
-        ProblemError: 400, with the place of the mistake.
-    """
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise _malformed(f"byte {error.start} is not UTF-8") from error
-    try:
-        value: JsonValue = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise _malformed(f"{error.msg.lower()} at {where}") from error
-    except RecursionError as error:
-        raise _too_deep() from error
-    if schemas.depth(value, MAX_DEPTH) > MAX_DEPTH:
-        raise _too_deep()
-    return value
-
-
 def dump_json(value: object) -> bytes:
     """A JSON value in UTF-8; half a surrogate pair as the escape it came in."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode("utf-8", "backslashreplace")
-
-
-def _too_deep() -> ProblemError:
-    return _malformed(f"it is nested deeper than {MAX_DEPTH} levels")
-
-
-def _malformed(why: str) -> ProblemError:
-    return ProblemError(400, "Malformed JSON", f"The body is not JSON that can be read: {why}.")
-
-
-def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add() is for its effect
-        raise _malformed(f"the key {json.dumps(twice)[:100]} is twice in one object")
-    return found
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise _out_of_range(digits)
-    return int(digits)
-
-
-def _float(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise _out_of_range(digits)
-    return number
-
-
-def _out_of_range(digits: str) -> ProblemError:
-    return _malformed(f"the number {digits[:40]}… is larger than JSON numbers are read here")
-
-
-def _constant(name: str) -> NoReturn:
-    raise _malformed(f"{name} is no JSON value")
-
-
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
-)

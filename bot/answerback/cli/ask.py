@@ -116,7 +116,7 @@ async def _ask(
         where = thread.get("url") if isinstance(thread, dict) else None
         say(f"{ask['id']}: asked at {where or ask['surface']}")
         try:
-            with console.status("Waiting for the answers…"):
+            with console().status("Waiting for the answers…"):
                 return await _wait(http, f"{base}/v1/asks/{ask['id']}", ask, wait)
         except asyncio.CancelledError:
             warn(f"{ask['id']} stays open; `answerback withdraw {ask['id']}` withdraws it.")

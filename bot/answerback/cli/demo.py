@@ -81,7 +81,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         result(address)
         if browser and _has_browser():
             await asyncio.to_thread(webbrowser.open, address)
-        with console.status("Waiting for your answers… (Ctrl-C ends the demo)"):
+        with console().status("Waiting for your answers… (Ctrl-C ends the demo)"):
             ask = await _answered(running, submitted.ask.id, stop)
         if ask is None:
             return False

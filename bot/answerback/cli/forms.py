@@ -8,10 +8,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.api.bodies import parse_json
 from answerback.cli.output import fail
 from answerback.core.errors import Problem, ProblemError
-from answerback.service.callers import MAX_BODY
+from answerback.http.json_text import MAX_BODY, parse_json
 from answerback_chat.sanitize import one_line
 
 EXIT_INVALID: Final = 2

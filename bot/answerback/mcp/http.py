@@ -18,11 +18,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
+from answerback.http.json_text import MAX_BODY
 from answerback.mcp.backend import Backend, ServiceBackend
 from answerback.mcp.server import PROGRESS, mcp_server
 from answerback.mcp.tasks import Context
 from answerback.mcp.tools import DEFAULT, AskingTool, asking_tools
-from answerback.service.callers import CARRIER, MAX_BODY, Callers, body_of
+from answerback.service.callers import CARRIER, Callers, body_of
 from answerback.service.service import Service
 from answerback.service.submission import Agent
 

@@ -16,13 +16,12 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.http.bodies import BodyError, receive
+from answerback.http.json_text import MAX_BODY
 from answerback.service.service import Service
 from answerback.service.submission import Agent, Submission
 from answerback.service.submit import Submitted
 from answerback.service.telling import Carrier
 
-MAX_BODY: Final = 256 * 1024
-"""Bytes of a request's body."""
 CARRIER: Final = web.RequestKey("carrier", Carrier)
 """What the response to a request tells its agent."""
 

@@ -165,10 +165,8 @@ MOST = 900
 """Modules that a command may import, Python's own among them."""
 
 
-@pytest.mark.rule("CLI-15")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_imports_only_what_it_needs(name: str, tmp_path: Path) -> None:
-    words, used = STARTED[name]
+def imported(name: str, words: list[str], tmp_path: Path) -> set[str]:
+    """The modules that are imported once a command has run."""
     (tmp_path / "form.json").write_text('{"question": "Which port?"}')
     script = """
 import json, sys
@@ -189,6 +187,31 @@ finally:
         timeout=50,
         check=False,
     )
-    modules = json.loads(done.stderr.rpartition("MODULES ")[2])
+    return set(json.loads(done.stderr.rpartition("MODULES ")[2]))
+
+
+@pytest.mark.rule("CLI-15")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_imports_only_what_it_needs(name: str, tmp_path: Path) -> None:
+    words, used = STARTED[name]
+    modules = imported(name, words, tmp_path)
     assert UNUSED.intersection(modules) == used
     assert len(modules) <= MOST
+
+
+@pytest.mark.rule("CLI-15")
+@pytest.mark.parametrize(
+    ("name", "words", "free_of", "most"),
+    [
+        ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 420),
+        ("list", ["--url", "http://127.0.0.1:1"], {"answerback.dialects.registry"}, 600),
+        ("export", ["--url", "http://127.0.0.1:1"], {"answerback.dialects.registry"}, 590),
+    ],
+)
+def test_a_command_that_is_no_service_imports_none(
+    name: str, words: list[str], free_of: set[str], most: int, tmp_path: Path
+) -> None:
+    modules = imported(name, words, tmp_path)
+    service = {"answerback.service.service", "answerback.service.act", "answerback.api"}
+    assert modules.isdisjoint(service | free_of)
+    assert len(modules) <= most

@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.service.callers import MAX_BODY
+from answerback.http.json_text import MAX_BODY
 from tests.unit.bot.api.conftest import FORM, Json, Served
 
 COUNT = int(os.environ.get("HOSTILE_BODIES", "600"))
