@@ -26,6 +26,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableError,
 )
+from answerback.ports.claims import RENEWED
 from answerback.ports.surface import Later, Moves, Shown, Surface
 from answerback.service.keeping import kept
 from answerback.service.service import Service
@@ -55,6 +56,8 @@ class Shower:
         self._resting: dict[str, float] = {}
         self._brought: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that other means are bringing up to date, while that is waited for."""
+        self._held: dict[str, tuple[Ask, float]] = {}
+        """Asks that changed while they were shown: as they were noted, and since when their messages are claimed."""
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
@@ -140,7 +143,9 @@ class Shower:
 
     async def _show_latest(self, ask_id: str) -> Later | None:
         """Shows the ask once; None: that was all there was to do, or another process is at it."""
-        ask = await self._service.store.claim_message(ask_id, self._service.claim)
+        ask, since = self._held.pop(ask_id, (None, 0.0))
+        if ask is None or not self._is_claimed(since):
+            ask = await self._service.store.claim_message(ask_id, self._service.claim)
         if ask is None:
             return None
         surface = self._service.surfaces.get(ask.destination.surface)
@@ -180,6 +185,7 @@ class Shower:
         async def save(shown: Shown) -> None:
             await self._service.store.shown(ask.id, shown, ask)
 
+        began = self._service.clock.monotonic()
         try:
             async with self._kept(ask):
                 shown = await surface.show(ask, save)
@@ -205,7 +211,24 @@ class Shower:
             self._brought[ask.id] = ask.message
             return shown
         self._count(surface, "shown")
-        return _moved_on(await self._service.store.shown(ask.id, shown, ask), surface)
+        return await self._noted(ask, shown, surface, began)
+
+    async def _noted(self, ask: Ask, shown: Shown, surface: Surface, began: float) -> Later | None:
+        """Notes what is shown. An ask that has moved on meanwhile stays claimed, and is not read again."""
+        since = self._service.clock.monotonic()
+        latest = await self._service.store.shown(ask.id, shown, ask, self._service.claim)
+        later = _moved_on(latest, surface)
+        # The note renews the claim, if that was not over by then. What is still to be posted is claimed anew: of two
+        # that edit a message the second is shown over, and of two that post one nobody takes a message back.
+        edits = latest is not None and latest.message and latest.left is None
+        if later and latest and edits and self._is_claimed(began):
+            self._held[ask.id] = latest, since
+        return later
+
+    def _is_claimed(self, since: float) -> bool:
+        """Whether enough is left of a claim that was made or renewed then for it to be used as it is."""
+        used = self._service.clock.monotonic() - since
+        return used < self._service.claim.seconds * (1 - RENEWED)
 
     def _kept(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """Bounds a show, also to the time for which the message is this process's to show."""
