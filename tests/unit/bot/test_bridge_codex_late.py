@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from answerback.agents.bridges.late import Late
 from answerback.ports.telling import Owing
+from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.test_bridge_codex import QUESTION, THREAD, Talk, answer, talking
@@ -112,3 +115,8 @@ async def test_without_the_service_a_turn_goes_on(tmp_path: Path) -> None:
         async with talking(service, []) as talk:
             await stack.aclose()
             assert await turn(talk) == {}
+
+
+async def test_a_service_that_refuses_holds_up_no_turn() -> None:
+    async with listening(web.Application()) as url:  # which knows no such call
+        assert await Late(url, None).of(THREAD) is None

@@ -175,6 +175,7 @@ async def test_a_token_that_may_not_is_told_in_words(tmp_path: Path) -> None:
             await ClientBackend(client).wait("ask_1", 1)
     assert result.is_error
     assert "token" in result.structured_content["error"]
+    assert "put the agent's token into ANSWERBACK_TOKEN" in result.structured_content["error"]
 
 
 async def test_waiting_for_what_is_not_there_or_over_comes_back_at_once(
