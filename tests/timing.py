@@ -10,7 +10,7 @@ from typing import Final
 
 BLOCKED: Final = 0.05 if sys.gettrace() is None else 0.3
 """Seconds for which one piece of work may hold the event loop; more where every line is traced for coverage."""
-_TRIES: Final = 5
+_TRIES: Final = 8
 _REFERENCE: Final = 0.0018
 """Seconds that `_reference` takes where nothing else runs, on the machine on which the bound was set."""
 

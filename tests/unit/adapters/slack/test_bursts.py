@@ -19,7 +19,7 @@ from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 OTHER = "C0OTHER"
-SPEED = 4.0
+SPEED = 2.0
 """How much faster time passes than in Slack."""
 
 
