@@ -120,7 +120,7 @@ def points(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
 
 @pytest.mark.rule("DATA-1", "DATA-3")
 @pytest.mark.acceptance
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
     tmp_path: Path, points: int
 ) -> None:
