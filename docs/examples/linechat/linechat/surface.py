@@ -126,6 +126,7 @@ class LineChat:
             return
         if isinstance(done, Rejected):
             await self._reject(writer, done, name)
+        await _send(writer, {"done": said.get("ask")})
 
     async def _reject(self, writer: asyncio.StreamWriter, rejected: Rejected, name: str) -> None:
         """Nothing changed: this person alone is told why, and how the ask stands."""

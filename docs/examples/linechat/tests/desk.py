@@ -155,7 +155,7 @@ class LineDesk:
         before, ask = len(self.heard), self._seen["ask"]
         revision = self._seen["revision"]
         await self._says({"ask": ask, "revision": revision, "do": do, "value": value} | more)
-        await self.until(lambda: any(_shows(each, ask) for each in self.heard[before:]))
+        await self.until(lambda: any(each.get("done") == ask for each in self.heard[before:]))
 
 
 def _shows(said: dict[str, Any], ask_id: str) -> bool:
