@@ -10,7 +10,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import aiohttp
@@ -67,7 +67,8 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
             try:
                 await bridge.run(_typed(child.stdin), child.stdout)
             except asyncio.CancelledError:
-                child.terminate()
+                with suppress(ProcessLookupError):  # it may have ended just before
+                    child.terminate()
                 raise
         sys.exit(await child.wait())
 

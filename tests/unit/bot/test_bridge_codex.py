@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,8 +19,9 @@ from answerback.agents.bridges.people import People, Request
 from answerback.cli import bridge, main
 from answerback.core.ask import Reason, Status
 from answerback_client import AsyncClient, ClientError
+from tests.acceptance.forked import Child, forked
 from tests.acceptance.process import PATIENCE, command
-from tests.meta.project import PYTHONPATH, ROOT
+from tests.meta.project import ROOT
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 
@@ -74,7 +74,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 class Talk:
     """A client's side of the command."""
 
-    def __init__(self, child: asyncio.subprocess.Process) -> None:
+    def __init__(self, child: Child) -> None:
         self.child = child
 
     def say(self, message: Json) -> None:
@@ -109,13 +109,9 @@ async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIte
     """The command between this test and the fake, introduced to each other."""
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
     words = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback.cli.main", *words),
-        *(sys.executable, fake, json.dumps(opening), json.dumps(later)),
-        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+    child = await forked(
+        *(*words, sys.executable, fake, json.dumps(opening), json.dumps(later)),
         stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
     )
     talk = Talk(child)
     try:
