@@ -99,10 +99,8 @@ def wait(
         async with AsyncClient(base, token, patience=math.inf) as patient:
             try:
                 return await patient.wait(ask_id, timeout=seconds)
-            except StillOpenError as error:
-                return error.ask
-            except UnreachableError:
-                return ask
+            except (StillOpenError, UnreachableError) as error:
+                return error.ask if isinstance(error, StillOpenError) else ask
 
     found = called(base, token, read, ask_id)
     if found.open:
