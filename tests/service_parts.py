@@ -23,6 +23,7 @@ class ManualClock:
         self._now = start
         self._passed = 1_000.0
         self._moved = asyncio.Condition()
+        self._sleepers = 0
 
     def now(self) -> float:
         return self._now
@@ -33,9 +34,19 @@ class ManualClock:
     async def sleep_until(self, when: float) -> None:
         ahead = self._now - self._passed
         async with self._moved:
-            await self._moved.wait_for(
-                lambda: self._now >= when or self._now - self._passed < ahead
-            )
+            self._sleepers += 1
+            self._moved.notify_all()
+            try:
+                await self._moved.wait_for(
+                    lambda: self._now >= when or self._now - self._passed < ahead
+                )
+            finally:
+                self._sleepers -= 1
+
+    async def slept_by(self, sleepers: int) -> None:
+        """Returns once so many sleep: who has yet to fall asleep would not notice that the clock is set."""
+        async with asyncio.timeout(WAIT), self._moved:
+            await self._moved.wait_for(lambda: self._sleepers >= sleepers)
 
     async def advance(self, seconds: float) -> None:
         """Lets time pass, and wakes who sleeps."""

@@ -17,6 +17,7 @@ import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
@@ -71,7 +72,8 @@ class Child:
     def send_signal(self, number: int) -> None:
         """Sends it a signal, if it has not ended."""
         if self.returncode is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has ended, and that is not noted yet
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Tells it to end."""

@@ -80,7 +80,7 @@ class Stage:
     async def boot(self, machine: Machine) -> None:
         """Starts the service of a machine, again and again until it is up, as a supervisor does."""
         while machine.replica is None:
-            with suppress(NotServingError, aiohttp.ClientError):
+            with suppress(NotServingError, aiohttp.ClientError, TimeoutError):
                 machine.replica = await self._started(machine)
 
     async def _started(self, machine: Machine) -> Replica:

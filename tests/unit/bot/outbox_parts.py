@@ -17,7 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from answerback.core.ask import Ask, Entry
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer
-from answerback.ports.claims import SOLE, Claim
+from answerback.ports.claims import SOLE, Claim, Work
 from answerback.ports.records import StoredDelivery
 from answerback.service.routing import Rules
 from answerback.service.service import Service
@@ -41,10 +41,19 @@ class WatchedStore(SqliteStore):
         self.claimed: list[str] = []
         """Ids of deliveries in the order in which they were claimed."""
         self.renewed: list[str] = []
+        self._taken_by: Claim | None = None
+
+    async def taken_over(self, whose: Claim, claim: Claim, now: float) -> None:
+        """Another process takes what one has claimed, before that one can claim it again."""
+        self._taken_by = claim
+        await self.release(Work.DELIVERY, whose.holder)
+        await self.claim_deliveries(claim, now, 10)
 
     async def claim_deliveries(
         self, claim: Claim, now: float, limit: int
     ) -> Sequence[StoredDelivery]:
+        if self._taken_by not in (None, claim):
+            return []
         found = await super().claim_deliveries(claim, now, limit)
         async with self.noted:
             self.claimed += [one.delivery.id for one in found]

@@ -112,6 +112,7 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
     async with outbox(tmp_path) as box, receiving() as receiver, box.draining():
         upkeep = Upkeep(box.service, Shower(box.service))
         running = asyncio.create_task(upkeep.run())
+        await box.clock.slept_by(1)
         receiver.answers = [status(500), status(429, Retry_After="60")]
         retried = await box.answered(receiver.url)
         await box.tried(retried, 1)

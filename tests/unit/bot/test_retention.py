@@ -22,10 +22,12 @@ DAY = 86_400.0
 async def test_an_ask_is_erased_after_its_days_and_its_message_says_so(parts: Parts) -> None:
     async with running(parts, days=30.0) as (service, _):
         ask, still_open = await submit(service, boolean("a")), await submit(service, boolean("b"))
+        await parts.chat.until(shows(parts, ask, 1))
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 2))
         await parts.clock.advance(29 * DAY)
         later = await submit(service, boolean("c"))
+        await parts.chat.until(shows(parts, later, 1))
         await service.act(later.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, later, 2))
         assert parts.chat.messages[ask.id].erased_at is None

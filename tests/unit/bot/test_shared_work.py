@@ -14,7 +14,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer, Back
-from answerback.ports.claims import Claim, Work
+from answerback.ports.claims import Claim
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Store
 from answerback.webhooks import outbox as outbox_module
@@ -206,8 +206,7 @@ async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_sto
         async with box.draining(claim=Claim("ann", BRIEF)) as deliverer:
             ask = await box.answered(dead.url)
             await dead.until(1)
-            await box.store.release(Work.DELIVERY, "ann")
-            await box.store.claim_deliveries(BEN, box.clock.now(), 10)
+            await box.store.taken_over(ANN, BEN, box.clock.now())
             async with asyncio.timeout(WAIT):
                 while deliverer.at_hand:  # noqa: ASYNC110 what is given up tells nobody
                     await asyncio.sleep(0.01)
@@ -267,8 +266,7 @@ async def test_what_another_took_while_it_waited_is_not_sent(
     box: Outbox, receiver: Receiver
 ) -> None:
     async with waiting_behind_another(box, receiver) as (asks, go_on):
-        await box.store.release(Work.DELIVERY, "ann")
-        await box.store.claim_deliveries(BEN, box.clock.now(), 10)
+        await box.store.taken_over(ANN, BEN, box.clock.now())
         await box.clock.advance(50)
         go_on.set()
     assert len(receiver.received) == 1

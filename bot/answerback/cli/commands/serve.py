@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from answerback.cli.commands.options import Config
+from answerback.runtime.interpreter import starting
 
 
 def command(
@@ -21,6 +22,7 @@ def command(
 
     The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
     """
-    from answerback.cli import serve
+    with starting():
+        from answerback.cli import serve
 
-    serve.run(config, check=check)
+        serve.run(config, check=check)
