@@ -1,7 +1,9 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
-PYTEST := pytest --numprocesses=auto --dist=worksteal
+# Two for each processor: half of the time a test waits for another process.
+WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
 # Tests start hundreds of processes: each module is compiled once, and not by each of them.
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,7 +38,7 @@ test: venv ## Run every test (ARGS="-k word" runs some)
 .PHONY: test-agents
 test-agents: venv ## Drive the real agents, installed from npm into .venv/agents, with a scripted model
 	@.ci/agents
-	@timeout 1200 $(BIN)/python -m $(PYTEST) --maxprocesses=4 --timeout=300 --durations=5 tests/agents $(ARGS)
+	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents $(ARGS)
 
 .PHONY: check
 check: style types imports docs coverage ## Everything that has to hold: style, types, import rules, docs, tests

@@ -203,7 +203,8 @@ async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_sto
 ) -> None:
     async with receiving() as dead:
         dead.always = never
-        async with box.draining(claim=Claim("ann", BRIEF)) as deliverer:
+        # Long enough for it to be taken before it lapses; it is looked at four times as often.
+        async with box.draining(claim=Claim("ann", 4.0)) as deliverer:
             ask = await box.answered(dead.url)
             await dead.until(1)
             await box.store.taken_over(ANN, BEN, box.clock.now())
