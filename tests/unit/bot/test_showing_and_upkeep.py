@@ -192,6 +192,7 @@ async def test_an_ask_that_ended_before_it_was_posted_is_never_posted(parts: Par
     parts.chat.failures += [UnavailableError("down")] * 1_000
     async with running(parts) as (service, shower):
         ask = await submit(service)
+        await parts.chat.until(lambda: len(parts.chat.failures) < 1_000)
         await service.withdraw(ask.id)
         parts.chat.failures.clear()
         await shower.idle()
