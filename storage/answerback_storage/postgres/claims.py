@@ -33,7 +33,7 @@ _DUE: Final = f"""WITH found AS (
         FROM found WHERE asks.id = found.id AND found.held IS NOT TRUE
     ) SELECT id FROM found ORDER BY due"""
 _RELEASE: Final = {
-    Work.MESSAGE: "UPDATE asks SET show_holder = NULL WHERE shown_revision < revision AND show_holder = $1",
+    Work.MESSAGE: "UPDATE asks SET show_holder = NULL WHERE seq IN (SELECT seq FROM behind) AND show_holder = $1",
     Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = $1",
     Work.DELIVERY: "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1",
 }

@@ -12,8 +12,8 @@ from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.statements import Parameters
 
-ERASABLE: Final = """SELECT id FROM asks WHERE status <> 'open' AND erased_at IS NULL AND updated_at < $1
-    ORDER BY updated_at LIMIT $2"""
+ERASABLE: Final = """SELECT id FROM asks WHERE settled_at < $1 AND erased_at IS NULL
+    ORDER BY settled_at LIMIT $2"""
 """The asks that ended before then and are not erased, the first to end first."""
 _OF_ASK: Final = (
     "DELETE FROM idempotency WHERE ask_id = $1",

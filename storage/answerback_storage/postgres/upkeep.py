@@ -13,8 +13,8 @@ from answerback_storage.postgres.statements import Parameters, free
 
 BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
-    ) AS turn FROM asks WHERE shown_revision < revision
-        AND ($2::text IS NULL OR show_holder = $2 OR {free("show_holder", "show_until")})
+    ) AS turn FROM behind JOIN asks USING (seq)
+        WHERE ($2::text IS NULL OR show_holder = $2 OR {free("show_holder", "show_until")})
     ) AS behind ORDER BY turn, updated_at LIMIT $1"""
 """The asks whose message is behind and, for a holder, not another's: oldest change first, all places in turn."""
 _PRUNE_STEP: Final = 1_000

@@ -6,15 +6,18 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
-from answerback.core.ask import Ask, Entry
+from answerback.core.ask import Ask, Entry, Thread
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.ports.claims import Claim
 from answerback.ports.records import Existing, Idempotency
 from answerback.ports.store import Decision, Write
+from answerback.ports.surface import Shown
 from answerback.ports.telling import Owing, Told
 from answerback.testing.store_examples import (
     answering,
@@ -27,6 +30,11 @@ from answerback_storage.postgres import changes, connections, upkeep
 from answerback_storage.postgres.store import PostgresStore
 
 ANN = Claim("ann", 60.0)
+INDEXED = """SELECT DISTINCT attname AS name FROM pg_index
+    JOIN pg_depend ON objid = indexrelid AND refobjid = indrelid
+    JOIN pg_attribute ON attrelid = indrelid AND attnum = refobjsubid
+    WHERE indrelid = 'asks'::regclass"""
+"""The columns of asks that an index has, in its conditions too."""
 
 
 @pytest.fixture
@@ -48,6 +56,11 @@ def store(stores: tuple[PostgresStore, PostgresStore]) -> PostgresStore:
 def run(database: str, statement: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(statement.encode())
+
+
+def read(database: str, statement: str) -> list[dict[str, Any]]:
+    with psycopg.connect(database, row_factory=dict_row) as connection:
+        return connection.execute(statement.encode()).fetchall()
 
 
 @pytest.mark.rule("WALK-15")
@@ -282,6 +295,28 @@ async def test_nothing_to_be_stored_takes_no_statement(store: PostgresStore) -> 
     await store.tried([], [])
     await store.tried([], [("ask_1", Entry(at=1.0, kind="note"))])
     assert len(await store.record("ask_1")) == 1
+
+
+async def test_a_click_and_what_is_noted_of_its_message_change_no_column_that_an_index_has(
+    store: PostgresStore, database: str
+) -> None:
+    """So the server writes no index anew: https://www.postgresql.org/docs/current/storage-hot.html."""
+    indexed = {one["name"] for one in read(database, INDEXED)}
+    assert {"status", "surface", "due", "settled_at", "erased_at"} <= indexed
+    thread = Thread(channel="C1", id="1")
+    await store.create(Write(new_ask(expires_at=9_000.0)), None)
+    await store.shown("ask_1", Shown(1, {"id": "1"}, thread))
+    (before,) = read(database, "SELECT * FROM asks")
+    await store.change("ask_1", answering(True))
+    (clicked,) = read(database, "SELECT * FROM asks")
+    assert await store.behind(9) == ["ask_1"]
+    await store.shown("ask_1", Shown(2, {"id": "1"}, thread))
+    (noted,) = read(database, "SELECT * FROM asks")
+    assert await store.behind(9) == []
+    for old, new, changed in ((before, clicked, "revision"), (clicked, noted, "shown_revision")):
+        changes = {name for name in old if old[name] != new[name]}
+        assert changed in changes
+        assert not changes & indexed
 
 
 def stepping(ask: Ask | None) -> Decision[Ask]:
