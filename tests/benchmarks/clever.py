@@ -21,7 +21,7 @@ from answerback.runtime import interpreter
 from answerback_slack import front
 from answerback_storage import rows
 from answerback_storage.sqlite.worker import Worker
-from tests.benchmarks.service import OTHERS, Process, service, slow_slack
+from tests.benchmarks.processes import OTHERS, Process, service, slow_slack
 from tests.benchmarks.slack import CLIENTS, FORM, Clicker, hammer
 
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "30"))

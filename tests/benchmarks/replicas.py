@@ -32,7 +32,7 @@ from answerback_storage.postgres.connections import MAX_CONNECTIONS, connect
 from answerback_storage.sqlite.store import SqliteStore
 from tests import postgres
 from tests.acceptance.replicas import Town, ended, town
-from tests.benchmarks.service import SERVE, Process, environment, process, shown, slow_slack
+from tests.benchmarks.processes import SERVE, Process, environment, process, shown, slow_slack
 from tests.benchmarks.slack import FORM, Clicker, hammer
 from tests.benchmarks.store import FORM as WORDS
 from tests.benchmarks.store import STATE, click

@@ -13,25 +13,30 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 import aiohttp
-from aiohttp import web
 from rich.console import Console
 from rich.table import Table
 
 from answerback.cli.main import COMMANDS
-from answerback.core.ask import Ask, Thread
 from answerback.core.form import Form
-from answerback.ports.store import Write
-from answerback_storage.sqlite.store import SqliteStore
 from tests.benchmarks import agents
-from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, SECRET, Clicker, ask_number, hammer
+from tests.benchmarks.processes import (
+    OTHERS,
+    SLACK_SECONDS,
+    Process,
+    counted,
+    environment,
+    process,
+    service,
+    slow_slack,
+)
+from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, hammer
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.keys import bearer
@@ -39,140 +44,10 @@ from tests.keys import bearer
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "8"))
 SECONDS: Final = 1.0
 """Of each burst of clicks."""
-SLACK_SECONDS: Final = 0.08
-PATIENCE: Final = 60.0
-CORES: Final = sorted(os.sched_getaffinity(0))
-MEASURED: Final = {CORES[0]}
-OTHERS: Final = set(CORES[1:]) or MEASURED
 LONG: Final = Form(
     questions=tuple(FORM.questions[0].model_copy(update={"id": f"q{n}"}) for n in range(100))
 )
-SERVE: Final = ("-m", "answerback.cli.main", "serve")
 MANY: Final = 3_000
-
-
-class Process:
-    """A child on the measured core."""
-
-    def __init__(self, child: asyncio.subprocess.Process) -> None:
-        self.child = child
-        self.pid = child.pid
-
-    @property
-    def processor(self) -> float:
-        """Seconds of processor time that it has used."""
-        tasks = Path(f"/proc/{self.pid}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
-    async def line(self) -> str:
-        """The last word of the next line that it prints."""
-        assert self.child.stdout is not None
-        line = await asyncio.wait_for(self.child.stdout.readline(), PATIENCE)
-        assert line, "the process has ended"
-        return line.decode().split()[-1]
-
-
-@asynccontextmanager
-async def process(
-    *arguments: str,
-    environment: Mapping[str, str] | None = None,
-    cores: Collection[int] = frozenset(MEASURED),
-) -> AsyncIterator[Process]:
-    """A Python process on the measured core, or on others, killed at the end of the context."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *arguments,
-        env={**os.environ, **(environment or {})},
-        stdout=asyncio.subprocess.PIPE,
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
-    )
-    try:
-        yield Process(child)
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
-
-
-# --- Slack, and asks that it shows -----------------------------------------------------------------
-
-
-@asynccontextmanager
-async def slow_slack() -> AsyncIterator[str]:
-    """Slack's Web API as far as the service calls it, 80 ms away."""
-
-    async def answer(request: web.Request) -> web.Response:
-        await asyncio.sleep(SLACK_SECONDS)
-        found: dict[str, object] = {
-            "ok": True,
-            "team_id": "T0FAKE",
-            "user_id": "U0BOT",
-            "bot_id": "B0BOT",
-        }
-        if request.match_info["method"] == "chat.update":
-            found |= {"channel": CHANNEL, "ts": "1.1", "message": {"ts": "1.1"}}
-        return web.json_response(found)
-
-    app = web.Application(client_max_size=2**24)
-    app.router.add_route("*", "/api/{method}", answer)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}/api/"
-    await runner.cleanup()
-
-
-def shown(number: int, form: Form) -> Ask:
-    """An open ask whose message Slack shows."""
-    return replace(
-        ask_number(number, form),
-        message={"channel": CHANNEL, "ts": f"{number + 1}.1", "thread": None},
-        thread=Thread(
-            channel=CHANNEL, id=f"{number + 1}.1", url="https://fake.slack.com/archives/C0/p1"
-        ),
-        shown_revision=1,
-        seen=True,
-    )
-
-
-@asynccontextmanager
-async def service(
-    form: Form, api_url: str, arguments: Sequence[str] = SERVE, **more: str
-) -> AsyncIterator[tuple[Process, str, str, Path]]:
-    """`answerback serve` with so many asks shown: its process, its two addresses and its folder."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        store = SqliteStore(folder / "asks.db")
-        await store.open()
-        for number in range(CLIENTS):
-            await store.create(Write(shown(number, form)), None)
-        await store.close()
-        async with process(*arguments, environment=environment(folder, api_url) | more) as up:
-            yield up, await up.line(), await up.line(), folder
-
-
-def environment(folder: Path, api_url: str) -> dict[str, str]:
-    """The service's configuration: Slack by HTTP."""
-    return {
-        "ANSWERBACK_SERVER__PORT": "0",
-        "ANSWERBACK_PUBLIC__PORT": "0",
-        "ANSWERBACK_STORAGE__URL": f"sqlite:///{folder}/asks.db",
-        "ANSWERBACK_LOG__LEVEL": "error",
-        "ANSWERBACK_SLACK__API_URL": api_url,
-        "SLACK_BOT_TOKEN": "xoxb-1",
-        "SLACK_SIGNING_SECRET": SECRET,
-    }
-
-
-async def counted(folder: Path, clickers: list[Clicker]) -> None:
-    """Proves that every acknowledged click is in the database."""
-    store = SqliteStore(folder / "asks.db")
-    await store.open()
-    for clicker in clickers:
-        stored = await store.get(clicker.ask.id)
-        assert stored is not None
-        assert stored.revision == clicker.revision, "a click was acknowledged and did not count"
-    await store.close()
 
 
 # --- the parts ---------------------------------------------------------------------------------------
@@ -364,7 +239,10 @@ async def socket(figures: Figures) -> None:
     async with FakeSlack() as slack:
         slack.workspace.add_channel(CHANNEL)
         more = {"SLACK_APP_TOKEN": slack.app_token, "SLACK_BOT_TOKEN": slack.bot_token}
-        async with slow_slack(), service(FORM, slack.api_url, **more) as (_, _, _, folder):
+        async with (
+            slow_slack(slack.api_url) as api_url,
+            service(FORM, api_url, **more) as (_, _, _, folder),
+        ):
             await slack.socket.connected(2)
             clicker, times = Clicker(0, FORM), []
             end = time.perf_counter() + 3 * SECONDS
