@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -80,14 +81,19 @@ class _Turn(NamedTuple):
 
 
 def _turns(answers: Iterable[Given]) -> list[_Turn]:
-    found: dict[tuple[str, str], _Turn] = {}
+    people: dict[tuple[str, str], Person] = {}
+    times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for given in answers:
-        if given.by is None:
+        if (by := given.by) is None:
             continue
-        who = (given.by.surface, given.by.user_id)
-        times = [at for at in (*found.get(who, ())[1:], given.at) if at is not None]
-        found[who] = _Turn(given.by, min(times, default=None), max(times, default=None))
-    return [*found.values()]
+        who = by.surface, by.user_id
+        people[who] = by
+        if given.at is not None:
+            times[who].append(given.at)
+    return [
+        _Turn(by, min(times[who], default=None), max(times[who], default=None))
+        for who, by in people.items()
+    ]
 
 
 def _told_by_ending(view: View, turns: Sequence[_Turn]) -> bool:

@@ -171,9 +171,16 @@ def weight(value: object) -> int:
     """How many characters of text there are in blocks, as `limits.BLOCKS_TEXT` counts them."""
     if isinstance(value, dict):
         own = value.get("text")
-        inner = sum(weight(item) for item in value.values())
-        return inner + (texts.units(own) if isinstance(own, str) else 0)
-    return sum(weight(item) for item in value) if isinstance(value, list) else 0
+        found = texts.units(own) if isinstance(own, str) else 0
+        value = value.values()
+    elif isinstance(value, list):
+        found = 0
+    else:
+        return 0
+    for item in value:
+        if isinstance(item, (dict, list)):
+            found += weight(item)
+    return found
 
 
 def size(value: object) -> int:

@@ -30,6 +30,13 @@ class Known(StrEnum):
     """A trusted proxy signed them in."""
 
 
+class Written(Exact):
+    """What keeps its JSON once that is made: it is stored again and again, as part of what grows."""
+
+    __slots__ = ("json",)
+    json: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person(Exact):
     """Somebody who acted: where, the platform's id, and the name people know them by."""

@@ -240,12 +240,12 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
     # The question that was open when the ask ended unanswered: the record shows what it was about.
     last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
     answers = {given.question_id: given for given in walk.answers}
-    open_ = ask.question.id if ask.question else None  # shown as the prompt, not as a line
+    open_ = ask.question  # shown as the prompt, not as a line
     several = len({given.by for given in walk.answers if given.by is not None}) > 1
     lines = []
     for question in ask.form.questions:
         given = answers.get(question.id)
-        if given is not None and question.id != open_:
+        if given is not None and question is not open_:
             editable = in_review and given.source is walker.Source.HUMAN
             lines.append(Line(question, given, editable, given.by if several else None))
         elif given is None and question is last:

@@ -18,6 +18,7 @@ from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
 from answerback.core.person import Exact as Exact
 from answerback.core.person import Person as Person
+from answerback.core.person import Written
 
 
 class Source(StrEnum):
@@ -31,7 +32,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given(Exact):
+class Given(Written):
     """One collected answer.
 
     ``other`` marks the text of "Something else…": it is the value, or the last item of a list that holds
@@ -204,7 +205,7 @@ def has_review(form: Form) -> bool:
 
 def place_of(form: Form, question_id: str) -> int:
     """The 0-based place of the question with this id, which is one of the form's."""
-    return [question.id for question in form.questions].index(question_id)
+    return next(i for i, question in enumerate(form.questions) if question.id == question_id)
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
@@ -318,27 +319,27 @@ def _reviewed(form: Form, walk: Walk, at: int | None, held: Mapping[str, Given])
     )
 
 
-def _previous(form: Form, walk: Walk) -> Given | None:
-    """The last answer of a person's before the prompt; a machine's answer would only be filled in again."""
-    for given in reversed(walk.answers):
+def _previous(form: Form, walk: Walk) -> int | None:
+    """Where in the answers the last one of a person's before the prompt is; a machine's is only filled in again."""
+    for place in reversed(range(len(walk.answers))):
+        given = walk.answers[place]
         before = walk.at is None or place_of(form, given.question_id) < walk.at
         if before and given.source is Source.HUMAN:
-            return given
+            return place
     return None
 
 
 def _back(form: Form, walk: Walk) -> Walk | Refused:
     if walk.editing is not None:
         return Walk(phase=Phase.REVIEW, answers=walk.editing, kept=walk.kept)
-    given = _previous(form, walk)
-    if given is None:
+    place = _previous(form, walk)
+    if place is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
+    given = walk.answers[place]
     at = place_of(form, given.question_id)
     if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=given)
-    earlier = {question.id for question in form.questions[:at]}
-    answers = tuple(answer for answer in walk.answers if answer.question_id in earlier)
-    return Walk(phase=Phase.QUESTION, at=at, answers=answers, again=given)
+    return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:place], again=given)
 
 
 def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:

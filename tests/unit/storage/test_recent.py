@@ -9,7 +9,8 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Change, Reason, Status, Thread, acted, ended
-from answerback.core.walker import Answer
+from answerback.core.form import Form, When
+from answerback.core.walker import Answer, Edit, start
 from answerback.ports.shown import noted
 from answerback.testing.store_examples import ANN, new_ask
 from answerback_storage import rows
@@ -56,6 +57,34 @@ def test_the_state_leaves_out_what_has_its_default() -> None:
     (given,) = state["walk"]["answers"]
     assert given.keys() == {"question_id", "value", "by", "at"}
     assert "outcome" not in state
+
+
+def test_each_answer_is_made_json_of_once_wherever_in_the_walk_it_stands() -> None:
+    boolean = new_ask().form.questions[0]
+    gated = boolean.model_copy(
+        update={"id": "why", "when": When(question_id=boolean.id, equals=True)}
+    )
+    form = Form(questions=(boolean, gated), review=True)
+    ask = replace(new_ask(), request=new_ask().request.model_copy(update={"form": form}))
+    ask = replace(ask, walk=start(form))
+    for action in (
+        Answer(value=True),
+        Answer(value=False),
+        Edit(question_id=boolean.id),
+        Answer(value=False),
+        Edit(question_id=boolean.id),
+    ):
+        change = acted(ask, action, at=2.0, by=ANN)
+        assert isinstance(change, Change)
+        ask = change.ask
+        again = rows.ask_of((1, ask.id, ask.revision, 0, None, None, rows.state(ask)), ask.request)
+        assert again == ask
+    walk = ask.walk
+    assert walk.editing
+    assert walk.kept
+    assert walk.answers[0].json == walk.editing[0].json
+    with pytest.raises(AttributeError):
+        _ = replace(walk.answers[0]).json
 
 
 def test_noting_what_an_edit_shows_is_a_plain_step() -> None:
