@@ -12,6 +12,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.walker import Answer, EndTurn
 from tests.browser.conftest import settled, tab
 from tests.browser.site import INBOX, Site
+from tests.service_parts import WAIT
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -52,7 +53,7 @@ async def open_(page: Page, site: Site, ask: Ask) -> None:
 
 async def followed(site: Site) -> None:
     """Returns once a page follows something."""
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(WAIT):
         while not site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
             await asyncio.sleep(0.01)
 
@@ -198,7 +199,7 @@ async def test_a_page_that_lost_its_stream_finds_out_when_it_is_back(
         await open_(page, web_site, ask)
         await web_site.act(ask, Answer(value=True))
         await page.unroute_all()
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(WAIT):
             while not web_site.service.signals.count:
                 await page.clock.fast_forward(6_000)
                 if await page.locator("h1").text_content() == "Which environment?":

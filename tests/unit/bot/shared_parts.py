@@ -13,6 +13,8 @@ from tests.service_parts import FakePage, FakeSurface, ManualClock
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 BRIEF = 0.3
 """Seconds of a claim that is to be over soon."""
+LASTING = 2.0
+"""Seconds of a claim that is to be renewed in time: no busy machine keeps a process waiting for as long as that."""
 
 
 class Processes:

@@ -9,12 +9,13 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.runtime import clock as clocks
 from answerback.runtime.clock import SURE, SharedClock, SystemClock
+from tests.service_parts import WAIT
 
 
 async def test_who_sleeps_until_a_time_wakes_when_it_has_come() -> None:
     clock = SystemClock()
     when = clock.now() + 0.02
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         await clock.sleep_until(when)
         assert clock.now() >= when
         await clock.sleep_until(when - 60)
@@ -84,13 +85,13 @@ async def test_a_clock_follows_its_store_and_not_the_moment_that_an_answer_takes
     told.answers = [0.25, StoreError("no database now"), 64.0]
     told.ahead -= 0.0625
     running = asyncio.create_task(clock.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while len(told.answers) > 0:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
     assert "asked for later: no database now" in caplog.text
     assert clock.now() - told.passed == 3_600.0, "within what nobody can tell"
     told.ahead -= 60.0
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while clock.now() - told.passed != told.ahead:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
     running.cancel()

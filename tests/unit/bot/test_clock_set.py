@@ -155,7 +155,7 @@ async def test_who_sleeps_by_the_machines_clock_notices_soon_that_it_was_set(
     sleeping = asyncio.create_task(clock.sleep_until(clock.now() + 3_600))
     await asyncio.sleep(0)
     machine.ahead = ahead
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(WAIT):
         await sleeping
 
 

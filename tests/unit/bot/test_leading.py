@@ -16,6 +16,7 @@ from answerback_chat.leading import Leading, fenced
 from answerback_storage.memory import MemoryStore
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
+from tests.unit.bot.shared_parts import LASTING
 
 LEASE = "socket"
 BRIEF = 0.4
@@ -45,10 +46,10 @@ class Clumsy(MemoryStore):
 class Holder:
     """A process that wants the lease, and what it was told."""
 
-    def __init__(self, store: MemoryStore, name: str) -> None:
+    def __init__(self, store: MemoryStore, name: str, seconds: float = BRIEF) -> None:
         self.told: list[str] = []
         self.changed = asyncio.Event()
-        self.leading = Leading(Shared(store, name), LEASE, self._begin, self._end, seconds=BRIEF)
+        self.leading = Leading(Shared(store, name), LEASE, self._begin, self._end, seconds=seconds)
 
     async def _begin(self) -> None:
         self._note("began")
@@ -92,17 +93,19 @@ async def ben(store: Clumsy) -> AsyncIterator[Holder]:
 
 @pytest.mark.rule("CLAIM-10")
 async def test_one_holds_the_lease_and_the_other_follows_when_it_is_given_back(
-    ann: Holder, ben: Holder
+    store: Clumsy,
 ) -> None:
+    ann, ben = (Holder(store, name, LASTING) for name in ("ann", "ben"))
     await ann.leading.start()
     await ben.leading.start()
     assert (ann.told, ben.told) == (["began"], [])
-    await asyncio.sleep(2 * BRIEF)  # it is renewed
+    await asyncio.sleep(1.5 * LASTING)  # it is renewed
     assert (ann.leading.holds, ben.leading.holds) == (True, False)
     await ann.leading.stop()
     assert ann.told == ["began", "ended"]
     await ben.until("began")
     assert ben.leading.fence().epoch == 2
+    await ben.leading.stop()
 
 
 @pytest.mark.rule("CLAIM-10")

@@ -92,6 +92,7 @@ async def test_steps_during_a_slow_show_are_shown_as_one(parts: Parts) -> None:
     parts.chat.hold = asyncio.Event()
     async with running(parts) as (service, shower):
         ask = await submit(service, *map(boolean, "abcd"))
+        await parts.chat.until(lambda: parts.chat.shows == 1)
         for _ in range(3):
             await service.act(ask.id, Answer(value=True), actor())
         parts.chat.hold.set()
@@ -285,6 +286,7 @@ async def test_a_message_that_was_being_posted_when_the_ask_was_handed_on_become
     )
     async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
+        await parts.chat.until(lambda: parts.chat.shows == 1)
         await hand_on(parts, service, ask)
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 2))

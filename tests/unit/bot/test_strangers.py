@@ -19,6 +19,7 @@ from answerback.http.bodies import BodyError, Pool, receive
 from answerback.http.strangers import MOST, Strangers, known, share
 from answerback.runtime.sockets import bind, listen_to_strangers
 from answerback_chat.bodies import Bodies
+from tests.service_parts import WAIT
 
 Connect = Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 SIGNED = b"POST /signed HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -81,7 +82,7 @@ async def gone(writer: asyncio.StreamWriter) -> None:
 
 async def ended(reader: asyncio.StreamReader) -> bytes:
     """What came until the connection was closed."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         try:
             return await reader.read()
         except ConnectionResetError:
@@ -90,7 +91,7 @@ async def ended(reader: asyncio.StreamReader) -> bytes:
 
 async def answered(reader: asyncio.StreamReader) -> bytes:
     """The status line of an answer, which is read to its end."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         await reader.readexactly(length)
@@ -120,7 +121,7 @@ async def test_who_trickles_is_closed_all_the_same() -> None:
     async with serving(10, 0.3) as (connect, _):
         reader, writer = await connect(b"POST /signed HTTP/1.1\r\nX: ")
         closed = asyncio.create_task(ended(reader))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT):
             while not closed.done():
                 writer.write(b"x")
                 await asyncio.wait({closed}, timeout=0.02)
@@ -243,13 +244,13 @@ async def test_four_hundred_unfinished_bodies_take_no_more_than_their_pool() -> 
     head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
     before = resident()
     async with serving(1_000, 60) as (connect, opened):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(2 * WAIT):
             for _ in range(400):
                 _, writer = await connect(head)
                 with contextlib.suppress(ConnectionError):
                     for _ in range(9):
                         writer.write(b"x" * 100_000)
-                        await asyncio.wait_for(writer.drain(), 5)
+                        await asyncio.wait_for(writer.drain(), WAIT)
         assert resident() - before < 150 * 2**20
         reader, _ = await connect(
             b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n" + b"x" * 50_000

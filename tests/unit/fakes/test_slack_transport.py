@@ -10,6 +10,7 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
+from tests.service_parts import WAIT
 from tests.unit.fakes.slack_parts import actions, button
 from tests.unit.fakes.slack_world import World, running
 
@@ -67,7 +68,7 @@ async def test_an_unacknowledged_event_comes_back_with_retry_fields(world: World
     if world.handler is not None:
         # over a socket, silence is only noticed after three seconds: the reconnect brings it back
         await world.slack.person("U1").post("C1", "x")
-        await asyncio.wait_for(heard.wait(), 5)
+        await asyncio.wait_for(heard.wait(), WAIT)
         opened = world.slack.socket.opened
         await world.slack.socket.disconnect()
         await world.slack.socket.reconnected(opened)
@@ -135,7 +136,7 @@ async def test_an_eleventh_connection_is_turned_away() -> None:
         for _ in range(11):
             url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
             sockets.append(await session.ws_connect(url))
-        last = await asyncio.wait_for(sockets[-1].receive_json(), 5)
+        last = await asyncio.wait_for(sockets[-1].receive_json(), WAIT)
         assert last == {"type": "disconnect", "reason": "too_many_websockets"}
         for socket in sockets:
             await socket.close()

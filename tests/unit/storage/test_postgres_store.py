@@ -28,6 +28,7 @@ from answerback.testing.store_examples import (
 )
 from answerback_storage.postgres import changes, connections, upkeep
 from answerback_storage.postgres.store import PostgresStore
+from tests.service_parts import WAIT
 
 ANN = Claim("ann", 60.0)
 INDEXED = """SELECT DISTINCT attname AS name FROM pg_index
@@ -285,7 +286,7 @@ async def test_a_process_hears_of_the_others_changes_and_not_of_its_own(
     await stores[0]._news._notify(["ask_1"])  # before the other tells
     await stores[1].create(Write(new_ask(2)), None)
     names = []
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(WAIT):
         while "ask_2" not in names:
             names.append(await heard.get())
     assert "ask_1" not in names

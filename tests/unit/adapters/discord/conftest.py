@@ -5,6 +5,14 @@ from __future__ import annotations
 import discord
 import pytest
 
+from tests.fakes import unhurried
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Discord waits as long as a busy machine needs."""
+    unhurried.discord(monkeypatch)
+
 
 @pytest.fixture(autouse=True)
 def identify_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,9 @@ from answerback.core.schema_fields import fields_of
 from answerback.testing.bench import SWEEP, Bench, together
 from answerback_chat import controls
 from answerback_chat.controls import Verb
-from answerback_discord import calls
 from answerback_discord.front import PATH
 from answerback_discord.text import fit
-from tests.fakes.discord import interactions
+from tests.fakes import unhurried
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -87,13 +86,9 @@ class DiscordStage:
 
 @asynccontextmanager
 async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
-    """A fake Discord with the service in front of it, or several behind a load balancer.
-
-    Nobody hurries: what has to happen within three seconds has tests of its own, and a busy machine needs longer.
-    """
+    """A fake Discord with the service in front of it, or several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interactions, "ANSWER_WITHIN", 30.0)
-        patch.setattr(calls, "ANSWER_TIMEOUT", 29.5)
+        unhurried.discord(patch)
         async with FakeDiscord() as discord:
             stage = DiscordStage(discord, setup, mode)
             try:

@@ -15,6 +15,7 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
 from answerback_chat import retry
 from tests.fakes.discord.world import Can, Channel, Message
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TWO: list[dict[str, Any]] = [
@@ -37,7 +38,7 @@ async def asked(up: Rig, **fields: Any) -> Ask:
 async def until(up: Rig, ask: Ask, status: str) -> Ask:
     """The ask once it has ended so; nobody acts meanwhile."""
     with up.service.follow(ask.id) as follower:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT):
             stored = await up.store.get(ask.id)
             while stored is None or stored.status != status:
                 stored = await follower.changed()

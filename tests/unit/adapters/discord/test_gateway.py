@@ -14,6 +14,7 @@ from answerback_chat.outages import Outage
 from answerback_discord import sockets
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig, surface_in_front_of
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
@@ -265,7 +266,7 @@ async def test_an_answer_whose_line_drops_is_sent_once_more_and_then_edited(up: 
     assert done.answered
     up.discord.faults.server_error("POST /interactions/*/*/callback", status=503)
     await up.ann.click("Back", wait=False)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while (await up.shown(ask)).revision < 3:
             await up.discord.faults.called("POST /interactions/*/*/callback", 3)
     assert "Go on?" in up.ann.latest(up.channel).text

@@ -15,6 +15,7 @@ from answerback.ports.surface import Actor
 from answerback.testing.store_examples import FORM
 from answerback_discord import answers as answers_module
 from answerback_discord.answers import Answers
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -31,7 +32,7 @@ SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
 
 
 async def caught_up(up: Rig, ask: Ask) -> Ask:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
             up.shower.poke(ask)
     return stored

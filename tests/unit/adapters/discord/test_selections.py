@@ -11,6 +11,7 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from tests.fakes.discord import interactions
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.world import Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
@@ -47,7 +48,7 @@ async def loses(up: Rig, made: Interaction) -> None:
     """Waits until an interaction whose answer was lost has failed in front of its person."""
     if not up.discord.application.interactions_endpoint_url:
         await up.discord.faults.called(CALLBACK, 2)
-        up.discord.clock.advance(3)
+        up.discord.clock.advance(interactions.ANSWER_WITHIN)
     await up.ann.ended(made)
     assert made.failed
 

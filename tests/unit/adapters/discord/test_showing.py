@@ -16,6 +16,7 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
 from answerback_discord import calls
 from tests.fakes.discord.world import Can, Channel
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
@@ -37,7 +38,7 @@ def posts(up: Rig, channel: Channel | None = None) -> int:
 
 
 async def converged(up: Rig, ask: Ask) -> Ask:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
             up.shower.poke(ask)
     return stored
@@ -84,7 +85,7 @@ async def test_a_post_is_found_among_hundreds_of_messages_of_others(up: Rig) -> 
 async def test_an_ask_that_ended_before_it_was_posted_is_not_posted(up: Rig, place: str) -> None:
     there = up.discord.add_forum(up.guild) if place == "forum" else up.channel
     post = "POST /channels/*/threads" if place == "forum" else POST
-    up.discord.faults.rate_limit(post, retry_after=0.3)
+    up.discord.faults.rate_limit(post, retry_after=2.0)
     ask = await up.submit(ONE, to=f"discord:{there.id}")
     await up.discord.faults.called(post)
     await up.service.withdraw(ask.id)
@@ -110,7 +111,7 @@ async def test_an_ask_that_ended_while_nobody_knew_of_its_post_shows_so_where_it
 async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_edit(
     tmp_path: Path,
 ) -> None:
-    async with rig(tmp_path, "http", gateway=False, confirm_after=1.0) as up:
+    async with rig(tmp_path, "http", gateway=False, confirm_after=3.0) as up:
         ask = await up.shown(await up.submit([{**ONE[0], "id": f"go{n}"} for n in range(4)]))
         for _ in range(3):
             await up.ann.click("Yes")
@@ -122,14 +123,14 @@ async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_ed
 async def test_what_happens_while_an_answer_may_still_be_taken_is_shown_after_it(
     tmp_path: Path,
 ) -> None:
-    async with rig(tmp_path, "http", gateway=False, confirm_after=0.4) as up:
+    async with rig(tmp_path, "http", gateway=False, confirm_after=2.0) as up:
         ask = await up.shown(await up.submit(TWO))
         loop = asyncio.get_running_loop()
         clicked = loop.time()
         await up.ann.click("Yes")
         await up.service.withdraw(ask.id)
         await converged(up, ask)
-        assert loop.time() - clicked >= 0.4
+        assert loop.time() - clicked >= 2.0
         assert up.discord.faults.count(EDIT) == 1
 
 

@@ -13,6 +13,7 @@ from answerback.core.errors import RefusedError, UnauthorizedError
 from answerback_chat import identity
 from answerback_discord import adapter, sockets
 from tests.fakes.discord.server import FakeDiscord
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import surface_in_front_of
 
 ME = "GET /users/@me"
@@ -68,7 +69,7 @@ async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_on
             assert len(told(caplog)) == 1
             over = logged(caplog, "can be reached again")
             discord.faults.clear()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(WAIT):
                 await over.wait()
     [begins, ends] = told(caplog)
     assert "Discord cannot be reached" in begins
@@ -116,6 +117,6 @@ async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
             await discord.faults.called(ME, asked + 2)
             assert surface.ready() is not None
             discord.faults.clear()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT):
                 while surface.ready() is not None:  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.01)

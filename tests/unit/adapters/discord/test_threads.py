@@ -12,6 +12,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TWO: list[dict[str, Any]] = [
@@ -30,7 +31,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 async def shown(up: Rig, ask: Ask) -> Ask:
     """The ask once its message shows it."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
             up.shower.poke(ask)
     return stored

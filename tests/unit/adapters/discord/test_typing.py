@@ -20,6 +20,7 @@ from answerback_chat import retry
 from answerback_discord import typed_words
 from answerback_discord.text import escape
 from tests.fakes.discord.world import Channel, Message
+from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
@@ -297,7 +298,7 @@ async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for
     message = prompt(up, ask)
     await forgotten(up, ask)
     said = up.ann.replies(message, "because")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while not up.surface._background._tasks:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
     up.shower.poke(await up.shown(ask))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fakes import unhurried
 from tests.fakes.slack import rules
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slack waits as long as a busy machine needs."""
+    unhurried.slack(monkeypatch)
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.bench import Bench, together
 from answerback_chat.controls import Verb
-from answerback_slack import inbound
 from answerback_slack.adapter import PATH
-from tests.fakes.slack import rules
+from tests.fakes import unhurried
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
@@ -79,14 +78,9 @@ class SlackStage:
 
 @asynccontextmanager
 async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
-    """A fake Slack with the service in front of it, or several behind a load balancer.
-
-    Nobody hurries: what has to happen within three seconds has tests of its own, and a busy machine needs longer.
-    """
+    """A fake Slack with the service in front of it, or several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
-        for deadline in ("ACK_SECONDS", "TRIGGER_SECONDS"):
-            patch.setattr(rules, deadline, 30.0)
-        patch.setattr(inbound, "_TRIGGER_SECONDS", 29.5)
+        unhurried.slack(patch)
         async with workspace() as (slack, _, _):
             stage = SlackStage(slack, setup, mode)
             try:

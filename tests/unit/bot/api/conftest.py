@@ -16,6 +16,7 @@ from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.config import Agent, Server, Storage, settings_type
 from tests.keys import bearer
+from tests.service_parts import WAIT
 
 Json = dict[str, Any]
 """An answer's body, as it came: tests look into it as they like."""
@@ -80,7 +81,7 @@ class Served:
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
     """Returns once something holds that tells nobody when it begins to, such as a metric."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         while True:
             if await holds():
                 return

@@ -15,6 +15,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.service.routing import ToolRule
 from answerback.service.submission import Route
+from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 
 CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
@@ -101,7 +102,7 @@ async def test_a_wait_is_answered_by_the_end_of_the_ask(api: Served, method: str
     waiting = asyncio.ensure_future(request)
     await api.waiters(1)
     await api.act(ask, action="answer", value=False)
-    async with asyncio.timeout(5), await waiting as response:
+    async with asyncio.timeout(WAIT), await waiting as response:
         assert response.status == 200
         assert response.headers["Preference-Applied"] == "wait=10"
         assert (await response.json())["status"] == "answered"
@@ -121,7 +122,7 @@ async def test_a_wait_that_runs_out_gives_the_open_ask_with_202(api: Served, wai
 async def test_a_wait_for_an_ended_ask_is_answered_at_once(api: Served) -> None:
     ask = await api.asked()
     await api.act(ask, action="end_turn")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         status, body = await api.get(f"/v1/asks/{ask['id']}", Prefer="wait=300")
     assert (status, body["status"], body["end_turn"]) == (200, "turn_ended", True)
 
@@ -164,10 +165,14 @@ async def test_who_waits_holds_no_copy_of_the_ask(api: Served, method: str) -> N
     ]
     await api.waiters(12)
     await until(lambda: all_read(api))
-    assert held(ask["id"]) < 6, "those who wait hold none, and others for a moment"
+
+    async def let_go() -> bool:
+        return held(ask["id"]) < 6  # those who wait hold none, and others for a moment
+
+    await until(let_go)
     await api.act(ask, action="end_turn")
     for each in waiting:
-        async with asyncio.timeout(5), await each as response:
+        async with asyncio.timeout(WAIT), await each as response:
             assert (response.status, (await response.json())["status"]) == (200, "turn_ended")
 
 
@@ -185,7 +190,7 @@ async def test_an_ask_that_cannot_be_read_at_the_end_of_a_wait_is_not_called_gon
     with monkeypatch.context() as broken:
         broken.setattr(api.running.service.store, "get", fails)
         api.running.service.stop_waiting()
-        async with asyncio.timeout(5), await waiting as response:
+        async with asyncio.timeout(WAIT), await waiting as response:
             assert response.status == 503
             assert (await response.json())["title"] == "The database failed"
 
@@ -198,7 +203,7 @@ async def test_when_the_service_stops_waiters_get_the_ask_as_it_stands(serve: Se
         waiting = asyncio.ensure_future(api.http.get(f"/v1/asks/{ask['id']}", headers=headers))
         await api.waiters(1)
         api.running.service.stop_waiting()
-        async with asyncio.timeout(5), await waiting as response:
+        async with asyncio.timeout(WAIT), await waiting as response:
             assert response.status == 202
             assert await response.json() == ask
 

@@ -94,7 +94,7 @@ async def test_an_agent_is_told_again_where_it_cannot_be_noted_that_it_was(
 @pytest.mark.rule("CLARIFY-1", "EVENT-1")
 async def test_a_stream_tells_of_it_and_goes_on(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
-    async with asyncio.timeout(10), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+    async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         stream = read(response)
         assert (await anext(stream))[1] == "prompt"
         await api.act(ask, action="ask_back", text="Which table?")

@@ -12,6 +12,7 @@ import pytest
 from answerback.api import events
 from answerback.core.ask import Change, Entry
 from answerback.ports.surface import Acted
+from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 Event = tuple[str, str, Json]
@@ -35,7 +36,7 @@ async def read(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
 @pytest.mark.rule("EVENT-1")
 async def test_a_follower_is_told_every_step_as_it_is_taken(api: Served) -> None:
     ask = await api.asked()
-    async with asyncio.timeout(10), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+    async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         assert response.content_type == "text/event-stream"
         stream = read(response)
         assert (await anext(stream))[1:] == ("prompt", _line(await _record(api, ask), 0))
@@ -79,7 +80,7 @@ async def test_a_silent_stream_is_kept_alive_by_comments(
 ) -> None:
     monkeypatch.setattr(events, "HEARTBEAT", 0.02)
     ask = await api.asked()
-    async with asyncio.timeout(5), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+    async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         stream = read(response)
         await anext(stream)
         assert (await anext(stream))[1] == "comment"
@@ -89,7 +90,7 @@ async def test_a_silent_stream_is_kept_alive_by_comments(
 async def test_a_stream_ends_when_the_service_stops(serve: Serve) -> None:
     async with serve() as api:
         ask = await api.asked()
-        async with asyncio.timeout(5), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+        async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
             stream = read(response)
             await anext(stream)
             api.running.service.stop_waiting()
@@ -103,7 +104,7 @@ async def test_what_is_no_event_is_passed_over_and_a_commit_without_a_line_tells
     service = api.running.service
     ask = await api.asked()
     await service.store.note(ask["id"], Entry(at=1.0, kind="note", body={"for": "operators"}))
-    async with asyncio.timeout(5), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
+    async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         stream = read(response)
         assert (await anext(stream))[1] == "prompt"
         done = await service.update(ask["id"], lambda ask, _at: Change(ask, ()))

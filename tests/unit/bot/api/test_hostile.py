@@ -17,6 +17,7 @@ import aiohttp
 import pytest
 
 from answerback.http.json_text import MAX_BODY
+from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Served
 
 COUNT = int(os.environ.get("HOSTILE_BODIES", "600"))
@@ -186,7 +187,7 @@ async def test_what_is_not_http_is_400_with_nothing_of_our_inside(api: Served, r
     port = int(api.running.api_url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(raw)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         told = await reader.read()
     writer.close()
     await writer.wait_closed()

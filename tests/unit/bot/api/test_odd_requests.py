@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from answerback.runtime.config import Public
+from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
 CALL = {"name": "ask_user", "arguments": FORM, "to": "web"}
@@ -35,7 +36,7 @@ async def status(url: str, head: str, headers: bytes, body: bytes = b"") -> int:
     length = b"Connection: close\r\nContent-Length: %d\r\n" % len(body)
     host = f"Host: {parts.netloc}\r\n".encode()
     writer.write(f"{head} HTTP/1.1\r\n".encode() + host + length + headers + b"\r\n" + body)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT):
         line = await reader.readline()
         await reader.read()
     writer.close()

@@ -14,6 +14,7 @@ from tests.fakes.discord.clock import Bell
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import NotPossibleError
 from tests.fakes.discord.world import Channel
+from tests.service_parts import WAIT
 
 ON_CLICK = Callable[[discord.Interaction], Awaitable[None]]
 
@@ -51,7 +52,7 @@ async def running(fake: FakeDiscord, bot: Bot) -> AsyncIterator[Bot]:
     connection = asyncio.create_task(bot.connect())
     ready = asyncio.create_task(bot.wait_until_ready())
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT):
             await asyncio.wait({connection, ready}, return_when=asyncio.FIRST_COMPLETED)
         if connection.done():
             connection.result()
