@@ -107,15 +107,19 @@ class News:
     async def _connect(self) -> Connection:
         """A connection that hears what this process tells itself."""
         connection = await connect(self._url)
+        hears = False
         try:
             await connection.execute(f"LISTEN {CHANNEL}".encode())
             await self._notify([""])
-            if [one async for one in connection.notifies(timeout=ARRIVAL, stop_after=1)]:
-                return connection  # whoever told it, it is heard
+            # Whoever told it, it is heard.
+            hears = bool([one async for one in connection.notifies(timeout=ARRIVAL, stop_after=1)])
         except (psycopg.Error, StoreError) as error:
-            await connection.close()
             raise self._database.failure(error) from error
-        await connection.close()
+        finally:
+            if not hears:
+                await connection.close()
+        if hears:
+            return connection
         raise StoreError(
             f"The database {self._database.name}: notifications do not arrive, because a pooler hands the connection"
             " on between transactions, or `storage.listen_url` is another database. Set `storage.listen_url` to the"

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 
 import psycopg
@@ -16,6 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import OutcomeUnknownError, StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_examples import answering, new_ask
+from answerback_storage.postgres.news import News
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import Pooler, pooler, program
@@ -84,6 +85,29 @@ async def test_a_privilege_that_is_taken_away_is_told_and_the_store_goes_on_with
     await refused(guarded, "lacks a privilege.*GRANT")
     postgres_server.run(f"GRANT INSERT ON record TO {postgres.GUARDED}", fresh)
     await accepted(guarded)
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_store_that_is_closed_while_it_listens_anew_leaves_no_connection(
+    database: str, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telling = asyncio.Event()
+
+    async def tell(_news: News, _names: Iterable[str]) -> None:
+        telling.set()
+        await asyncio.Event().wait()
+
+    store = PostgresStore(database)
+    await store.open()
+    monkeypatch.setattr(News, "_notify", tell)
+    name = database.rpartition("/")[2]
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    postgres_server.run(f"SELECT pg_terminate_backend(pid) {others} AND query LIKE 'LISTEN%'", name)
+    async with asyncio.timeout(SOON):
+        await telling.wait()
+        await store.close()
+        while postgres_server.run(f"SELECT pid {others}", name):  # noqa: ASYNC110 nobody tells
+            await asyncio.sleep(0.05)
 
 
 # --- a pooler ---
