@@ -62,8 +62,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
         taken.append(time.thread_time() - began)
 
     monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    gc.collect()
-    gc.disable()
+    gc.disable()  # what other tests left behind is not these calls' to sweep up
     yield taken
     gc.enable()
 
