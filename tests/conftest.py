@@ -5,7 +5,6 @@ Owns nothing about the product; fixtures of one kind of test live beside those t
 
 import gc
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from answerback.runtime.plugins import installed
+from tests import chromium as chromium_browser
 from tests import postgres
 from tests.meta.project import PACKAGES
 
@@ -106,11 +106,13 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Path of Debian's Chromium, which `.ci/system-packages` installs; a test without it skips."""
-    found = shutil.which("chromium")
+    found = chromium_browser.found()
     if found is None and os.environ.get("CI"):
-        pytest.fail("chromium is missing: run .ci/system-packages, which installs it")
+        pytest.fail("Chromium is missing: run .ci/system-packages, which installs it")
     if found is None:
-        pytest.skip("chromium is not installed: browser tests need it (apt-get install chromium)")
+        pytest.skip(
+            "Chromium is not installed: browser tests need it (apt-get install chromium-headless-shell)"
+        )
     return found
 
 

@@ -11,15 +11,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from tests.browser.site import Site, site
+from tests.chromium import ARGUMENTS
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 EXPECTED = (
     "Failed to load resource: the server responded with a status of 4",
     "Failed to load resource: net::ERR_FAILED",

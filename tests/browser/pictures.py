@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import tempfile
 from pathlib import Path
 
 from playwright.async_api import async_playwright, expect
 
 from answerback.core.walker import Answer
-from tests.browser.conftest import ARGUMENTS, settled
+from tests.browser.conftest import settled
 from tests.browser.site import INBOX, site
+from tests.chromium import ARGUMENTS, found
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
@@ -20,9 +20,7 @@ async def main() -> None:
     """The migration form at its second question, with an option chosen; and the inbox."""
     with tempfile.TemporaryDirectory() as folder:
         async with site(Path(folder)) as running, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=ARGUMENTS
-            )
+            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
             page = await browser.new_page(
                 viewport={"width": 760, "height": 600}, device_scale_factor=2
             )

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Page, async_playwright
 
+from tests.chromium import ARGUMENTS, found
 from tests.unit.adapters.discord.migration import QUESTION
 from tests.unit.adapters.discord.rig import Rig, rig
 
 IMAGES = Path(__file__).parents[4] / "docs" / "images"
-CHROMIUM_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 SCHEMA = {
     "type": "object",
     "required": ["title", "severity"],
@@ -108,9 +100,7 @@ async def main() -> None:
     """Everything, in a browser of its own."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=CHROMIUM_ARGS
-            )
+            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
             page = await browser.new_page(
                 viewport={"width": 900, "height": 900}, device_scale_factor=2
             )

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import struct
 import tempfile
 import zlib
@@ -17,8 +16,9 @@ from playwright.async_api import Page, async_playwright
 
 from answerback.core.ask import Ask
 from answerback.dialects.registry import result_of
+from tests.chromium import ARGUMENTS, found
 from tests.fakes.slack.workspace import Message
-from tests.unit.adapters.slack.pictures import ARGUMENTS, FOLDER
+from tests.unit.adapters.slack.pictures import FOLDER
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 QUESTIONS = (
@@ -151,9 +151,7 @@ async def main() -> None:
     """Takes the frames in a browser, and writes the picture."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=ARGUMENTS
-            )
+            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
             page = await browser.new_page(viewport={"width": 720, "height": 590})
             frames = await take(up, page)
             await browser.close()

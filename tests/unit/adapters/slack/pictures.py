@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import tempfile
 from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 
+from tests.chromium import ARGUMENTS, found
 from tests.fakes.slack import home
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 FOLDER = Path(__file__).parents[4] / "docs" / "images"
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 QUESTIONS = (
     {
         "id": "apply",
@@ -86,10 +82,9 @@ async def take(up: Rig, page: Page) -> None:
 async def main() -> None:
     """Takes all of them."""
     FOLDER.mkdir(exist_ok=True)
-    chromium = shutil.which("chromium")
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
             page = await browser.new_page(viewport={"width": 720, "height": 480})
             await take(up, page)
             await browser.close()
