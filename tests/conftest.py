@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
+from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
 from answerback.runtime.plugins import installed
@@ -74,6 +75,13 @@ def _in_memory() -> bool:
 def pytest_collection_finish() -> None:
     """Spares the garbage collector what lives as long as the session: all modules, and all tests."""
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Saves what coverage measured here: a worker that takes long to exit is killed before it does that itself."""
+    if (measured := Coverage.current()) is not None:
+        measured.save()
 
 
 @pytest.fixture(autouse=True)

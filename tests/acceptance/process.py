@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from coverage import Coverage
 
 from tests.acceptance.forked import Child, forked
 
@@ -69,8 +71,18 @@ async def command(
     try:
         yield Process(child, [])
     finally:
+        if Coverage.current() is not None:
+            await _measured(child)
         child.kill()
         await child.communicate()
+
+
+async def _measured(child: Child) -> None:
+    """Has a command end by itself: what it ran counts only if it can save that."""
+    child.terminate()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            await child.communicate()
 
 
 async def run(

@@ -130,7 +130,7 @@ def test_the_proxy_itself_takes_its_configuration(tmp_path: Path) -> None:
         capture_output=True,
         check=False,
         text=True,
-        timeout=50,
+        timeout=250,
     )
     assert checked.returncode == 0, checked.stderr
     assert "Valid configuration" in checked.stdout + checked.stderr

@@ -62,7 +62,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 cwd=source,
                 env={**os.environ, "PIP_NO_INDEX": "1"},
                 check=True,
-                timeout=50,
+                timeout=250,
             )
     return target
 
@@ -169,7 +169,7 @@ def test_only_the_extras_that_are_named_are_installed(tmp_path: Path) -> None:
             env={**os.environ, "PIP_NO_INDEX": "1"},
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=250,
             check=False,
         )
 

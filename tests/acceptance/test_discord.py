@@ -122,7 +122,6 @@ def question_shown(ann: Person, channel: Channel) -> int:
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
-@pytest.mark.timeout(120)
 async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(run: Run) -> None:
     chance = random.Random(7)
     async with FakeDiscord() as discord:
@@ -149,7 +148,6 @@ async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(run: Run) 
 
 
 @pytest.mark.rule("TYPED-8")
-@pytest.mark.timeout(60)
 async def test_words_typed_while_the_process_is_killed_are_taken_once(run: Run) -> None:
     question = {"id": "why", "text": "Why?", "answer_type": "text"}
     async with FakeDiscord() as discord:

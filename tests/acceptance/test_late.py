@@ -109,7 +109,6 @@ async def test_an_agent_that_is_killed_gets_the_answer_once_when_it_comes_back(
 
 @pytest.mark.rule("LATE-3", "LATE-5", "DATA-1")
 @pytest.mark.acceptance
-@pytest.mark.timeout(240)
 async def test_whatever_is_killed_when_an_agent_that_keeps_its_number_gets_each_answer_once(
     tmp_path: Path,
 ) -> None:

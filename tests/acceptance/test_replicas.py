@@ -22,7 +22,7 @@ from tests.fakes.discord.world import Message as Posted
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import BOT_USER, Message
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.acceptance
 
 LABELS = Labels()
 GO = {"id": "go", "text": "Deploy?", "answer_type": "boolean"}

@@ -15,7 +15,7 @@ from mcp_types import CallToolResult
 
 from tests.acceptance.replicas import Town, ended, town
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.acceptance
 
 PORT = {"question": "Which port?"}
 

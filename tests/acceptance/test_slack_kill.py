@@ -109,7 +109,6 @@ async def made_in(
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
 @pytest.mark.acceptance
-@pytest.mark.timeout(120)
 async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town: Town) -> None:
     slack = town.slack
 
@@ -157,7 +156,6 @@ async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town
 
 @pytest.mark.rule("TYPED-8")
 @pytest.mark.acceptance
-@pytest.mark.timeout(60)
 async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town) -> None:
     slack, question = town.slack, {"id": "why", "text": "Why?", "answer_type": "text"}
     slack.faults.add("chat.postMessage", hang=True, when="after", times=None)

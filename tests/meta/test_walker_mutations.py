@@ -220,7 +220,6 @@ def _mutant(wanted: int) -> tuple[str, Any] | None:
     return mutate.made, module
 
 
-@pytest.mark.timeout(180)
 def test_every_mutant_of_a_transition_is_told_from_the_walker() -> None:
     expected = list(_replay(walker))
     assert expected == list(_replay(walker)), "the walks are not repeatable"

@@ -22,7 +22,7 @@ from answerback.ports.person_key import hash_of, new_token
 from answerback_client import Ask, AsyncClient
 from tests.meta.project import PYTHONPATH, RECIPES, ROOT
 
-PATIENCE: Final = 20.0
+PATIENCE: Final = 60.0
 """Seconds after which a test gives up: several times what a framework needs to start on a busy machine."""
 _LOOK_AGAIN: Final = 0.02
 
@@ -145,7 +145,7 @@ def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def environments() -> None:
     """What recipes need that cannot share our environment: made already by ``make venv``, checked here."""
-    subprocess.run([ROOT / ".ci" / "recipes"], check=True, timeout=50)
+    subprocess.run([ROOT / ".ci" / "recipes"], check=True, timeout=250)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
 from tests.recipes.receiving import listening
 
-START: Final = 30.0
+START: Final = 120.0
 """Seconds after which a test gives up Claude Code, which is large and has to be started."""
 _MAX_BODY: Final = 8 * 2**20
 Json = dict[str, Any]

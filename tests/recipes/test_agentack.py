@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import claude_agent_sdk
-import pytest
 
 from answerback_client import Ask, AsyncClient
 from tests.recipes.children import child
@@ -151,7 +150,6 @@ def checked(trace: Path, lines: list[Json]) -> Json:
     return found
 
 
-@pytest.mark.timeout(120)
 async def test_agentack_finds_nothing_that_people_did_not_decide(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:

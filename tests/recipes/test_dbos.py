@@ -17,7 +17,7 @@ from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person, Served
 from tests.recipes.receiving import send_again
 
-_START = 30.0
+_START = 120.0
 
 
 class Host:

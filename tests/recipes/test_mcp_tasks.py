@@ -15,7 +15,7 @@ from tests.meta.project import ROOT
 from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.acceptance
 
 
 @pytest.fixture

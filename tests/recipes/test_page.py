@@ -59,7 +59,7 @@ def test_the_configuration_on_the_page_is_valid(environment: None) -> None:
         env={"PATH": "/usr/bin:/bin", "SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=250,
         check=False,
     )
     assert checked.returncode == 0, checked.stderr

@@ -85,7 +85,7 @@ async def served(
     surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)
     async with (
         app.running(settings) as running,
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as http,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http,
     ):
         acting = {"Authorization": f"Bearer {tokens[surface]}"} if surface else bearer(folder)
         yield Served(running, http, tokens, acting)

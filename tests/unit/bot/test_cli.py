@@ -76,7 +76,7 @@ for name in json.loads(sys.argv[1]):
     # The last one lists the plug-ins that have a manifest.
     names = sorted(COMMANDS, key=lambda name: name == "manifest")
     command = [sys.executable, "-c", script, json.dumps(names)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=250)
     seen = [json.loads(line) for line in done.stdout.splitlines()]
     assert [name for name, _ in seen] == names
     heavy = {
@@ -242,7 +242,7 @@ finally:
         input="",
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=250,
         check=False,
     )
     return set(json.loads(done.stderr.rpartition("MODULES ")[2]))

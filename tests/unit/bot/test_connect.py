@@ -323,7 +323,7 @@ def test_at_a_terminal_it_asks_first(home: Path, project: Path, typed: str, chan
             stdin=far,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=250,
             check=False,
         )
     finally:

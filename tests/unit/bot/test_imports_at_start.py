@@ -67,7 +67,7 @@ def test_a_service_imports_what_it_uses_when_it_is_first_used(tmp_path: Path) ->
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=250,
     )
     (at_start, _), (later, by_main_thread) = (json.loads(line) for line in done.stdout.splitlines())
     assert _HEAVY.isdisjoint(at_start)

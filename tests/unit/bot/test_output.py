@@ -65,7 +65,7 @@ def shown(text: str, *, terminal: bool) -> str:
         [sys.executable, "-c", script, text],
         stdout=slave if terminal else subprocess.PIPE,
         check=True,
-        timeout=30,
+        timeout=250,
     )
     os.close(slave)
     written: Any = os.read(master, 65_536) if terminal else done.stdout

@@ -9,6 +9,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from tests.fakes.slack import rules
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
 from tests.unit.fakes.slack_parts import actions, button, modal, section
@@ -181,7 +182,7 @@ async def test_a_trigger_opens_one_modal_within_three_seconds(
     again = await refusal(client.views_open(trigger_id=trigger, view=view))
     assert again["error"] == "exchanged_trigger_id"
     late = slack.interactivity.trigger("U1")
-    slack.clock.advance(3.1)
+    slack.clock.advance(rules.TRIGGER_SECONDS + 0.1)
     assert (await refusal(client.views_open(trigger_id=late, view=view)))["error"] == (
         "expired_trigger_id"
     )

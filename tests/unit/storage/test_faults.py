@@ -192,7 +192,7 @@ async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(p
         [sys.executable, "-c", IO_ERROR, str(path)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=250,
         check=False,
     )
     said = json.loads(done.stdout or done.stderr)

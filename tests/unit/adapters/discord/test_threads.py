@@ -59,7 +59,7 @@ async def test_what_happens_while_a_thread_is_limited_is_shown_by_one_edit(up: R
 
 
 async def test_a_message_that_is_deleted_before_it_has_a_thread_is_posted_again(up: Rig) -> None:
-    up.discord.faults.rate_limit(THREAD, retry_after=0.2)
+    up.discord.faults.rate_limit(THREAD, retry_after=2.0)
     ask = await up.submit(TWO)
     await up.discord.faults.called(THREAD)
     up.discord.delete(up.ann.latest(up.channel).message)

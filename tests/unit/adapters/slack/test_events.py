@@ -144,7 +144,7 @@ async def test_somebody_who_leaves_a_channel_ends_nothing_there(up: Rig) -> None
 async def test_a_channel_with_another_id_is_the_same_channel(up: Rig) -> None:
     up.slack.workspace.add_channel("G0PRIVATE", up.ada.id, kind="group")
     ask = await up.submit(APPLY, NOTE, to="slack:G0PRIVATE")
-    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
+    limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     submitting = asyncio.create_task(up.submit(APPLY, to="slack:G0PRIVATE"))
     await up.slack.until(lambda: limited.hits)
     admin.renumber(up.slack, "G0PRIVATE", "C0PRIVATE")

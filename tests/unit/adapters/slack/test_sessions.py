@@ -149,7 +149,7 @@ async def test_an_app_that_is_no_agent_works_without_and_the_log_says_so_once(
 
 @pytest.mark.rule("SLACK-12")
 async def test_a_status_that_had_to_wait_does_not_come_after_a_later_one(up: Rig) -> None:
-    up.slack.faults.add("agents.sessions.setStatus", times=1, status=429, retry_after=1)
+    up.slack.faults.add("agents.sessions.setStatus", times=1, status=429, retry_after=3)
     ask = await up.submit(APPLY)
     thread = up.live(ask).ts
     await up.slack.until(lambda: up.slack.count("agents.sessions.setStatus"))

@@ -122,7 +122,7 @@ def serve(tmp_path: Path) -> Serve:
             agents=agents,
             **tables,  # type: ignore[arg-type]  # validated tables of the settings
         )
-        timeout = aiohttp.ClientTimeout(total=10)
+        timeout = aiohttp.ClientTimeout(total=60)
         async with (
             app.running(settings) as running,
             aiohttp.ClientSession(

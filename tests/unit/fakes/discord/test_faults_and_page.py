@@ -5,6 +5,7 @@ import asyncio
 import aiohttp
 import pytest
 
+from tests.fakes.discord.person import WAIT
 from tests.fakes.discord.problems import Payload
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import NotPossibleError
@@ -173,7 +174,7 @@ async def test_a_thread_reply_reaches_a_session_without_content_only_when_it_is_
         ada.dm("direct")
         texts: list[str] = []
         while len(texts) < 5:
-            frame = await socket.receive_json(timeout=5)
+            frame = await socket.receive_json(timeout=WAIT)
             if frame["t"] == "MESSAGE_CREATE":
                 texts.append(frame["d"]["content"])
     assert texts == ["", "a reply", "", f"<@{fake.bot.id}> a mention", "direct"]
@@ -190,10 +191,10 @@ async def test_a_forgotten_session_cannot_be_resumed(fake: FakeDiscord) -> None:
         async with session.ws_connect(fake.gateway.url) as socket:
             data = {"token": fake.application.token, "session_id": known, "seq": 1}
             await socket.send_json({"op": 6, "d": data})
-            frames = [await socket.receive_json(timeout=5) for _ in range(2)]
+            frames = [await socket.receive_json(timeout=WAIT) for _ in range(2)]
             assert (frames[1]["op"], frames[1]["d"]) == (9, False)
             await socket.send_json(identify)
-            ready = await socket.receive_json(timeout=5)
+            ready = await socket.receive_json(timeout=WAIT)
     assert ready["t"] == "READY"
     assert ready["d"]["session_id"] != known
 
@@ -204,8 +205,8 @@ async def test_a_wrong_token_and_an_early_frame_close_the_gateway(fake: FakeDisc
     async with aiohttp.ClientSession() as session:
         for frame in frames:
             async with session.ws_connect(fake.gateway.url) as socket:
-                await socket.receive_json(timeout=5)
+                await socket.receive_json(timeout=WAIT)
                 await socket.send_json(frame)
-                await socket.receive(timeout=5)
+                await socket.receive(timeout=WAIT)
                 codes.append(socket.close_code)
     assert codes == [4004, 4003, 4003, 4002]

@@ -10,6 +10,7 @@ import pytest
 import yarl
 from discord import ui
 
+from tests.fakes.discord import interactions
 from tests.fakes.discord.clock import Bell
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import NotPossibleError
@@ -233,7 +234,7 @@ async def test_a_second_callback_is_40060_and_a_late_one_10062(
         await ada.until(lambda: codes)
         bot.on_click = None
         click = await ada.click("Yes", wait=False)
-        fake.clock.advance(3.1)
+        fake.clock.advance(interactions.ANSWER_WITHIN + 0.1)
         assert (await ada.ended(click)).failed
         await ada.until(lambda: len(bot.clicks) == 2)
         with pytest.raises(discord.NotFound) as late:
