@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from answerback.core.ask import Status
-from answerback.core.errors import InvalidCallError, ProblemError
+from answerback.core.errors import InvalidCallError, ProblemError, StoreError
 from answerback.core.walker import Answer, Source, Submit
 from answerback.ports.surface import Acted, Rejected, Why
 from answerback.service.notify import Signals
@@ -25,6 +26,15 @@ async def test_what_is_not_there_cannot_be_withdrawn_expired_or_failed(service: 
         assert done == Rejected(Why.NOT_FOUND)
     await service.left("ask_none")
     assert await service.get("ask_none") is None
+
+
+async def test_who_begins_to_wait_for_what_cannot_be_read_is_told_so(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = (await service.submit(ask_user())).ask
+    monkeypatch.setattr(service.store, "get", AsyncMock(side_effect=StoreError("no disk")))
+    with pytest.raises(StoreError, match="no disk"):
+        await service.wait(ask.id, 60.0)
 
 
 async def test_the_open_asks_of_a_thread_are_found_by_where_they_are_shown(parts: Parts) -> None:

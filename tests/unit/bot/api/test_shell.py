@@ -249,3 +249,11 @@ async def test_a_refusal_is_told_in_words(serve: Serve, tmp_path: Path) -> None:
         code, _, err = await run(api, "ask", "form.json")
         assert code == 1
         assert "Put a token into ANSWERBACK_TOKEN." in err
+
+
+@pytest.mark.rule("CLI-12")
+async def test_what_the_service_cannot_take_is_told_in_its_words(api: Served) -> None:
+    code, _, err = await run(api, "withdraw", "ask_" + "x" * 9_000)
+    assert code == 1
+    assert err.startswith(f"{api.running.api_url}: ")
+    assert "400" in err
