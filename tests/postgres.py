@@ -13,14 +13,16 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
-import pytest
 
 from answerback.ports.store import Store
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    import pytest
 
 USER: Final = "answerback"
 GUARDED: Final = "guarded"

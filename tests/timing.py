@@ -15,11 +15,11 @@ _REFERENCE: Final = 0.0018
 """Seconds that `_reference` takes where nothing else runs, on the machine on which the bound was set."""
 
 
-def seconds(work: Callable[[], object]) -> float:
+def seconds(work: Callable[[], object], enough: float = BLOCKED) -> float:
     """What a piece of work takes of a processor that does nothing else: the least of several tries.
 
     What runs beside it slows it down too, so where it seems to take long, a piece of work that is always the same is
-    timed as well.
+    timed as well. A try that takes less than ``enough`` is the last.
     """
     least, before = float("inf"), 1.0
     gc.disable()  # what other tests left behind is not this work's to sweep up
@@ -31,7 +31,7 @@ def seconds(work: Callable[[], object]) -> float:
             after = slowdown()
             taken, before = taken / max(before, after), after
         least = min(least, taken)
-        if least < BLOCKED / 2:
+        if least < enough:
             break
     gc.enable()
     return least

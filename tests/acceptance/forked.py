@@ -29,14 +29,16 @@ from tests.meta.project import PYTHONPATH
 
 CLOCK_OFF: Final = "CLOCK_OFF"
 """The environment variable that sets the process's clock off by so many seconds."""
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
+CONTEXT: Final = multiprocessing.get_context("forkserver")
+"""Forks what has imported everything that commands, and what writes to stores, need."""
+CONTEXT.set_forkserver_preload(
     [
         __name__,
         *(f"answerback.cli.commands.{name}" for name in main.COMMANDS),
         *(f"answerback.cli.{name}" for name in main.COMMANDS),
         *("answerback_discord.adapter", "answerback_slack.adapter", "answerback_web.adapter"),
         *("answerback.mcp.server", "answerback_storage.postgres.store"),
+        "tests.unit.storage.crash_writer",
     ]
 )
 
@@ -159,7 +161,7 @@ async def forked(
     told = {**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})}
     in_, out, err = (_File(number) for number in theirs)
     start = _Start(arguments, folder or Path.cwd(), told, (in_, out, err), open_files, own_session)
-    process = _CONTEXT.Process(target=_be, args=(start,))
+    process = CONTEXT.Process(target=_be, args=(start,))
     await asyncio.to_thread(process.start)
     for what, its in zip((stdin, stdout, stderr), theirs, strict=True):
         if what in {PIPE, DEVNULL}:

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.acceptance.agents import Service, restartable
 from tests.acceptance.process import PATIENCE
+from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
 
 pytestmark = pytest.mark.acceptance
@@ -31,7 +32,7 @@ Connect = Callable[[], AbstractAsyncContextManager[Client]]
 def connecting(service: Service, transport: str) -> Connect:
     """How a client connects: to the endpoint, or to a bridge that it starts."""
     if transport == "http":
-        return lambda: Client(f"{service.url}/mcp")
+        return lambda: mcp_client(f"{service.url}/mcp")
     bridge = StdioServerParameters(
         command=sys.executable,
         args=["-m", "answerback.cli.main", "mcp", "--url", service.url],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -230,7 +231,11 @@ def settings_type(plugins: Plugins | None = None) -> type[Settings]:
     Raises:
         ConfigError: a surface has the name of another table.
     """
-    plugins = plugins or installed()
+    return _with_tables_of(plugins or installed())
+
+
+@cache
+def _with_tables_of(plugins: Plugins) -> type[Settings]:
     if taken := plugins.names & Settings.model_fields.keys():
         raise ConfigError(
             f"The plug-in {min(taken)!r} has the name of a table of the service's own settings; uninstall it."

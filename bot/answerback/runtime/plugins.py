@@ -19,7 +19,7 @@ Plugin: TypeAlias = SurfacePlugin[Any]
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plugins:
     """The plug-ins that can be used, by name and in order, and why each of the others cannot."""
 

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any, Final
 
 import httpx2
-from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from answerback.mcp.server import IDEMPOTENCY_KEY
+from tests.mcp_clients import mcp_client
 
 _PATIENCE: Final = 5.0
 """Seconds that a call may take before it is made anew, at the next replica."""
@@ -45,7 +45,7 @@ class McpAgent:
     ) -> dict[str, Any]:
         while True:
             try:
-                async with asyncio.timeout(_PATIENCE), Client(self._url) as client:
+                async with asyncio.timeout(_PATIENCE), mcp_client(self._url) as client:
                     meta: Any = {IDEMPOTENCY_KEY: key} if key else None
                     result = await client.call_tool(tool, arguments, meta=meta)
                     if not result.is_error:

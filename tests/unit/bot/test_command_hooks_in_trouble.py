@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,8 +22,8 @@ from answerback.agents.hooks.people import People
 from answerback.agents.hooks.run import answer
 from answerback.core.ask import Status
 from answerback.runtime.config import Server
+from tests.acceptance.forked import Child, forked
 from tests.acceptance.process import PATIENCE
-from tests.meta.project import PYTHONPATH
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served
@@ -137,17 +138,9 @@ async def test_answers_of_an_ask_that_was_erased_are_asked_for_again(service: Se
     assert told == decided(event, "deny", ENDED, interrupt=True)
 
 
-async def spawned(
-    event: bytes, *words: str, out: int = asyncio.subprocess.PIPE, **environment: str
-) -> asyncio.subprocess.Process:
+async def spawned(event: bytes, *words: str, out: int = PIPE, **environment: str) -> Child:
     """The command as a host starts it."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback.cli.main", "hook", *words),
-        env={**os.environ, "PYTHONPATH": PYTHONPATH, **environment},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=out,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process = await forked("hook", *words, environment=environment, stdin=PIPE, stdout=out)
     assert process.stdin is not None
     process.stdin.write(event)
     process.stdin.close()

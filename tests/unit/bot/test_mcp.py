@@ -9,15 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import jsonschema
 import pytest
 from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
 from answerback.service.routing import ToolRule
+from tests.mcp_clients import mcp_client
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 
@@ -65,11 +64,8 @@ SHAPES: list[tuple[str, dict[str, Any], Any, Any]] = [
 async def client(
     service: Served, mode: str = "auto", token: str | None = None
 ) -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(10, read=60)) as http:
-        transport = streamable_http_client(f"{service.url}/mcp", http_client=http)
-        async with Client(transport, mode=mode) as made:
-            yield made
+    async with mcp_client(f"{service.url}/mcp", token, mode=mode) as made:
+        yield made
 
 
 @pytest.fixture

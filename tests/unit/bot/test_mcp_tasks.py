@@ -8,11 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import httpx2
 import pytest
 from mcp import Client
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -34,6 +32,7 @@ from answerback.mcp.server import IDEMPOTENCY_KEY, mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
 from answerback.service.callers import Callers, finish
 from answerback_client import AsyncClient
+from tests.mcp_clients import mcp_client
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.test_mcp import GO, client, text
 
@@ -97,11 +96,8 @@ class Tasks(ClientExtension):
 @asynccontextmanager
 async def knowing(service: Served, token: str | None = None) -> AsyncIterator[Client]:
     """A client that knows tasks."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(10, read=60)) as http:
-        transport = streamable_http_client(f"{service.url}/mcp", http_client=http)
-        async with Client(transport, extensions=[Tasks()]) as made:
-            yield made
+    async with mcp_client(f"{service.url}/mcp", token, extensions=[Tasks()]) as made:
+        yield made
 
 
 @pytest.fixture

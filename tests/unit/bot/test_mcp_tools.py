@@ -10,18 +10,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import jsonschema
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from typer.testing import CliRunner
 
 from answerback.cli import main
 from answerback.dialects import tools
 from answerback.mcp.tools import asking_tools
 from answerback.service.routing import ToolRule
+from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
@@ -32,10 +31,8 @@ PENDING = ["wait_for_answer", "get_answer", "check_answers", "add_context", "wit
 
 @asynccontextmanager
 async def client(service: Served, query: str) -> AsyncIterator[Client]:
-    async with httpx2.AsyncClient(timeout=httpx2.Timeout(10, read=60)) as http:
-        transport = streamable_http_client(f"{service.url}/mcp{query}", http_client=http)
-        async with Client(transport) as made:
-            yield made
+    async with mcp_client(f"{service.url}/mcp{query}") as made:
+        yield made
 
 
 async def listed(service: Served, query: str = "") -> dict[str, Any]:

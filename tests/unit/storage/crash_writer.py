@@ -1,15 +1,14 @@
-"""A process that writes to a store and says on standard output what was acknowledged, until it is killed.
+"""A process that writes to a store and says into a pipe what was acknowledged, until it is killed.
 
-Run as ``python -m tests.unit.storage.crash_writer URL ROUND``. A line is ``ASK DELIVERY``: the
-change of this delivery was acknowledged.
+A line is ``ASK DELIVERY``: the change of this delivery was acknowledged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from dataclasses import replace
+from multiprocessing.connection import Connection
 
 from answerback.core.ask import Ask, Entry
 from answerback.ports.records import Idempotency
@@ -27,7 +26,7 @@ def step(ask: Ask | None) -> Decision[None]:
     return Decision(Write(moved, (Entry(at=1.0, kind="note"),)), None)
 
 
-async def client(store: Store, number: int, start: str) -> None:
+async def client(store: Store, number: int, start: str, told: int) -> None:
     """Submits its ask (again) and changes it for ever."""
     ask = new_ask(number)
     await store.create(Write(ask), Idempotency("coder", ask.id, "d"))
@@ -35,16 +34,16 @@ async def client(store: Store, number: int, start: str) -> None:
     while True:
         delivery = f"{start}-{number}-{n}"
         await store.change(ask.id, step, delivery=delivery)
-        os.write(1, f"{ask.id} {delivery}\n".encode())
+        os.write(told, f"{ask.id} {delivery}\n".encode())
         n += 1
 
 
-async def main(url: str, start: str) -> None:
-    """Runs every client at once."""
+async def _clients(url: str, start: str, told: int) -> None:
     store = store_at(url)
     await store.open()
-    await asyncio.gather(*(client(store, n, start) for n in range(CLIENTS)))
+    await asyncio.gather(*(client(store, n, start, told) for n in range(CLIENTS)))
 
 
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+def write(url: str, start: str, told: Connection) -> None:
+    """Runs every client at once."""
+    asyncio.run(_clients(url, start, told.fileno()))

@@ -6,8 +6,6 @@ import asyncio
 import os
 import random
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from answerback.testing.store_examples import looking
+from tests.acceptance.forked import CONTEXT
 from tests.postgres import STORES, database_of, store_at
+from tests.unit.storage import crash_writer
 from tests.unit.storage.crash_writer import CLIENTS
 
 KILLS = int(os.environ.get("STORE_KILLS", "6"))
@@ -29,14 +29,17 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 def kill_after(url: str, start: int, lines: int) -> list[str]:
     """Starts the writer, kills it -9 once it acknowledged so many changes; all that it acknowledged."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.unit.storage.crash_writer", url, str(start)],
-        stdout=subprocess.PIPE,
-    ) as writer:
-        assert writer.stdout is not None
-        said = [writer.stdout.readline() for _ in range(lines)]
-        writer.kill()
-        said += writer.stdout.readlines()
+    reads, writes = CONTEXT.Pipe(duplex=False)
+    writer = CONTEXT.Process(target=crash_writer.write, args=(url, str(start), writes))
+    writer.start()
+    writes.close()
+    with reads, open(reads.fileno(), "rb", closefd=False) as told:
+        try:
+            said = [told.readline() for _ in range(lines)]
+        finally:
+            writer.kill()
+        said += told.readlines()
+    writer.join()
     return [line.decode().strip() for line in said if line.endswith(b"\n")]
 
 
