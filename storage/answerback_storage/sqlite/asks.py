@@ -1,4 +1,4 @@
-"""The statements about asks and their record, on a connection inside a transaction of the caller's."""
+"""The statements about asks, on a connection inside a transaction of the caller's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, TypeVar
 
-from answerback.core.ask import Ask, Entry
+from answerback.core.ask import Ask
 from answerback.core.errors import UnreadableError
 from answerback.ports.claims import Claim
-from answerback.ports.records import Existing, Idempotency, Page, StoredEntry
+from answerback.ports.records import Existing, Idempotency, Page
 from answerback_storage import rows
 from answerback_storage.sqlite import claim_statements as claims
 from answerback_storage.sqlite import words
@@ -177,24 +177,6 @@ def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, a
 
 def _stepped(new: Ask) -> rows.Row:
     return new.revision, new.updated_at, new.shown_revision, rows.state(new)
-
-
-def add_entries(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entry]]) -> None:
-    """Adds lines to the record."""
-    db.executemany(
-        "INSERT INTO record (ask_id, at, kind, entry) VALUES (?, ?, ?, ?)",
-        [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])],
-    )
-
-
-def record(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
-    """The record of an ask behind a number, oldest first."""
-    found = db.execute(
-        "SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE ask_id = ? AND seq > ?"
-        " ORDER BY seq LIMIT ?",
-        (ask_id, after, limit),
-    )
-    return [StoredEntry(line[0], rows.entry_of(ask_id, *line)) for line in found]
 
 
 def find(

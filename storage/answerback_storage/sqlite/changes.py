@@ -20,20 +20,24 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, outbox, telling
+from answerback_storage.sqlite import asks, lines, outbox, telling
 from answerback_storage.sqlite import claim_statements as claims
 
 T = TypeVar("T")
 
 _LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
     FROM asks WHERE id IN (SELECT value FROM json_each(?))"""
-_SEEN: Final = """SELECT json_group_object(id, digest) FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
+_ENDS: Final = """(SELECT ifnull(max(seq), 0) FROM record), (SELECT json_group_object(id, last_line) FROM asks
+    WHERE id IN (SELECT value FROM json_each(?)))"""
+_SEEN: Final = f"""SELECT json_group_object(id, digest), {_ENDS}
+    FROM seen WHERE id IN (SELECT value FROM json_each(?))"""
 _CLAIMED: Final = claims.message_claimed(
     revision="column3", shown="column5", holder="column7", now="column8", until="column9"
 )
 _STEP: Final = f"""UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
-    state = column6, {_CLAIMED} FROM ({{values}}) AS step WHERE id = column1 AND revision = column2"""
-_RECORD: Final = "INSERT INTO record (ask_id, at, kind, entry) {values}"
+    state = column6, last_line = ifnull(column10, last_line),
+    {_CLAIMED} FROM ({{values}}) AS step WHERE id = column1 AND revision = column2"""
+_RECORD: Final = "INSERT INTO record (seq, ask_id, at, kind, entry, before) {values}"
 _NOTE_SEEN: Final = "INSERT INTO seen (id, at, digest) {values}"
 _ROWS: Final = 64
 """Rows in one statement, at the most: each number of them is a statement of its own, prepared once."""
@@ -121,6 +125,24 @@ class Recent:
         self._held = 0
 
 
+class _Ends:
+    """Where the record ends, and the lines of asks (`_ENDS`): what lines that are added together are numbered by."""
+
+    def __init__(self, end: int, last: str) -> None:
+        self._end = end
+        self.last: dict[str, int | None] = from_json(last)
+        """The last line of each ask."""
+
+    def numbered(self, found: Iterable[rows.Row]) -> list[rows.Row]:
+        """Rows of `rows.entry_rows`, behind the end: each with its number, and that of the ask's line before it."""
+        made = []
+        for row in found:
+            self._end += 1
+            made.append((self._end, *row, self.last.get(row[0])))
+            self.last[row[0]] = self._end
+        return made
+
+
 class Batch:
     """What the changes of one transaction have read and are about to write."""
 
@@ -133,12 +155,15 @@ class Batch:
         """The digests of deliveries that were stored before."""
         self._noted: list[rows.Row] = []
         self._steps: dict[str, rows.Row] = {}
-        """The row of `_STEP` of each ask that moved: its id, the revision on disk, its new columns."""
+        """The row of `_STEP` of each ask that moved, but for its last line: its id, the revision on disk, columns."""
+        self._ends: _Ends | None = None
+        """Of the asks that are wanted, as long as lines are added here alone."""
         self._entries: list[rows.Row] = []
 
     def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
         """Reads what the changes among ``runs`` will want, and forgets the last transaction."""
         self._asks, self._seen, self._noted, self._steps, self._entries = {}, {}, [], {}, []
+        self._ends = None
         changes = [run for run in runs if isinstance(run, ChangeJob)]
         if not changes:
             return
@@ -156,8 +181,8 @@ class Batch:
                 self._kept.add(ask)
         deliveries = [change.delivery for change in changes if change.delivery is not None]
         if deliveries:
-            found = db.execute(_SEEN, (_text(deliveries),)).fetchone()[0]
-            self._seen = from_json(found)
+            seen, *ends = db.execute(_SEEN, (_text(list(wanted)), _text(deliveries))).fetchone()
+            self._seen, self._ends = from_json(seen), _Ends(*ends)
 
     def ask(self, ask_id: str) -> Ask | None:
         """The ask as the changes before this one left it."""
@@ -186,6 +211,7 @@ class Batch:
             self.finish(db)
             asks.update(db, old, new, write.claim)
             insert_beside(db, write)
+            self._ends = None
         self._asks[new.id] = new
         self._kept.update(new)
         delivery, digest = noted
@@ -199,9 +225,16 @@ class Batch:
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Writes what was taken down."""
-        if _execute(db, _STEP, list(self._steps.values())) != len(self._steps):
+        last: dict[str, int | None] = {}
+        if self._entries:
+            ends = self._ends or _Ends(
+                *db.execute(f"SELECT {_ENDS}", (_text([*self._steps]),)).fetchone()
+            )
+            _execute(db, _RECORD, ends.numbered(self._entries))
+            last = ends.last
+        steps = [(*step, last.get(ask_id)) for ask_id, step in self._steps.items()]
+        if _execute(db, _STEP, steps) != len(steps):
             raise sqlite3.IntegrityError("an ask is not at its revision in its own transaction")
-        _execute(db, _RECORD, self._entries)
         _execute(db, _NOTE_SEEN, self._noted)
         self._steps, self._entries, self._noted = {}, [], []
 
@@ -220,7 +253,7 @@ def _loaded(db: sqlite3.Connection, wanted: set[str]) -> str:
 def insert_beside(db: sqlite3.Connection, write: Write) -> None:
     """What one transaction stores besides the ask."""
     if write.entries:
-        asks.add_entries(db, [(write.ask.id, entry) for entry in write.entries])
+        lines.add(db, [(write.ask.id, entry) for entry in write.entries])
     if write.deliveries:
         outbox.insert(db, write.deliveries)
     if write.owed:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from answerback.core.errors import StoreError
 from answerback_storage import rows
-from answerback_storage.sqlite import words
+from answerback_storage.sqlite import lines, words
 from answerback_storage.sqlite.connections import in_words
 from answerback_storage.sqlite.sole_use import sole_use
 from answerback_storage.sqlite.store import SqliteStore
@@ -57,7 +57,8 @@ class SqliteSide:
         )
 
     def finish(self) -> None:
-        """Has the asks found by their words; SQLite numbers rows behind the last one by itself."""
+        """Has asks found by their words, and their records; SQLite numbers rows behind the last one by itself."""
+        lines.chain(self._db)
         words.fill(self._db)
 
 

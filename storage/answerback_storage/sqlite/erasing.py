@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeVar
 from answerback.core.ask import Ask
 from answerback.core.erasing import erased, erased_entry
 from answerback_storage import rows
-from answerback_storage.sqlite import asks
+from answerback_storage.sqlite import asks, lines
 from answerback_storage.sqlite.changes import Batch
 
 T = TypeVar("T")
@@ -85,8 +85,8 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
     for statement in _OF_ASK:
         db.execute(statement, (new.id,))
     after = 0
-    while lines := asks.record(db, new.id, after, _STEP):
-        kept = [(rows.dump_entry(erased_entry(line.entry, opaque)), line.seq) for line in lines]
+    while found := lines.read(db, new.id, after, _STEP):
+        kept = [(rows.dump_entry(erased_entry(line.entry, opaque)), line.seq) for line in found]
         db.executemany("UPDATE record SET entry = ? WHERE seq = ?", kept)
-        after = lines[-1].seq
-    asks.add_entries(db, [(new.id, rows.erasure(new.updated_at))])
+        after = found[-1].seq
+    lines.add(db, [(new.id, rows.erasure(new.updated_at))])

@@ -25,7 +25,7 @@ from answerback.ports.shown import noted
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, outbox
+from answerback_storage.sqlite import asks, lines, outbox
 from answerback_storage.sqlite.changes import ChangeJob, insert_beside
 from answerback_storage.sqlite.claims import SqliteClaims
 from answerback_storage.sqlite.erasing import SqliteErasing
@@ -58,7 +58,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
                 outbox.set_back(db, seconds, at)
                 asks.set_back(db, self._requests, seconds, at)
                 entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
-                asks.add_entries(db, [(None, entry)])
+                lines.add(db, [(None, entry)])
                 self._batch.forget()
 
         await self._write(run)
@@ -123,11 +123,11 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""
-        return await self._read(lambda db: asks.record(db, ask_id, after, limit))
+        return await self._read(lambda db: lines.read(db, ask_id, after, limit))
 
     async def note(self, ask_id: str | None, entry: Entry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
-        await self._write(lambda db: asks.add_entries(db, [(ask_id, entry)]))
+        await self._write(lambda db: lines.add(db, [(ask_id, entry)]))
 
     async def shown(
         self, ask_id: str, shown: Shown, of: Ask | None = None, claim: Claim | None = None
@@ -210,7 +210,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
 
         def run(db: sqlite3.Connection) -> None:
             if outbox.tried(db, results, holder) or holder is None:
-                asks.add_entries(db, entries)
+                lines.add(db, entries)
 
         await self._write(run)
 

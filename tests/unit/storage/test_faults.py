@@ -246,7 +246,7 @@ async def test_a_page_that_was_damaged_fails_in_words_and_takes_nobody_else_down
     await store.close()
     whole = path.read_bytes()
     at = whole.index(b"x" * 4_000) - 4
-    path.write_bytes(whole[:at] + b"\\xff" * 4 + whole[at + 4 :])
+    path.write_bytes(whole[:at] + b"\xff" * 4 + whole[at + 4 :])
     await store.open()
     with pytest.raises(StoreError, match="damaged"):
         await store.get("ask_1")
@@ -297,7 +297,8 @@ async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -
     await store.create(Write(new_ask()), None)
     await store.change("ask_1", answering())
     other = sqlite3.connect(path)
-    for statement in ("DELETE FROM record", "UPDATE record SET at = 0.0"):
+    changes = ("at = 0.0", "entry = ''", "before = seq")
+    for statement in ("DELETE FROM record", *(f"UPDATE record SET {one}" for one in changes)):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             other.execute(statement)
     other.execute("PRAGMA recursive_triggers = ON")

@@ -80,6 +80,11 @@ async def test_a_file_that_the_first_version_wrote_is_upgraded(first: Path, tmp_
     made.close()
     store = SqliteStore(path)
     await store.open()
+    made = sqlite3.connect(path)
+    for ask_id in ("ask_1", "ask_2", "ask_3", "ask_4"):
+        of_it = made.execute("SELECT seq FROM record WHERE ask_id = ? ORDER BY seq", (ask_id,))
+        assert [line.seq for line in await store.record(ask_id)] == [seq for (seq,) in of_it]
+    made.close()
     await goes_on(store)
     await store.close()
     again = SqliteStore(path)
