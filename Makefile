@@ -5,8 +5,9 @@ BIN := .venv/bin
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
-# Tests start hundreds of processes: each module is compiled once, and not by each of them.
+# Tests start hundreds of processes: each module is compiled once, and not by each of them. pytest compiles its own.
 unexport PYTHONDONTWRITEBYTECODE
+COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(test_[^/]*|conftest)\.py$$' bot adapters storage tests
 
 .PHONY: help
 help: ## Show what can be made
@@ -33,6 +34,7 @@ PINS := pyproject.toml bot/answerback_client/pyproject.toml constraints.txt .ci/
 .PHONY: test
 test: venv ## Run every test (ARGS="-k word" runs some)
 	@.ci/system-packages
+	@$(COMPILE)
 	@$(BIN)/python -m $(PYTEST) $(ARGS)
 
 .PHONY: test-agents
@@ -64,6 +66,7 @@ imports: venv ## Who may import whom
 .PHONY: coverage
 coverage: venv ## Every test, with branch coverage; bot/ and storage/ leave nothing out without a reason
 	@.ci/system-packages
+	@$(COMPILE)
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m $(PYTEST) $(ARGS)
 	@$(BIN)/coverage combine --quiet
