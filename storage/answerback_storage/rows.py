@@ -191,7 +191,7 @@ def state(ask: Ask) -> str:
 
 
 def _given(given: Given) -> str:
-    """An answer as JSON, made once: of 50 answers, that takes 4 µs, and all of them anew 150."""
+    """An answer as JSON, made once: with 50 answers a state takes 6 µs, and 32 where each is made anew."""
     try:
         return given.json
     except AttributeError:
