@@ -41,7 +41,7 @@ Adds `email` to **users**, see <https://example.com/a>.
 
 ```sql
 """
-    + "\n".join(f"SELECT {i}, 'text' FROM users; -- line {i}" for i in range(50))
+    + "\n".join(f"SELECT {i}, 'text' FROM users; -- line {i}" for i in range(12))
     + "\n```\n"
 )
 YES_NO: Final = {"id": "b", "text": "Apply it?", "answer_type": "boolean", "context": CONTEXT}

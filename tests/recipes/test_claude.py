@@ -51,25 +51,21 @@ def run(recipe: Callable[[str], ModuleType]) -> Any:
     return turn
 
 
-async def test_claudes_questions_are_answered_by_a_person(
+async def test_claudes_questions_are_answered_or_replied_to_by_a_person(
     run: Any, person: Person, tmp_path: Path
 ) -> None:
-    async with scripted(tmp_path, asks(), DONE) as claude:
-        text, _ = await asyncio.gather(
-            run(claude), person.answers("SQLite", ["Requests", "Errors"])
-        )
+    async def answers_then_replies() -> None:
+        await person.answers("SQLite", ["Requests", "Errors"])
+        await person.replies("Ask Ada, she decides.")
+
+    async with scripted(tmp_path, asks(), asks(), DONE) as claude:
+        text, _ = await asyncio.gather(run(claude), answers_then_replies())
     assert text == "Done."
-    [result] = claude.results()
-    assert '"Which database?"="SQLite"' in result["content"]
-    assert '"What should be logged?"="Requests, Errors"' in result["content"]
-
-
-async def test_claude_gets_the_words_of_a_reply(run: Any, person: Person, tmp_path: Path) -> None:
-    async with scripted(tmp_path, asks(), DONE) as claude:
-        await asyncio.gather(run(claude), person.replies("Ask Ada, she decides."))
-    [result] = claude.results()
-    assert result["is_error"]
-    assert "Ask Ada, she decides." in result["content"]
+    answered, replied = claude.results()
+    assert '"Which database?"="SQLite"' in answered["content"]
+    assert '"What should be logged?"="Requests, Errors"' in answered["content"]
+    assert replied["is_error"]
+    assert "Ask Ada, she decides." in replied["content"]
 
 
 async def test_end_turn_stops_claude(run: Any, person: Person, tmp_path: Path) -> None:
@@ -78,16 +74,16 @@ async def test_end_turn_stops_claude(run: Any, person: Person, tmp_path: Path) -
     assert len(claude.requests) == 1
 
 
-@pytest.mark.parametrize("decision", ["allow", "deny"])
 async def test_a_person_decides_whether_a_tool_may_be_used(
-    run: Any, person: Person, tmp_path: Path, decision: str
+    run: Any, person: Person, tmp_path: Path
 ) -> None:
-    file = tmp_path / "project" / "notes.txt"
-    async with scripted(tmp_path, writes(file), DONE) as claude:
-        await asyncio.gather(run(claude), person.answers(decision))
-    assert file.exists() == (decision == "allow")
-    [result] = claude.results()
-    assert ("does not allow" in result["content"]) == (decision == "deny")
+    denied, allowed = (tmp_path / "project" / name for name in ("one.txt", "two.txt"))
+    async with scripted(tmp_path, writes(denied), writes(allowed), DONE) as claude:
+        await asyncio.gather(run(claude), person.answers("deny", "allow"))
+    assert (denied.exists(), allowed.exists()) == (False, True)
+    refused, done = claude.results()
+    assert "does not allow" in refused["content"]
+    assert "does not allow" not in done["content"]
 
 
 async def test_a_person_allows_a_tool_as_claude_suggests_and_is_not_asked_again(
@@ -145,23 +141,21 @@ async def leaves(_tool: str, _given: Json, _context: object) -> PermissionResult
 
 
 @pytest.mark.rule("HOOK-7")
-@pytest.mark.parametrize("decision", ["allow", "deny"])
 async def test_by_its_settings_claude_codes_permission_prompts_reach_people(
-    settings: Callable[[str], Path],
-    environment: None,
-    person: Person,
-    tmp_path: Path,
-    decision: str,
+    settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
+    async def decides() -> list[Ask]:
+        return [await person.answers("deny"), await person.answers("allow")]
+
     file = settings("claude-code-settings.json")
-    note = tmp_path / "project" / "note.txt"
-    async with scripted(tmp_path, writes(note), DONE) as claude:
-        _, ask = await asyncio.gather(
-            claude.turn(settings=str(file), can_use_tool=leaves), person.answers(decision)
+    denied, allowed = (tmp_path / "project" / name for name in ("one.txt", "two.txt"))
+    async with scripted(tmp_path, writes(denied), writes(allowed), DONE) as claude:
+        _, asked = await asyncio.gather(
+            claude.turn(settings=str(file), can_use_tool=leaves), decides()
         )
-    assert note.exists() == (decision == "allow")
-    assert ask.json["dialect"] == "approval"
-    assert len(claude.requests) == 2
+    assert (denied.exists(), allowed.exists()) == (False, True)
+    assert [ask.json["dialect"] for ask in asked] == ["approval", "approval"]
+    assert len(claude.requests) == 3
 
 
 @pytest.mark.rule("HOOK-7")
