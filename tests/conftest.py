@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from blockbuster import BlockBuster, blockbuster_ctx
+from blockbuster import BlockBuster
 from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
@@ -92,17 +92,22 @@ def clean_environment() -> Iterator[None]:
     _scrub()
 
 
-@pytest.fixture(autouse=True)
-def nothing_of_ours_blocks_the_loop() -> Iterator[BlockBuster]:
-    """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
+@pytest.fixture(scope="session")
+def blocking_calls() -> BlockBuster:
+    """Those that our code may not make on the event loop; looked up once."""
     # The tests of the contracts are on the stack of all that runs in them, fakes too.
-    tests = ["answerback.testing"]
-    with blockbuster_ctx(list(PACKAGES), excluded_modules=tests) as blockbuster:
-        # Where coverage measures, it takes a lock of its own when our code comes to a new file.
-        blockbuster.functions["threading.Lock.acquire"].can_block_in(
-            "coverage/collector.py", "lock_data"
-        )
-        yield blockbuster
+    found = BlockBuster(list(PACKAGES), excluded_modules=["answerback.testing"])
+    # Where coverage measures, it takes a lock of its own when our code comes to a new file.
+    found.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_ours_blocks_the_loop(blocking_calls: BlockBuster) -> Iterator[BlockBuster]:
+    """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
+    blocking_calls.activate()
+    yield blocking_calls
+    blocking_calls.deactivate()
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,16 @@ Owns state only: no HTTP, no rules of methods. Everything survives the app under
 in another process and be killed.
 """
 
-import copy
 import itertools
+import pickle
 import secrets
 import time
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tests.fakes.slack.schema import Json
+
+J = TypeVar("J", Json, list[Json])
 
 TEAM = "T0FAKE"
 APP = "A0FAKE"
@@ -123,11 +126,17 @@ class Message:
                 {"name": name, "users": users, "count": len(users)}
                 for name, users in self.reactions.items()
             ]
-        return copy.deepcopy(told)
+        return copied(told)
 
     def snapshot(self) -> "Snapshot":
         """What a client that shows this revision keeps showing, whatever happens to the message."""
         return Snapshot(self.channel, self.payload(), self.ephemeral_to)
+
+
+def copied(told: J) -> J:
+    """A copy of JSON; `copy.deepcopy` takes several times as long."""
+    made: J = pickle.loads(pickle.dumps(told))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +171,7 @@ class View:
             "notify_on_close": False, "submit": None, "close": None,
             "state": {"values": self.values},
         } | self.body  # fmt: skip
-        return copy.deepcopy(told)
+        return copied(told)
 
 
 class Workspace:
@@ -245,7 +254,7 @@ class Workspace:
 
     def fill_ids(self, blocks: list[Json]) -> list[Json]:
         """Blocks as Slack stores them: what had no block_id or action_id has one."""
-        stored = copy.deepcopy(blocks)
+        stored = copied(blocks)
         for block in stored:
             block.setdefault("block_id", secrets.token_hex(3))
             elements = [block.get("accessory"), block.get("element")]
