@@ -1,8 +1,8 @@
 """The public end of Slack's HTTP mode: what is not provably Slack's is refused before anything of it is parsed.
 
 Owns the signature over the raw bytes (https://docs.slack.dev/authentication/verifying-requests-from-slack), the
-refusal of replayed requests, and the decoding of a body. Measured, decoding a click with urllib's parser costs half of
-what a whole click does; the standard library's decoder of quoted-printable, in C, is some thirty times faster.
+refusal of replayed requests, and the decoding of a body. Measured, decoding a click with the standard library's parser
+costs half of what a whole click does; yarl's, in C, is some seventeen times faster.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import hmac
 import logging
 import time
-from binascii import a2b_qp
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import web
 from pydantic_core import from_json
 from slack_bolt import BoltResponse
+from yarl import URL
 
 from answerback.http.strangers import known
 from answerback_chat.bodies import Bodies
@@ -33,7 +33,6 @@ _REMEMBERED: Final = 200_000
 """Signatures kept against replay; within five minutes, more would be beyond what Slack sends an app."""
 _DIGITS: Final = 12
 _PIECE: Final = 2_047
-_PAYLOAD: Final = b"payload="
 
 
 class Front:
@@ -117,15 +116,10 @@ class Front:
 def decoded(kind: str, body: bytes) -> dict[str, Any] | None:
     """The payload in a verified body, or None where there is none."""
     try:
-        payload = from_json(_field(body) if kind == "interactive" else body)
-    except (ValueError, RecursionError):
+        text = body.decode()
+        if kind == "interactive":
+            text = URL.build(path="/", query_string=text, encoded=True).query["payload"]
+        payload = from_json(text)
+    except (ValueError, KeyError, RecursionError):
         return None
     return payload if isinstance(payload, dict) else None
-
-
-def _field(body: bytes) -> bytes:
-    """The field ``payload`` of a form; empty where there is none."""
-    found = next((each for each in body.split(b"&") if each.startswith(_PAYLOAD)), _PAYLOAD)
-    # Quoted-printable differs by its sign alone, and by what a blank may be written as.
-    quoted = found[len(_PAYLOAD) :].replace(b"=", b"%3D").replace(b"%", b"=").replace(b"+", b" ")
-    return a2b_qp(quoted)
