@@ -143,5 +143,10 @@ def postgres_server() -> Iterator[postgres.Server]:
 @pytest.fixture
 def database(postgres_server: postgres.Server) -> Iterator[str]:
     """The address of a PostgreSQL database without rows, for this test alone."""
-    with postgres_server.lent() as name:
+    from answerback_storage.postgres import connections  # few tests need it
+
+    with postgres_server.lent() as name, pytest.MonkeyPatch.context() as patch:
+        # A busy machine may need longer than what is long for a server on a machine of its own.
+        patched = {**connections._DEFAULTS, "connect_timeout": 30}
+        patch.setattr(connections, "_DEFAULTS", patched)
         yield postgres_server.url(name)

@@ -12,7 +12,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Later, Shown
 from answerback.service.submission import Submission, read_submission
 
-WAIT = 20.0
+WAIT = 60.0
 """Seconds after which a test gives up waiting for an event."""
 
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.acceptance
 _CONTAINERFILE = ROOT / "manifests" / "Containerfile"
 _UNIT = ROOT / "manifests" / "answerback.service"
 _TARGET = "/opt/answerback"
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 _FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean"}]}
 
 

@@ -61,6 +61,15 @@ async def driven(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.P
         yield process
 
 
+async def kept(home: Home, words: str) -> None:
+    """Returns once what a person said is in the file from which `--continue` takes the conversation up."""
+    async with asyncio.timeout(PATIENCE):
+        while not any(  # noqa: ASYNC110 - a program writes it
+            words in file.read_text() for file in home.folder.rglob("projects/*/*.jsonl")
+        ):
+            await asyncio.sleep(0.05)
+
+
 async def result(process: asyncio.subprocess.Process) -> str:
     """What it says in the end."""
     assert process.stdout is not None
@@ -126,6 +135,7 @@ async def test_a_claude_code_that_was_killed_is_told_the_answer_with_the_next_pr
     async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
         async with driven(home, model):
             await person.sees()
+            await kept(home, "Set it up")
         await person.answers("8443")
         await prints(home, model, "--continue", "Go on")
         assert model.sent().count(LATE) == 1

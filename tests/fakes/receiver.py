@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-WAIT = 20.0
+WAIT = 60.0
 """Seconds after which a test gives up waiting for a webhook."""
 
 

@@ -16,7 +16,7 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
 from answerback.ports.store import Decision, Write
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds for which a test waits for what comes soon."""
 
 ANN = Person(surface="slack", user_id="U1", name="Ann")

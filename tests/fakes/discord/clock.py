@@ -16,7 +16,7 @@ class Bell:
         for event in self._waiting:
             event.set()
 
-    async def until(self, holds: Callable[[], bool], *, timeout: float | None = 20.0) -> None:
+    async def until(self, holds: Callable[[], bool], *, timeout: float | None = 60.0) -> None:
         """Return once `holds()` is true; TimeoutError after `timeout` real seconds (None: never)."""
         event = asyncio.Event()
         self._waiting.add(event)

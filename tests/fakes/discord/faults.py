@@ -131,7 +131,7 @@ class Faults:
         """How many calls a place has had."""
         return len(self.calls(place))
 
-    async def called(self, place: str, times: int = 1, *, timeout: float = 20.0) -> list[Call]:
+    async def called(self, place: str, times: int = 1, *, timeout: float = 60.0) -> list[Call]:
         """Wait until a place has had, and answered, this many calls."""
 
         def answered() -> list[Call]:

@@ -126,7 +126,7 @@ class Gateway:
         body = guild_json(self._discord.world, guild, self._discord.bot.id)
         self.dispatch("GUILD_CREATE", body, GUILDS, guild.id)
 
-    async def connected(self, sessions: int = 1, *, timeout: float = 20.0) -> None:
+    async def connected(self, sessions: int = 1, *, timeout: float = 60.0) -> None:
         """Wait until this many sessions have a live connection."""
 
         def live() -> bool:

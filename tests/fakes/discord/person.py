@@ -29,7 +29,7 @@ from tests.fakes.discord.sight import (
 )
 from tests.fakes.discord.world import Can, Channel, Message, User
 
-WAIT = 20.0
+WAIT = 60.0
 # How far back a person looks: enough for every test, and quick with very many messages.
 SCREENFUL = 100
 

@@ -183,7 +183,7 @@ class EventQueue:
         if self.unacked:
             self._start(self.redeliver(way))
 
-    async def settle(self, timeout: float = 20.0) -> None:
+    async def settle(self, timeout: float = 60.0) -> None:
         """Waits until nothing is on its way any more."""
         async with asyncio.timeout(timeout):
             while self._tasks:

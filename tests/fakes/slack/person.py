@@ -57,7 +57,7 @@ class Person:
         stack = self.slack.workspace.stacks.get(self.id)
         return stack[-1] if stack else None
 
-    async def sees_modal(self, timeout: float = 20.0) -> View:
+    async def sees_modal(self, timeout: float = 60.0) -> View:
         """Waits for a modal to open."""
         await self.slack.until(lambda: self.modal, timeout)
         if self.modal is None:

@@ -149,7 +149,7 @@ class FakeSlack:
             return None
         return self.queue.put(self.interactivity.event(event), self.way)
 
-    async def until(self, condition: Callable[[], object], timeout: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], object], timeout: float = 60.0) -> None:
         """Waits until something is so; looked at after every call, acknowledgement and change.
 
         Raises:

@@ -86,14 +86,14 @@ class SocketMode:
             self._notify()
         return socket
 
-    async def connected(self, count: int = 1, timeout: float = 20.0) -> None:
+    async def connected(self, count: int = 1, timeout: float = 60.0) -> None:
         """Waits until the app holds at least that many connections (0: none at all)."""
         async with asyncio.timeout(timeout):
             while self.connections if count == 0 else len(self.connections) < count:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def reconnected(self, opened: int, timeout: float = 20.0) -> None:
+    async def reconnected(self, opened: int, timeout: float = 60.0) -> None:
         """Waits until more than `opened` connections were made in all, and one is open."""
         async with asyncio.timeout(timeout):
             while self.opened <= opened or not self.connections:

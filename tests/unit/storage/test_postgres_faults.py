@@ -18,7 +18,7 @@ from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.proxy import Proxy, proxy
 
-SOON = 20.0
+SOON = 60.0
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import pooler, program
 
-SOON = 20.0
+SOON = 60.0
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import Pooler, pooler, program
 
-SOON = 20.0
+SOON = 60.0
 _ROOM = 64
 """MiB of the small disk: a database takes some eight, and its tables as much again."""
 

@@ -65,7 +65,8 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
     assert up.slack.count("conversations.history") == 0
     assert sum(call.status == 429 for call in posts) <= 4
     pauses = [later.at - earlier.at for earlier, later in itertools.pairwise(posts)]
-    assert statistics.median(pauses) <= 0.65, "Slack takes one each half a second"
+    # Slack takes one each half a second here; who were too careful would post one a second.
+    assert statistics.median(pauses) <= 0.75
 
 
 @pytest.mark.rule("PLACE-4")
@@ -91,7 +92,7 @@ async def test_a_channel_that_is_limited_stalls_no_other_one_and_no_edit(up: Rig
 async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(calls, "CALL_SECONDS", 2.0)
     up.slack.faults.add("chat.postMessage", hang=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     asks = [await _submitted(up) for _ in range(3)]

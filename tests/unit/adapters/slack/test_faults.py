@@ -73,7 +73,7 @@ def test_every_code_is_of_the_kind_that_decides_what_comes_next(kind: type[Platf
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(calls, "CALL_SECONDS", 2.0)
 
 
 @pytest.fixture

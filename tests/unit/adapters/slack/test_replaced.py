@@ -19,7 +19,7 @@ EXPLAINED = {**APPLY, "context": "It adds **one** column."}
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(calls, "CALL_SECONDS", 2.0)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.unit.bot.outbox_parts import SECRET
 
 CLARIFY: Json = {"accepts": ["clarify"]}
 HOLD = {"Prefer": "wait=9"}
-WAIT = 20.0
+WAIT = 60.0
 
 
 async def explain(api: Served, ask: Json, text: str) -> tuple[int, Json]:
