@@ -118,7 +118,8 @@ class Listener:
             PlatformError: nobody notes it.
         """
         began, backoff = time.monotonic(), Backoff(_FIRST_LOOK, _LONGEST_LOOK)
-        while (ask := await self._asks.get(ask_id)) and ask.open and _message_id(ask) is None:
+        # Its id is stored before its thread is made, and only then from when on it can be seen.
+        while (ask := await self._asks.get(ask_id)) and ask.open and not ask.seen:
             if time.monotonic() - began > NOTED_WITHIN:
                 raise UnavailableError("Whether this message is the ask's own is not noted yet")
             await backoff.wait()
