@@ -109,8 +109,10 @@ async def test_what_was_written_while_the_app_was_away_is_delivered_when_it_is_b
     await slack.person("U1").post("C1", "hello?")
     again = AsyncSocketModeHandler(socket_world.app, slack.app_token)
     await again.connect_async()  # type: ignore[no-untyped-call]
-    await slack.until(lambda: [e["text"] for e in socket_world.got] == ["hello?"])
-    await again.close_async()  # type: ignore[no-untyped-call]
+    try:
+        await slack.until(lambda: [e["text"] for e in socket_world.got] == ["hello?"])
+    finally:  # one that is not closed never ends
+        await again.close_async()  # type: ignore[no-untyped-call]
 
 
 async def test_a_duplicate_envelope_and_a_ticket_used_twice_are_possible_to_stage(
