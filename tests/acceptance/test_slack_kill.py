@@ -17,6 +17,7 @@ import pytest
 from answerback.core.labels import Labels
 from tests import postgres
 from tests.acceptance.process import Process, serving
+from tests.fakes import unhurried
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
@@ -105,6 +106,12 @@ async def made_in(
             environment["ANSWERBACK_PUBLIC__PORT"] = str(port)
             slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
         yield Town(slack, ada, folder, environment, server)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slack waits as long as a busy machine needs; that a process is killed it notices at once."""
+    unhurried.slack(monkeypatch)
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
