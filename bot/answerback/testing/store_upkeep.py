@@ -122,12 +122,16 @@ class UpkeepContract:
         assert await store.latest() is None
         reminded = {"remind_after": (60.0,)}
         await store.create(Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None)
-        await store.create(Write(new_ask(2, at=698.0, request=reminded)), None)
+        early = new_delivery(2, ask="ask_2", at=650.0)
+        await store.create(Write(new_ask(2, at=698.0, request=reminded), deliveries=(early,)), None)
         for _ in range(2):
             await store.set_back(500.0, 700.0)
         assert await store.next_due(0.0) == 560.0
         assert await store.next_due(560.0) == 758.0, "it was created by the new time"
         assert await store.next_delivery() == 500.0
+        page = await store.deliveries(state=None, agent=None, after=None, limit=9)
+        planned = {one.delivery.id: one.next_at for one in page.rows}
+        assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was due by the new time already"
         assert await store.latest() == 700.0
 
     async def test_a_store_that_works_passes_its_check(self, store: Store) -> None:

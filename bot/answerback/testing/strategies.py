@@ -47,26 +47,25 @@ def questions(
     labels = draw(st.lists(texts(text_size), min_size=1, max_size=6, unique=True)) if choice else []
     described = st.none() | texts(text_size)
     schema = draw(st.sampled_from(SCHEMAS)) if kind is AnswerType.SCHEMA else None
+    text, context = draw(texts(text_size)), draw(described)
+    named = [
+        (f"v{i}" if draw(st.booleans()) else label, draw(described))
+        for i, label in enumerate(labels)
+    ]
+    distinct = len({value for value, _ in named}) == len(named)
     question = Question(
         id=question_id,
-        text=draw(texts(text_size)),
-        context=draw(described),
+        text=text,
+        context=context,
         answer_type=kind,
         options=tuple(
-            Option(
-                value=f"v{i}" if draw(st.booleans()) else label,
-                label=label,
-                description=draw(described),
-            )
-            for i, label in enumerate(labels)
+            Option(value=value if distinct else label, label=label, description=description)
+            for label, (value, description) in zip(labels, named, strict=True)
         ),
         json_schema=schema,
         other=choice and draw(st.booleans()),
         other_beside=kind is AnswerType.MULTI_SELECT and draw(st.booleans()),
     )
-    if len({option.value for option in question.options}) < len(question.options):
-        fixed = tuple(o.model_copy(update={"value": o.label}) for o in question.options)
-        question = question.model_copy(update={"options": fixed})
     if draw(st.booleans()):
         question = question.model_copy(
             update={"default": draw(values(question)), "has_default": True}

@@ -67,8 +67,7 @@ class PeopleContract:
     async def test_who_asks_back_leaves_the_question_open_and_sees_the_explanation(
         self, stage: Stage, ada: Desk, bob: Desk
     ) -> None:
-        if not isinstance(ada, HasAskingBack):
-            raise TypeError("a platform where people can ask back has a desk with that")
+        assert isinstance(ada, HasAskingBack)
         form, asked = Form(questions=(GO, WHERE)), (ada.user_id, bob.user_id)
         ask = await stage.bench.opens(form, stage.place, asked, request={"accepts": ("clarify",)})
         await bob.looks(ask)
@@ -142,8 +141,7 @@ class PeopleContract:
     async def test_responders_are_mentioned_where_the_route_says_so(
         self, stage: Stage, ada: Desk, bob: Desk, mention: bool
     ) -> None:
-        if not isinstance(ada, HasMentions):
-            raise TypeError("a platform with mentions has a desk with them")
+        assert isinstance(ada, HasMentions)
         asked = (ada.user_id, bob.user_id)
         form, request = Form(questions=(GO,)), {"mention": mention}
         ask = await stage.bench.opens(form, stage.place, asked, request=request)

@@ -8,7 +8,6 @@ revisions of what it waits for: after each new connection, which is told here, a
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Iterable
@@ -66,8 +65,7 @@ class News:
             await self._telling
         if self._listening is not None:
             self._listening.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._listening
+            await asyncio.wait([self._listening])
         if self._hearing is not None:
             await self._hearing.close()
         self._heard.clear()
