@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from answerback.ports.person_key import hash_of
 from answerback_client import AsyncClient
 from tests.acceptance.agents import restartable
 from tests.acceptance.forked import Child, forked
@@ -239,6 +240,17 @@ async def test_lines_may_come_from_a_pipe_and_one_without_its_end_is_none(tmp_pa
     assert rest == 0
     assert "Which tags? → a, b" in more
     assert done["answers"]["note"] == "all good"
+
+
+async def test_a_token_that_the_service_refuses_is_told_with_the_services_address(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "answerback.toml").write_text(f'[agents.ci]\ntoken_hash = "{hash_of("ci")}"\n')
+    async with serving(tmp_path) as (_, url):
+        code, out = await piped(tmp_path, "--url", url, "--token", "ab_wrong", given=b"y\n")
+    assert code == 1
+    assert f"{url}: " in out
+    assert "token" in out
 
 
 async def test_with_nothing_to_read_nothing_is_asked(tmp_path: Path) -> None:

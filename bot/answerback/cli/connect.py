@@ -110,8 +110,7 @@ def _tell(known: Agent, service: Service) -> None:
     elif not os.environ.get(service.token_env):
         say(f"Set {service.token_env} to the agent's token where the agent starts.")
     header = "" if service.token_env is None else _HEADER.format(service.token_env)
-    if known.then:
-        say("What is left to do:")
+    say("What is left to do:")
     for sentence in known.then:
         say(f"- {sentence.format(url=service.url, header=header)}")
     say(f"What does not work with {known.title}:")

@@ -40,4 +40,4 @@ def local(at: float) -> str:
 
 
 def _person(person: Person) -> str:
-    return one_line(person.name or person.user_id)
+    raise AssertionError(f"who may answer is named by id, and not as {person}")

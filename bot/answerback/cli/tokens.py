@@ -81,10 +81,7 @@ def _without(before: str, name: str) -> str | None:
     """The file without an agent's tables; None where it is not written as such."""
     mark, text = split(before)
     left = Toml().take(text, Setting(("agents", name), {}), None)
-    try:
-        remains = tomllib.loads(left).get("agents", {})
-    except tomllib.TOMLDecodeError:
-        return None
+    remains = tomllib.loads(left).get("agents", {})
     return None if left == text or name in remains else mark + left
 
 

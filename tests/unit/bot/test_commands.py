@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from answerback.api.problems import problem
 from answerback.cli import demo, main, serve
 from answerback.cli.address import url_or_configured
-from answerback.cli.ask import _wait
+from answerback.cli.ask import _submit, _wait
 from answerback.cli.doctor import checkup
 from answerback.core.errors import ConfigError
 from answerback.ports import extras
@@ -110,6 +110,12 @@ def test_the_manifest_is_yaml_for_the_way_that_payloads_come_in() -> None:
     assert settings["interactivity"]["request_url"].startswith("https://ask.example/")
 
 
+def test_a_manifest_for_a_way_that_payloads_do_not_come_in_is_refused() -> None:
+    code, out, err = run("manifest", "slack", "--mode", "pigeon")
+    assert (code, out) == (2, "")
+    assert "'pigeon' is not socket or http" in err
+
+
 def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> None:
     code, _, err = run("serve", "--check")
     assert code == 0
@@ -185,6 +191,22 @@ async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_w
             await _wait(http, address, {"id": "ask_1", "status": "open"}, 10.0)
     assert (ended.value.code, answers) == (1, [])
     assert "There is no ask ask_1." in capsys.readouterr().err
+
+
+async def test_an_answer_that_is_not_of_answerback_ends_the_command_in_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="<h1>It works!</h1>", content_type="text/html")
+
+    app = web.Application()
+    app.router.add_post("/v1/asks", page)
+    async with TestServer(app) as server, aiohttp.ClientSession() as http:
+        base = str(server.make_url("")).rstrip("/")
+        with pytest.raises(SystemExit) as ended:
+            await _submit(http, base, {"name": "ask_user", "arguments": {}})
+    assert ended.value.code == 1
+    assert f"{base} is not an address of Answerback" in capsys.readouterr().err
 
 
 # --- doctor ----------------------------------------------------------------------------------------

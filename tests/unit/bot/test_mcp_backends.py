@@ -178,6 +178,15 @@ async def test_a_token_that_may_not_is_told_in_words(tmp_path: Path) -> None:
     assert "put the agent's token into ANSWERBACK_TOKEN" in result.structured_content["error"]
 
 
+async def test_an_address_without_its_scheme_is_told_in_words() -> None:
+    async with AsyncClient("localhost:8787") as client:
+        result = await call(ClientBackend(client), "ask_user", GO)
+    assert result.is_error
+    assert result.structured_content == {
+        "error": "localhost:8787 is not an address of Answerback: use http://host:port."
+    }
+
+
 async def test_waiting_for_what_is_not_there_or_over_comes_back_at_once(
     service: Served, backend: Backend
 ) -> None:

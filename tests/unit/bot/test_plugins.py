@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import signal
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from answerback.cli import demo, main, serve
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, Built, Host, SurfacePlugin, SurfaceSettings
 from answerback.runtime import config_file, configured, plugins
-from answerback.runtime.config import Settings, settings_type, table_of
+from answerback.runtime.config import Server, Settings, Storage, settings_type, table_of
 from answerback.runtime.plugins import found, installed
+from tests.service_parts import FakePage
 
 
 class ChatSettings(SurfaceSettings):
@@ -26,6 +33,19 @@ class ChatPlugin(SurfacePlugin[ChatSettings]):
 
     async def build(self, settings: ChatSettings, host: Host) -> Built:
         raise AssertionError("nothing here builds it")
+
+
+class ReadySettings(ChatSettings):
+    def configured(self) -> bool:
+        return True
+
+
+class PagelessPlugin(ChatPlugin):
+    home = True
+    settings = ReadySettings
+
+    async def build(self, settings: ChatSettings, host: Host) -> Built:
+        return Built(FakePage("chat", ("U1",)))
 
 
 class NeedySettings(SurfaceSettings):
@@ -162,6 +182,61 @@ def test_without_any_surface_it_is_said_how_to_install_them(
     installed.cache_clear()
     with pytest.raises(ConfigError, match=r"'web' .*no_such_module.* `pip install --no-deps"):
         config_file.load()
+
+
+@pytest.mark.rule("PLUGIN-3")
+def test_the_doctor_warns_of_a_plug_in_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, entry(value="no_such_module:Plugin"))
+    monkeypatch.setenv("COLUMNS", "300")
+    done = CliRunner().invoke(main.app, ["doctor"])
+    assert done.exit_code == 0
+    assert "! surface chat: the plug-in 'chat' of an unknown distribution" in done.stderr
+    assert "Update or uninstall the distribution that it comes with." in done.stderr
+
+
+@pytest.mark.rule("CLI-6")
+def test_a_page_of_previews_leaves_out_a_surface_that_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, entry())
+    form, page = tmp_path / "form.json", tmp_path / "page.html"
+    form.write_text(json.dumps({"question": "Go?", "answer_type": "boolean"}))
+    assert CliRunner().invoke(main.app, ["preview", str(form), "--html", str(page)]).exit_code == 0
+    assert page.read_text().count("<figcaption>") == 1
+    assert "<figcaption>Web page" in page.read_text()
+
+
+@pytest.fixture
+def without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """Settings where the only surface that is installed has no page."""
+    only = [entry(value=f"{HERE}:PagelessPlugin")]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: only)
+    installed.cache_clear()
+    before = signal.getsignal(signal.SIGTERM)
+    yield Settings.model_construct(
+        server=Server(port=0), storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}")
+    )
+    signal.signal(
+        signal.SIGTERM, before
+    )  # what the commands set, asyncio takes back to the default
+
+
+def test_the_demo_says_that_it_needs_a_surface_with_a_page(
+    without_pages: Settings, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="needs a surface with a page, and none is installed"):
+        asyncio.run(demo._demo(tmp_path, 0, browser=False))
+
+
+def test_a_service_without_pages_starts_and_tells_of_no_inbox(
+    without_pages: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(serve, "_tell_person", told.append)
+    monkeypatch.setattr(serve, "tune", lambda: signal.raise_signal(signal.SIGTERM))  # once it is up
+    asyncio.run(serve._serve(without_pages, None))
+    assert capsys.readouterr().out.startswith("listening on http://127.0.0.1:")
+    assert told == []
 
 
 @pytest.mark.rule("PLUGIN-2")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markupsafe import Markup
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.output.plain_text import PlainTextOutput
 from typer.testing import CliRunner
 
 from answerback.cli import main
@@ -156,6 +159,24 @@ def test_a_form_that_cannot_be_asked_ends_with_2(tmp_path: Path) -> None:
     path.write_text('{"questions": []}')
     assert run(str(path))[0] == 2
     assert run(str(tmp_path / "none.json"))[0] == 2
+
+
+@pytest.mark.rule("CLI-6")
+def test_a_surface_that_has_no_preview_is_refused_with_those_that_have_one(form: Path) -> None:
+    done = CliRunner().invoke(main.app, ["preview", str(form), "--surface", "pager"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "there is no preview of 'pager'" in done.stderr
+    assert "terminal, web, slack, discord" in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_in_the_terminal_a_call_that_names_nobody_says_nothing_of_who_may_answer(
+    form: Path,
+) -> None:
+    form.write_text(json.dumps({**FORM, "responders": []}))
+    printed = io.StringIO()
+    with create_app_session(output=PlainTextOutput(printed)):
+        assert run(str(form))[0] == 0
+    assert "Assistant asks\n[1/2]" in printed.getvalue().replace("\r", "")
 
 
 def test_a_page_that_cannot_be_written_is_told(form: Path, tmp_path: Path) -> None:

@@ -73,6 +73,15 @@ async def test_every_answer_has_its_keys(
     assert done.json["ended_by"] == {"surface": "web", "user_id": "ana", "name": "Ana"}
 
 
+async def test_where_nothing_was_chosen_the_answers_so_far_say_none(terminal: Terminal) -> None:
+    go = {"id": "go", "text": "Go?", "answer_type": "boolean"}
+    left_open = await terminal.walked(await terminal.asked(MANY, go), "\rq\r")
+    assert left_open.answers == {"q": []}
+    assert "What now? → (none)" not in terminal.screen.text
+    assert (await terminal.walked(left_open, "y\r")).status == "answered"
+    assert "What now? → (none)" in terminal.screen.text
+
+
 @pytest.mark.rule("TERMINAL-2")
 async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Terminal) -> None:
     call = {

@@ -101,6 +101,15 @@ def test_what_is_not_a_table_of_the_file_is_left_to_people(
     assert file.read_text() == ""
 
 
+@pytest.mark.rule("CLI-14")
+def test_revoking_takes_out_a_table_whose_last_comment_ends_in_a_no_break_space(
+    token: Run, file: Path
+) -> None:
+    file.write_text(BOB.rstrip() + " # the desk\u00a0\n" + ANN)
+    assert "bob is taken out" in token("revoke", "bob").output
+    assert file.read_text() == ANN
+
+
 def test_a_file_that_is_not_utf_8_is_told(file: Path) -> None:
     from answerback.cli import tokens
 

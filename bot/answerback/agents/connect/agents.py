@@ -91,7 +91,7 @@ class Agent:
     """The folder of the user's configuration."""
     cannot: Sequence[str]
     """What does not work, a sentence each."""
-    then: Sequence[str] = ()
+    then: Sequence[str]
     """What the person has to do, a sentence each."""
     toml: bool = False
     hints: dict[Scope, str] = field(default_factory=dict)

@@ -31,6 +31,8 @@ _STRINGS: Final = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}\n]',
     re.S,
 )
+_SPACE: Final = " \t\r"
+"""What TOML takes as blank; other white space is part of the comment that it stands in."""
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -191,9 +193,9 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     line = text[start:end]
-    if line.strip():
-        first = start + len(line) - len(line.lstrip())
-        yield first, start + len(line.rstrip())
+    if line.strip(_SPACE):
+        first = start + len(line) - len(line.lstrip(_SPACE))
+        yield first, start + len(line.rstrip(_SPACE))
 
 
 def _cut(text: str, start: int, end: int, original: str | None) -> str:
