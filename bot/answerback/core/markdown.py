@@ -234,18 +234,14 @@ def _blocks(tokens: Iterator[Token]) -> Iterator[Block]:
 
 
 def _items(tokens: Iterator[Token]) -> Iterator[Item]:
-    for token in tokens:
-        if token.nesting < 0:
-            return
+    while (token := next(tokens)).nesting >= 0:
         yield Item(token.info or None, tuple(_blocks(tokens)))
 
 
 def _rows(tokens: Iterator[Token]) -> Iterator[tuple[Spans, ...]]:
     row: list[Spans] = []
-    for token in tokens:
+    while (token := next(tokens)).type != "table_close":
         match token.type:
-            case "table_close":
-                return
             case "th_open" | "td_open":
                 row.append(_spans(tokens))
             case "tr_close":

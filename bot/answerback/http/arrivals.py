@@ -74,11 +74,11 @@ class Arrival:
         await self._ended_within(LINGER)
 
     async def _ended_within(self, seconds: float) -> None:
+        ending = asyncio.ensure_future(self._end.wait())
         try:
-            async with asyncio.timeout(seconds):
-                await self._end.wait()
-        except TimeoutError:
-            pass
+            await asyncio.wait({ending}, timeout=seconds)
+        finally:
+            ending.cancel()
 
 
 class Arrivals:

@@ -69,9 +69,9 @@ class SharedClock:
         Raises:
             StoreError: the store does not tell it.
         """
-        for last in range(1, _TRIES + 1):
-            if await self._learn(unsure=last == _TRIES):
-                return
+        tries = 1
+        while not await self._learn(unsure=tries == _TRIES):
+            tries += 1
 
     async def run(self) -> None:
         """Keeps to the store's clock until cancelled."""

@@ -253,6 +253,8 @@ async def test_the_blocking_client_does_the_same_from_a_thread_and_beside_a_runn
             ask = client.get(over.value.ask.id)
             gave_up.set()
             done = client.wait(ask.id, timeout=WAIT)
+            with pytest.raises(EndedError):
+                client.add_context(ask.id, "Too late.")
             other = client.withdraw(client.submit("ask_user", GO).id)
         client.close()
         return ask, done, other

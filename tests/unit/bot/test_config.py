@@ -288,6 +288,7 @@ def revealed(settings: Settings, table: str, key: str) -> str:
         (f"[discord]\npublic_key = '{'a' * 64}'", "bot_token is missing"),
         ("[discord]\nbot_token = 'x'\ngateway = false", "add public_key"),
         (f"[agents.a]\ntoken_hash = '{HASH}'\nroutes = ['x']", "there is no [routes.x]"),
+        (f"[agents.a]\ntoken_hash = '{HASH}'\nlabel = ' '", "agents.a.label: it is blank"),
         ("[server\n", "is not valid TOML"),
     ],
 )

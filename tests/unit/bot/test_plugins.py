@@ -56,6 +56,10 @@ class NeedyPlugin(ChatPlugin):
     settings = NeedySettings  # type: ignore[assignment]  # that of another plug-in
 
 
+class EarlyPlugin(ChatPlugin):
+    order = -1
+
+
 class ServerPlugin(ChatPlugin):
     name = "server"
 
@@ -161,6 +165,14 @@ def test_a_table_of_a_plug_in_is_checked_like_any_other(
     assert (table.configured(), table.host) == (True, "x")
     monkeypatch.setenv("ANSWERBACK_CHAT__HOST", "y")
     assert table_of(config_file.load(), ChatPlugin()).host == "y"
+
+
+def test_a_surface_that_is_no_home_is_passed_over_even_when_it_comes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, entry(value=f"{HERE}:EarlyPlugin"))
+    assert list(installed().usable) == ["chat", "web"]
+    assert installed().home == "web"
 
 
 def test_settings_made_without_a_surfaces_table_have_its_defaults() -> None:

@@ -338,3 +338,10 @@ async def test_a_note_goes_along_with_an_answer_where_its_dialect_takes_notes(ap
     status, body = await api.act(ask, action="answer", value=True, note="why")
     assert (status, [error["pointer"] for error in body["errors"]]) == (422, ["/note"])
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
+
+
+async def test_an_action_of_more_values_than_anybody_means_is_refused(api: Served) -> None:
+    ask = await api.asked()
+    status, body = await api.act(ask, action="answer", value=True, actor=[0] * 2_001)
+    assert (status, [one["code"] for one in body["errors"]]) == (422, ["too_many"])
+    assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["revision"] == ask["revision"]

@@ -11,7 +11,12 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http import StreamWriter
+from aiohttp.test_utils import make_mocked_request
 
+from answerback.api.telling import send
 from answerback.core.errors import StoreError
 from answerback.service.telling import Carrier
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
@@ -261,3 +266,22 @@ async def test_a_stream_that_breaks_before_the_outcome_tells_nothing(api: Served
     await api.act(ask, action="answer", value=True)
     found = await late(api)
     assert json.dumps(found["answers"][0]["answers"]) == '{"answer": true}'
+
+
+async def test_a_response_that_cannot_be_sent_has_told_nothing(api: Served) -> None:
+    ask = await answered(api)
+    stored = await api.running.service.get(ask["id"])
+    assert stored is not None
+    carrier = Carrier(api.running.service.telling, never)
+    carrier.tell(stored)
+    await send(gone(), web.Response(text="answered"), carrier)
+    assert not carrier.is_sent
+    await carrier.take_back()
+    carrier.close()
+    assert await ids(api) == [ask["id"]]
+
+
+def gone() -> web.Request:
+    """A request whose connection was lost before its response was sent."""
+    loop = asyncio.get_running_loop()
+    return make_mocked_request("GET", "/", writer=StreamWriter(BaseProtocol(loop), loop))

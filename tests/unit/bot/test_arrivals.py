@@ -1,0 +1,74 @@
+"""Whether a response arrived, as the system tells of its connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import cast
+
+import pytest
+from aiohttp import web
+
+from answerback.http import arrivals
+from answerback.http.arrivals import Arrival, Arrivals, End, is_taken
+from tests.service_parts import WAIT
+
+
+class Request:
+    """A request, as far as its response's arrival needs it."""
+
+    def __init__(self, transport: asyncio.WriteTransport | None) -> None:
+        self.transport = transport
+        self.protocol = object()
+
+
+def request_on(transport: asyncio.WriteTransport | None) -> web.BaseRequest:
+    """A request that came on a connection; None: on one that is lost."""
+    return cast("web.BaseRequest", Request(transport))
+
+
+@pytest.fixture
+async def connection() -> AsyncIterator[asyncio.StreamWriter]:
+    """A connection to a client that reads nothing."""
+    accepted: asyncio.Future[asyncio.StreamWriter] = asyncio.get_running_loop().create_future()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.set_result(writer)
+        await reader.read()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    async with server, asyncio.timeout(WAIT):
+        reader, client = await asyncio.open_connection(*server.sockets[0].getsockname())
+        reader._transport.pause_reading()  # type: ignore[attr-defined]  # streams have no way to
+        served = await accepted
+        yield served
+        served.transport.abort()
+        client.transport.abort()
+
+
+async def test_a_response_that_the_client_leaves_unread_is_given_up_after_a_while(
+    connection: asyncio.StreamWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "PATIENCE", 0.0)
+    connection.write(bytes(64 * 1024 * 1024))
+    arrival = Arrival(request_on(connection.transport), lambda: None)
+    assert not await arrival.taken()
+    assert arrival.end is None, "it may still arrive"
+
+
+async def test_what_was_sent_over_a_closed_connection_counts_as_not_taken(
+    connection: asyncio.StreamWriter,
+) -> None:
+    connection.transport.abort()
+    closed = connection.get_extra_info("socket")
+    while closed.fileno() >= 0:  # noqa: ASYNC110 it tells nobody
+        await asyncio.sleep(0)
+    assert not is_taken(connection.transport)
+
+
+async def test_a_response_whose_connection_was_lost_before_it_was_sent_is_lost() -> None:
+    watching = Arrivals()
+    arrival = watching.watch(request_on(None), lambda: None)
+    assert arrival.end is End.LOST
+    assert not await arrival.taken()
+    assert not watching._watched

@@ -1,0 +1,49 @@
+"""What is said of a question's condition that never holds."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.errors import InvalidCallError
+from answerback.dialects import registry
+
+
+@pytest.mark.parametrize(
+    ("question", "equals", "words"),
+    [
+        ({"answer_type": "boolean"}, 1, "it yields true or false"),
+        ({"answer_type": "text"}, 1, "it yields a string"),
+        (
+            {"answer_type": "select", "options": ["x", "y"]},
+            "z",
+            "it yields the value of one option",
+        ),
+        (
+            {"answer_type": "multi_select", "options": ["x", "y"]},
+            ["y", "x"],
+            "it yields an array of option values in option order",
+        ),
+        (
+            {"answer_type": "schema", "schema": {"type": "integer"}},
+            "one",
+            "its schema does not allow it",
+        ),
+    ],
+)
+def test_a_condition_that_never_holds_is_told_with_what_the_question_yields(
+    question: dict[str, JsonValue], equals: JsonValue, words: str
+) -> None:
+    later: JsonValue = {
+        "id": "b",
+        "text": "b",
+        "answer_type": "text",
+        "when": {"question_id": "a", "equals": equals},
+    }
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call(
+            "ask_user", {"questions": [{"id": "a", "text": "a", **question}, later]}
+        )
+    (problem,) = refused.value.problems
+    assert problem.code == "unsatisfiable_when"
+    assert problem.message.endswith(f'"a" can never be; {words}, and is never skipped.')
