@@ -357,7 +357,9 @@ async def _fill(server: Server, database: str, count: int) -> None:
     await store.create(Write(ask), None)
     await store.close()
     found = server.run(
-        "SELECT column_name FROM information_schema.columns WHERE table_name = 'asks'", database
+        "SELECT column_name FROM information_schema.columns WHERE table_name = 'asks'"
+        " AND is_generated = 'NEVER'",
+        database,
     )
     columns = [name for (name,) in found]
     own = {
