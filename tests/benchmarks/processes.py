@@ -19,7 +19,7 @@ from answerback.core.ask import Ask, Thread
 from answerback.core.form import Form
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
-from tests.benchmarks.slack import CHANNEL, CLIENTS, SECRET, Clicker, ask_number
+from tests.benchmarks.slack import CHANNEL, CLIENTS, SECRET, ask_number
 
 SLACK_SECONDS: Final = 0.08
 PATIENCE: Final = 60.0
@@ -148,14 +148,3 @@ def environment(folder: Path, api_url: str) -> dict[str, str]:
         "SLACK_BOT_TOKEN": "xoxb-1",
         "SLACK_SIGNING_SECRET": SECRET,
     }
-
-
-async def counted(folder: Path, clickers: list[Clicker]) -> None:
-    """Proves that every acknowledged click is in the database."""
-    store = SqliteStore(folder / "asks.db")
-    await store.open()
-    for clicker in clickers:
-        stored = await store.get(clicker.ask.id)
-        assert stored is not None
-        assert stored.revision == clicker.revision, "a click was acknowledged and did not count"
-    await store.close()

@@ -30,13 +30,12 @@ from tests.benchmarks.processes import (
     OTHERS,
     SLACK_SECONDS,
     Process,
-    counted,
     environment,
     process,
     service,
     slow_slack,
 )
-from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, hammer
+from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, all_counted, hammer
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.keys import bearer
@@ -98,7 +97,7 @@ async def clicks(figures: Figures) -> None:
                     2 * SLACK_SECONDS
                 )  # what is still to be shown disturbs no other server
         for kind, folder in folders.items():
-            await counted(folder, clickers[kind])
+            await all_counted(folder / "asks.db", clickers[kind])
     report(figures, many, one)
 
 
@@ -250,7 +249,7 @@ async def socket(figures: Figures) -> None:
                 ack = await slack.socket.send("interactive", clicker.payload(*clicker.next()))
                 assert ack.ok, ack
                 times.append(ack.seconds)
-            await counted(folder, [clicker])
+            await all_counted(folder / "asks.db", [clicker])
     figures.add("Socket Mode, one at a time, p50", f"{median(times) * 1e3:.2f} ms", "0.8 to 1.3 ms")
 
 
