@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
 from answerback.core.errors import StoreError
-from answerback.ports.claims import Claim, Fence, Work
+from answerback.ports.claims import Fence, Work
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -183,9 +183,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         rows.entry_rows(ask_id, [entry])
         self._add(self._tables(), [(ask_id, entry)])
 
-    async def shown(
-        self, ask_id: str, shown: Shown, of: Ask | None = None, claim: Claim | None = None
-    ) -> Ask | None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """See `Store.shown`."""
         tables = self._tables()
         latest = tables.asks.get(ask_id)
@@ -200,7 +198,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
             at=shown.at,
         )
         _check(tables, Write(now))
-        self._keep(now, claim)
+        self._keep(now)
         return now
 
     async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:

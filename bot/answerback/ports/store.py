@@ -132,13 +132,10 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def note(self, ask_id: str | None, entry: Entry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
 
-    async def shown(
-        self, ask_id: str, shown: Shown, of: Ask | None = None, claim: Claim | None = None
-    ) -> Ask | None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """Notes what the live message shows, by `answerback.ports.shown.noted`; gives the ask with that note.
 
-        ``of`` is the ask as it was when it was shown; without it, as it is now. ``claim`` claims the message with the
-        note, as `Write.claim` does with a change: the holder of a message that is behind again goes on with it.
+        ``of`` is the ask as it was when it was shown; without it, as it is now.
         """
 
     async def next_due(self, after: float) -> float | None:

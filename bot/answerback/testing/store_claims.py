@@ -102,17 +102,6 @@ class ClaimsContract:
         await store.change("ask_2", moving())
         assert await store.claim_message("ask_2", BEN) is not None, "it was not to be shown"
 
-    @pytest.mark.rule("CLAIM-1", "CLAIM-3")
-    async def test_a_note_claims_a_message_that_is_behind_again(self, store: Store) -> None:
-        await store.create(Write(new_ask(1), claim=Claim("ann", BRIEF)), None)
-        await store.change("ask_1", moving())
-        await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()), claim=ANN)
-        since = time.monotonic()
-        await store.create(Write(new_ask(2), claim=Claim("ann", BRIEF)), None)
-        await once_over(since, lambda: store.claim_message("ask_2", BEN))
-        await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()), claim=BEN)
-        assert await store.claim_message("ask_1", BEN) is None, "the note has renewed it"
-
     @pytest.mark.rule("CLAIM-1")
     async def test_changes_at_the_same_time_leave_the_message_to_the_first(
         self, store: Store

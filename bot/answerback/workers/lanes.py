@@ -32,6 +32,8 @@ class Again:
     """Whether this attempt failed, so that the next failure waits longer."""
     limited: bool = False
     """Whether the platform limits the whole place: the others there wait as well."""
+    firm: bool = False
+    """Whether the pause lasts, whoever wants the ask looked at."""
 
 
 Attend = Callable[[str, int], Awaitable[Again | None]]
@@ -90,6 +92,10 @@ class Lanes:
         else:
             self._join(lane, ask_id)
 
+    def is_woken(self, ask_id: str) -> bool:
+        """Whether somebody wanted an ask looked at since the attempt with it that is under way began."""
+        return (lane := self._of.get(ask_id)) is not None and lane.wake.is_set()
+
     async def idle(self) -> None:
         """Returns once no ask is in a lane."""
         while self._tasks:
@@ -128,7 +134,7 @@ class Lanes:
                     self._alone(ask_id, again)
                 continue
             lane.failures = lane.failures + 1 if again.failed else 0
-            await _pause(lane, again.seconds)
+            await _pause(lane, again.seconds, firm=again.firm)
 
     def _leave(self, lane: _Lane) -> None:
         """The first ask has had its turn."""
@@ -155,11 +161,11 @@ class Lanes:
             )
 
 
-async def _pause(lane: _Lane, seconds: float) -> None:
-    """Waits; somebody who looks at the message ends the pause of an ask that is alone."""
+async def _pause(lane: _Lane, seconds: float, *, firm: bool = False) -> None:
+    """Waits; somebody who looks at the message ends the pause of an ask that is alone, unless it is firm."""
     if seconds <= 0:
         return
-    if lane.place is not None:
+    if firm or lane.place is not None:
         await asyncio.sleep(seconds)
         return
     with suppress(TimeoutError):

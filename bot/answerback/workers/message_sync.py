@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -26,7 +27,6 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableError,
 )
-from answerback.ports.claims import RENEWED
 from answerback.ports.surface import Later, Moves, Shown, Surface
 from answerback.service.keeping import kept
 from answerback.service.service import Service
@@ -38,7 +38,11 @@ logger = logging.getLogger(__name__)
 SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is given up, and tried again."""
 _AT_ONCE: Final = 32
-_AT_ONCE_AGAIN: Final = Later(0.0)
+_AT_ONCE_AGAIN: Final = Again()
+_OUTRUN: Final = Again(failed=True, firm=True)
+_OUTRUN_PAUSE: Final = Backoff(0.1, 1.0, factor=3)
+"""Between edits of a message whose ask moves on while it is edited, again and again. Nobody reads what is shown for
+less, and platforms limit edits (Slack: some 50 a minute, https://docs.slack.dev/reference/methods/chat.update)."""
 _REFILL: Final = 1_000
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
@@ -56,8 +60,6 @@ class Shower:
         self._resting: dict[str, float] = {}
         self._brought: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that other means are bringing up to date, while that is waited for."""
-        self._held: dict[str, tuple[Ask, float]] = {}
-        """Asks that changed while they were shown: as they were noted, and since when their messages are claimed."""
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
@@ -117,7 +119,7 @@ class Shower:
         self._brought.pop(ask_id, None)
         try:
             async with self._slots:
-                later = await self._show_latest(ask_id)
+                again = await self._show_latest(ask_id)
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
         except (UnauthorizedError, UnreadableError) as error:
@@ -133,7 +135,9 @@ class Shower:
             # A defect in rendering must not take the other asks down with it; this one is tried again.
             logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
             return Again(_LONGEST_PAUSE, failed=True)
-        return None if later is None else Again(later.seconds)
+        return (
+            again if again is not _OUTRUN else replace(again, seconds=_OUTRUN_PAUSE.after(failures))
+        )
 
     def _rest(self, ask_id: str) -> None:
         """Has sweeps leave an ask alone; of very many, those that came first are tried sooner."""
@@ -141,11 +145,9 @@ class Shower:
             del self._resting[next(iter(self._resting))]
         self._resting[ask_id] = self._service.clock.monotonic() + _REST
 
-    async def _show_latest(self, ask_id: str) -> Later | None:
+    async def _show_latest(self, ask_id: str) -> Again | None:
         """Shows the ask once; None: that was all there was to do, or another process is at it."""
-        ask, since = self._held.pop(ask_id, (None, 0.0))
-        if ask is None or not self._is_claimed(since):
-            ask = await self._service.store.claim_message(ask_id, self._service.claim)
+        ask = await self._service.store.claim_message(ask_id, self._service.claim)
         if ask is None:
             return None
         surface = self._service.surfaces.get(ask.destination.surface)
@@ -166,7 +168,7 @@ class Shower:
             return shown or _AT_ONCE_AGAIN
         return None if shown == _AT_ONCE_AGAIN else shown
 
-    async def _bring_up(self, ask: Ask, surface: Surface) -> Later | None:
+    async def _bring_up(self, ask: Ask, surface: Surface) -> Again | None:
         """Brings the message where the ask is now up to date; None: that was not needed any more."""
         if not _is_behind(ask, surface):
             return None
@@ -177,7 +179,7 @@ class Shower:
             return None
         return await self._show(ask, surface)
 
-    async def _show(self, ask: Ask, surface: Surface) -> Later | None:
+    async def _show(self, ask: Ask, surface: Surface) -> Again | None:
         bucket = place_of(ask.destination) + (" edits" if ask.seen else "")
         if (wait := await self._service.store.held_off(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform takes nothing now", retry_after=wait)
@@ -185,7 +187,6 @@ class Shower:
         async def save(shown: Shown) -> None:
             await self._service.store.shown(ask.id, shown, ask)
 
-        began = self._service.clock.monotonic()
         try:
             async with self._kept(ask):
                 shown = await surface.show(ask, save)
@@ -209,26 +210,17 @@ class Shower:
             raise
         if isinstance(shown, Later):
             self._brought[ask.id] = ask.message
-            return shown
+            return Again(shown.seconds)
         self._count(surface, "shown")
-        return await self._noted(ask, shown, surface, began)
+        return await self._noted(ask, shown, surface)
 
-    async def _noted(self, ask: Ask, shown: Shown, surface: Surface, began: float) -> Later | None:
-        """Notes what is shown. An ask that has moved on meanwhile stays claimed, and is not read again."""
-        since = self._service.clock.monotonic()
-        latest = await self._service.store.shown(ask.id, shown, ask, self._service.claim)
-        later = _moved_on(latest, surface)
-        # The note renews the claim, if that was not over by then. What is still to be posted is claimed anew: of two
-        # that edit a message the second is shown over, and of two that post one nobody takes a message back.
-        edits = latest is not None and latest.message and latest.left is None
-        if later and latest and edits and self._is_claimed(began):
-            self._held[ask.id] = latest, since
-        return later
-
-    def _is_claimed(self, since: float) -> bool:
-        """Whether enough is left of a claim that was made or renewed then for it to be used as it is."""
-        used = self._service.clock.monotonic() - since
-        return used < self._service.claim.seconds * (1 - RENEWED)
+    async def _noted(self, ask: Ask, shown: Shown, surface: Surface) -> Again | None:
+        """Notes what is shown. Who acted since then may have seen it; who acted before has outrun the platform."""
+        outrun = self._lanes.is_woken(ask.id)
+        latest = await self._service.store.shown(ask.id, shown, ask)
+        if latest is None or not (_is_behind(latest, surface) or latest.left is not None):
+            return None
+        return _OUTRUN if outrun else _AT_ONCE_AGAIN
 
     def _kept(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """Bounds a show, also to the time for which the message is this process's to show."""
@@ -290,13 +282,6 @@ class Shower:
 def _is_behind(ask: Ask, surface: Surface) -> bool:
     """Whether the message does not show the ask as it stands."""
     return ask.shown_revision < ask.revision or not (surface.live or ask.thread is not None)
-
-
-def _moved_on(ask: Ask | None, surface: Surface) -> Later | None:
-    """What is still to be done for an ask that was shown: it may have changed meanwhile."""
-    if ask is None or not (_is_behind(ask, surface) or ask.left is not None):
-        return None
-    return _AT_ONCE_AGAIN
 
 
 def place_of(destination: Destination) -> str:

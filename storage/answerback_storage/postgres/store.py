@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
-from answerback.ports.claims import Claim, Fence
+from answerback.ports.claims import Fence
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -160,9 +160,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         """Adds a line to the record that no change of an ask comes with."""
         await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
 
-    async def shown(
-        self, ask_id: str, shown: Shown, of: Ask | None = None, claim: Claim | None = None
-    ) -> Ask | None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """Notes what the live message shows, by `answerback.ports.shown.noted`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
@@ -176,7 +174,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
                 thread=shown.thread,
                 at=shown.at,
             )
-            return Decision(Write(now, claim=claim), now)
+            return Decision(Write(now), now)
 
         noted_ask, _ = await self._change(ChangeJob(ask_id, decide))
         return noted_ask

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
-from answerback.ports.claims import Claim
 from answerback.ports.records import (
     Created,
     DeliveryState,
@@ -129,9 +128,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
         """Adds a line to the record that no change of an ask comes with."""
         await self._write(lambda db: lines.add(db, [(ask_id, entry)]))
 
-    async def shown(
-        self, ask_id: str, shown: Shown, of: Ask | None = None, claim: Claim | None = None
-    ) -> Ask | None:
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """Notes what the live message shows, by `answerback.ports.shown.noted`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
@@ -145,7 +142,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
                 thread=shown.thread,
                 at=shown.at,
             )
-            return Decision(Write(now, claim=claim), now)
+            return Decision(Write(now), now)
 
         noted_ask, _ = await self._write(ChangeJob(self._batch, ask_id, decide, None))
         return noted_ask

@@ -83,6 +83,39 @@ async def test_a_look_asked_for_during_the_last_attempt_is_another_attempt() -> 
     assert desk.attempts == [("a", 0), ("a", 0)]
 
 
+async def test_a_firm_pause_lasts_whoever_looks() -> None:
+    desk = Desk()
+    queue = Lanes(desk.attend, desk.refill)
+    desk.script = {"a": [Again(0.05, firm=True)]}
+    queue.add("a", None)
+    await desk.until(1)
+    began = asyncio.get_running_loop().time()
+    await asyncio.sleep(0)
+    queue.add("a", None)
+    await queue.idle()
+    assert len(desk.attempts) == 2
+    assert asyncio.get_running_loop().time() - began > 0.04
+
+
+async def test_an_ask_is_woken_by_a_look_asked_for_during_an_attempt() -> None:
+    desk = Desk()
+    queue: Lanes
+    woken = []
+
+    async def attend(ask_id: str, failures: int) -> Again | None:
+        await desk.attend(ask_id, failures)
+        woken.append(queue.is_woken("a"))
+        if len(desk.attempts) == 1:
+            queue.add("a", None)
+            woken.append(queue.is_woken("a"))
+        return None
+
+    queue = Lanes(attend, desk.refill)
+    queue.add("a", None)
+    await queue.idle()
+    assert (woken, queue.is_woken("a")) == ([False, True, False], False)
+
+
 async def test_failures_are_counted_in_a_row() -> None:
     desk = Desk()
     queue = Lanes(desk.attend, desk.refill)

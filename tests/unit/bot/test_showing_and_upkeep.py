@@ -65,28 +65,6 @@ async def test_a_step_is_shown_with_one_look_at_the_store(
     assert looked.await_count == 1
 
 
-@pytest.mark.rule("CLAIM-3")
-@pytest.mark.parametrize(("seconds", "looks"), [(14.9, 1), (15.0, 2)])
-async def test_what_moves_on_while_it_is_shown_is_claimed_with_the_note_unless_that_took_long(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch, seconds: float, looks: int
-) -> None:
-    async with running(parts) as (service, shower):
-        ask = await submit(service, boolean("a"), boolean("b"), boolean("c"))
-        await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
-        looked = AsyncMock(wraps=service.store.claim_message)
-        monkeypatch.setattr(service.store, "claim_message", looked)
-        parts.chat.hold = asyncio.Event()
-        await service.act(ask.id, Answer(value=True), actor())
-        await parts.chat.until(lambda: parts.chat.shows == 2)
-        await service.act(ask.id, Answer(value=True), actor())
-        await parts.clock.advance(seconds)
-        parts.chat.hold.set()
-        await parts.chat.until(shows(parts, ask, 3))
-        await shower.idle()
-    assert looked.await_count == looks
-
-
 @pytest.mark.rule("SURFACE-1")
 async def test_steps_during_a_slow_show_are_shown_as_one(parts: Parts) -> None:
     parts.chat.hold = asyncio.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from unittest.mock import Mock, call
 
 import pytest
 from pydantic import JsonValue
@@ -13,7 +14,10 @@ from answerback.core.ask import Ask, Change, Destination
 from answerback.core.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
+from answerback.ports.surface import Shown
+from answerback.workers import message_sync
 from answerback.workers.message_sync import Shower
+from answerback_client.backoff import Backoff
 from tests.service_parts import WAIT, actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
 from tests.unit.bot.conftest import Parts
@@ -55,6 +59,55 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
     looks[1].set_result(None)
     await shower.idle()
     assert len(looks) == 2
+
+
+async def test_a_message_whose_ask_moves_on_while_it_is_edited_is_edited_less_and_less_often(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses = Mock(**{"after.return_value": 0.0})
+    monkeypatch.setattr(message_sync, "_OUTRUN_PAUSE", pauses)
+    async with running(parts) as (service, shower):
+        ask = await submit(service, *map(boolean, "abcdef"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        for shown in (2, 3):  # who sees the message before they act is shown the next one at once
+            await service.act(ask.id, Answer(value=True), actor())
+            await parts.chat.until(shows(parts, ask, shown))
+            await shower.idle()
+        assert pauses.after.call_args_list == []
+        parts.chat.hold = asyncio.Event()
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == 4)
+        for shows_before in (4, 5):
+            await service.act(ask.id, Answer(value=True), actor())
+            release, parts.chat.hold = parts.chat.hold, asyncio.Event()
+            release.set()
+            await parts.chat.until(lambda before=shows_before: parts.chat.shows > before)  # type: ignore[misc]
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 6))
+        await shower.idle()
+    assert pauses.after.call_args_list == [call(0), call(1)]
+
+
+async def test_who_acts_when_the_message_is_edited_and_before_that_is_noted_is_shown_the_next_at_once(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_OUTRUN_PAUSE", Backoff(3_600, 3_600))
+    async with running(parts) as (service, shower):
+        ask = await submit(service, *map(boolean, "abc"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await shower.idle()
+        noted = service.store.shown
+
+        async def note(ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+            if shown.revision == 2:
+                await service.act(ask.id, Answer(value=True), actor())
+            return await noted(ask_id, shown, of)
+
+        monkeypatch.setattr(service.store, "shown", note)
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 3))
+        await shower.idle()
 
 
 async def test_what_changes_its_looks_at_the_same_revision_while_it_is_shown_is_shown_again(
