@@ -11,9 +11,11 @@ import pytest_asyncio
 from desk import LineDesk, LineStage, ToldDesk
 from linechat.surface import LineChat
 
+from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
-from answerback.testing.desk import Capability
+from answerback.testing.desk import Capability, Desk
 from answerback.testing.surface_contract import SurfaceContract
+from answerback.testing.surface_walks import sees
 
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
@@ -48,6 +50,15 @@ async def stage(request: pytest.FixtureRequest) -> AsyncIterator[LineStage]:
 class TestLineChat(SurfaceContract):
     chat, desk = LineChat, ToldDesk
     lacks = LACKS
+
+    async def test_a_context_is_shown_as_it_is_written(self, stage: LineStage, ada: Desk) -> None:
+        question = Question(
+            id="path", text="Which?", answer_type=AnswerType.TEXT, context=r"\(x\), *y*"
+        )
+        form = Form(questions=(question,))
+        ask = await stage.bench.opens(form, stage.place, (ada.user_id,))
+        await sees(ada, ask)
+        assert r"\(x\), *y*" in await ada.reads()
 
 
 @pytest.mark.skipif(not POSTGRES, reason="LINECHAT_POSTGRES names no PostgreSQL database")
