@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Entry
 from answerback.core.errors import StoreError
 from answerback.ports.claims import RENEWED, SOLE, Claim, Work
-from answerback.ports.clock import Clock
+from answerback.ports.clock import Clock, Watch
 from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.ports.store import Store
 from answerback.service.keeping import kept
@@ -166,6 +166,9 @@ class Deliverer:
         """Takes what is due into memory; whether there may be more."""
         used_by = self._clock.monotonic() + self._claim.seconds * (1 - RENEWED)
         found = await self._store.claim_deliveries(self._claim, now, _BATCH)
+        now = (
+            self._clock.now()
+        )  # it may have been set until here, which `set_back` has told the store
         postponed = [later for one in found if (later := self._take(one, now, used_by)) is not None]
         if postponed:
             await self._store.tried(postponed, [], self._claim.holder)
@@ -297,7 +300,10 @@ class Deliverer:
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
         backoff = Backoff(_DATABASE_PAUSE, _LONGEST_DATABASE_PAUSE)
+        watch = Watch(self._clock)
         while True:
+            if result.next_at is not None:  # `set_back` plans anew only what was stored before it
+                result = replace(result, next_at=result.next_at - watch.set_back())
             try:
                 await self._store.tried([result], lines, self._claim.holder)
                 return

@@ -232,7 +232,11 @@ class Upkeep:
             logger.warning("Upkeep of an ask is tried again: %s", error, extra=extra)
         except Exception:  # a defect with one ask must not hold up the others
             logger.exception("Upkeep of an ask failed", extra=extra)
-        self._postponed[ask.id] = self._service.clock.now() + _TRY_AGAIN
+        self._postpone(ask)
+
+    def _postpone(self, ask: Ask, seconds: float = _TRY_AGAIN) -> None:
+        """Has it tried again so long from now, by the clock as it is set now: it may have been set meanwhile."""
+        self._postponed[ask.id] = self._service.clock.now() + seconds
 
     async def _remind(self, ask_id: str) -> None:
         """Pings the responders once for the latest entry that is due: what a stop of ours missed is not made up for."""
@@ -245,7 +249,7 @@ class Upkeep:
         surface = self._service.surfaces.get(ask.destination.surface)
         extra = {"action": "remind", "ask_id": ask.id}
         if surface is None or (surface.live and ask.message is None):
-            self._postponed[ask.id] = now + _TRY_AGAIN
+            self._postpone(ask)
             return
         try:
             if isinstance(surface, Reminds):
@@ -254,7 +258,7 @@ class Upkeep:
             logger.warning("A reminder was given up: %s", error, extra=extra)
         except PlatformError as error:
             logger.warning("A reminder is tried again: %s", error, extra=extra)
-            self._postponed[ask.id] = now + getattr(error, "retry_after", _TRY_AGAIN)
+            self._postpone(ask, getattr(error, "retry_after", _TRY_AGAIN))
             return
 
         def reminded(latest: Ask, at: float) -> Change | None:

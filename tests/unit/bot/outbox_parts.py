@@ -148,6 +148,11 @@ class Outbox:
                 await asyncio.gather(task, return_exceptions=True)
                 await deliverer.stop(grace=0)
 
+    async def set_back(self, seconds: float) -> None:
+        """Sets the clock back, which the store is told as upkeep tells it."""
+        await self.clock.set(-seconds)
+        await self.store.set_back(seconds, self.clock.now())
+
     async def delivery(self, ask: Ask) -> StoredDelivery:
         """The one delivery of an ask."""
         page = await self.store.deliveries(state=None, agent=None, after=None, limit=200)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from answerback.core.ask import Ask, Status
+from answerback.core.errors import RateLimitedError, StoreError
+from answerback.ports.claims import Claim
 from answerback.ports.clock import Watch
-from answerback.ports.records import DeliveryState
+from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.runtime.clock import SystemClock
+from answerback.webhooks import outbox as outbox_module
 from answerback.webhooks.outbox import PAUSES
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
@@ -120,7 +125,7 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
         await box.tried(paused, 1)
         await box.clock.set(-DAY)
         async with asyncio.timeout(WAIT):
-            while ((await box.delivery(paused)).next_at or 0) > box.clock.now() + 60:  # noqa: ASYNC110 a store tells nobody
+            while ((await box.delivery(paused)).next_at or 0) > box.clock.now() + DAY / 2:  # noqa: ASYNC110 a store tells nobody
                 await asyncio.sleep(0)
         await box.clock.advance(PAUSES[0])
         assert (await box.tried(retried, 2)).state is DeliveryState.DELIVERED
@@ -130,6 +135,76 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await upkeep.stop()
+
+
+@pytest.mark.rule("DATA-15")
+async def test_a_webhook_that_is_put_off_while_the_clock_is_set_back_is_put_off_by_the_new_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with outbox(tmp_path) as box, receiving() as receiver:
+        claim_deliveries, meanwhile = box.store.claim_deliveries, [box.set_back]
+
+        async def claimed(claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
+            found = await claim_deliveries(claim, now, limit)
+            if found and meanwhile:
+                await meanwhile.pop()(DAY)
+            return found
+
+        async with box.draining():
+            receiver.answers = [status(429, Retry_After="60")]
+            await box.tried(await box.answered(receiver.url), 1)
+            monkeypatch.setattr(box.store, "claim_deliveries", claimed)
+            put_off = await box.answered(receiver.url)
+            async with asyncio.timeout(WAIT), box.store.noted:
+                at_once = (put_off.created_at, put_off.created_at - DAY)
+                while (found := await box.delivery(put_off)).next_at in at_once:
+                    await box.store.noted.wait()
+            assert found.next_at == pytest.approx(box.clock.now() + 60, abs=5)
+
+
+@pytest.mark.rule("DATA-15")
+async def test_a_result_that_is_stored_after_the_clock_was_set_back_is_stored_with_the_new_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "_DATABASE_PAUSE", 0.01)
+    async with outbox(tmp_path) as box, receiving() as receiver:
+        tried, meanwhile = box.store.tried, [box.set_back]
+
+        async def failing(*args: Any) -> None:
+            if meanwhile:
+                await meanwhile.pop()(DAY)
+                raise StoreError("the disk is full")
+            await tried(*args)
+
+        monkeypatch.setattr(box.store, "tried", failing)
+        receiver.answers = [status(500)]
+        async with box.draining():
+            found = await box.tried(await box.answered(receiver.url), 1)
+        assert found.next_at == pytest.approx(box.clock.now() + PAUSES[0], abs=1)
+
+
+@pytest.mark.rule("DATA-15")
+async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_tried_again_by_the_new_time(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    upkeep = Upkeep(service, Shower(service))
+    remind, meanwhile = parts.web.remind, [DAY]
+
+    async def failing(ask: Ask, number: int) -> None:
+        if meanwhile:
+            await parts.clock.set(-meanwhile.pop())
+            await upkeep._plan_anew()
+            raise RateLimitedError("too many", retry_after=10)
+        await remind(ask, number)
+
+    monkeypatch.setattr(parts.web, "remind", failing)
+    await submit(service, to="web", remind_after=[60])
+    for wait in (61, 11):
+        await parts.clock.advance(wait)
+        await upkeep.once()
+        await upkeep.idle()
+    assert len(parts.web.reminders) == 1
 
 
 class Machine:
