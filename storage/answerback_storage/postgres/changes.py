@@ -40,9 +40,12 @@ _OF_ONE: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
 """Why a statement fails for the sake of one of those that share it."""
 _LOAD: Final = f"""SELECT a.{asks.COLUMNS.replace(", ", ", a.")},
         CASE WHEN wanted.held THEN NULL ELSE (SELECT request FROM requests WHERE seq = a.seq) END
-    FROM ({{values}}) AS wanted (id, held, n) JOIN asks AS a ON a.id = wanted.id"""
+    FROM ({{values}}) AS wanted (id, held, n)
+    CROSS JOIN LATERAL (SELECT seq, {asks.COLUMNS} FROM asks WHERE id = wanted.id OFFSET 0) AS a"""
+"""OFFSET has each row looked up by the index, also by a plan that was made, and kept, while there were few rows."""
 _SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, digest, NULL
-    FROM seen WHERE id IN (SELECT name FROM ({values}) AS wanted (name, n))"""
+    FROM ({values}) AS wanted (name, n)
+    CROSS JOIN LATERAL (SELECT id, digest FROM seen WHERE id = wanted.name OFFSET 0) AS found"""
 """More rows for `_LOAD`, without a version: deliveries that were stored before; digests are where the state is."""
 
 

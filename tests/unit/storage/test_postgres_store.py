@@ -320,6 +320,28 @@ async def test_a_click_and_what_is_noted_of_its_message_change_no_column_that_an
         assert not changes & indexed
 
 
+async def test_a_click_reads_no_other_rows_with_a_plan_from_when_there_were_few(
+    database: str,
+) -> None:
+    """The server keeps a statement's plan: https://www.postgresql.org/docs/current/sql-prepare.html."""
+    store = PostgresStore(database)
+    await store.open()
+    asks = [f"ask_{number}" for number in range(40)]
+    for number in range(40):
+        await store.create(Write(new_ask(number)), None)
+    for turn in range(25):
+        if turn == 20:
+            many = "SELECT n::text, 0, '' FROM generate_series(1, 20000) n"
+            run(database, f"INSERT INTO seen {many}")
+        await asyncio.gather(
+            *(store.change(name, stepping, delivery=f"{name}.{turn}") for name in asks)
+        )
+    await store.close()
+    statistics = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'seen'"
+    (seen,) = read(database, statistics)
+    assert seen["seq_tup_read"] < 20_000
+
+
 def stepping(ask: Ask | None) -> Decision[Ask]:
     assert ask is not None
     moved = replace(ask, revision=ask.revision + 1)
