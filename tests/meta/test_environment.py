@@ -1,13 +1,18 @@
-"""The test suite's own promises: a clean environment, and a loop that cannot be blocked unseen."""
+"""The test suite's own promises: a clean environment, a loop that cannot be blocked unseen, no connection left open."""
 
+import asyncio
+import gc
 import os
+import socket
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 from blockbuster import BlockingError
 
 import answerback
+from tests.service_parts import WAIT
 
 
 def test_no_variable_of_ours_reaches_a_test() -> None:
@@ -20,3 +25,20 @@ async def test_a_blocking_call_from_our_packages_on_the_loop_raises() -> None:
     blocking = compile("time.sleep(0)", str(inside), "exec")
     with pytest.raises(BlockingError):
         exec(blocking, {"time": time})
+
+
+async def test_a_connection_that_a_server_accepts_while_it_is_closed_is_closed() -> None:
+    loop = asyncio.get_running_loop()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ResourceWarning)
+        server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
+        with socket.create_connection(server.sockets[0].getsockname()) as client:
+            client.setblocking(False)
+            for _ in range(2):  # the connection is accepted, and its task about to begin
+                await asyncio.sleep(0)
+            server.close()
+            await asyncio.sleep(0)
+            gc.collect()
+            async with asyncio.timeout(WAIT):
+                assert await loop.sock_recv(client, 1) == b""
+    assert [str(one.message) for one in warned] == []
