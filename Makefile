@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
-# Two for each processor: half of the time a test waits for another process.
-WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+# Three for each processor: most of the time a test waits, for a timer or another process.
+WORKERS := $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
 # Tests start hundreds of processes: each module is compiled once, and not by each of them. pytest compiles its own.

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -39,10 +38,9 @@ SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is given up, and tried again."""
 _AT_ONCE: Final = 32
 _AT_ONCE_AGAIN: Final = Again()
-_OUTRUN: Final = Again(failed=True, firm=True)
-_OUTRUN_PAUSE: Final = Backoff(0.1, 1.0, factor=3)
-"""Between edits of a message whose ask moves on while it is edited, again and again. Nobody reads what is shown for
-less, and platforms limit edits (Slack: some 50 a minute, https://docs.slack.dev/reference/methods/chat.update)."""
+_OUTRUN: Final = Again(1.0, firm=True)
+"""For a message whose ask moved on while it was edited: it is edited once a second, as often as Slack may allow
+(https://docs.slack.dev/reference/methods/chat.update), and no more often than it can be read."""
 _REFILL: Final = 1_000
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
@@ -119,7 +117,7 @@ class Shower:
         self._brought.pop(ask_id, None)
         try:
             async with self._slots:
-                again = await self._show_latest(ask_id)
+                return await self._show_latest(ask_id)
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
         except (UnauthorizedError, UnreadableError) as error:
@@ -135,9 +133,6 @@ class Shower:
             # A defect in rendering must not take the other asks down with it; this one is tried again.
             logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
             return Again(_LONGEST_PAUSE, failed=True)
-        return (
-            again if again is not _OUTRUN else replace(again, seconds=_OUTRUN_PAUSE.after(failures))
-        )
 
     def _rest(self, ask_id: str) -> None:
         """Has sweeps leave an ask alone; of very many, those that came first are tried sooner."""

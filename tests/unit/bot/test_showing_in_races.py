@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from unittest.mock import Mock, call
 
 import pytest
 from pydantic import JsonValue
@@ -17,7 +16,6 @@ from answerback.ports.claims import Claim
 from answerback.ports.surface import Shown
 from answerback.workers import message_sync
 from answerback.workers.message_sync import Shower
-from answerback_client.backoff import Backoff
 from tests.service_parts import WAIT, actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
 from tests.unit.bot.conftest import Parts
@@ -61,38 +59,32 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
     assert len(looks) == 2
 
 
-async def test_a_message_whose_ask_moves_on_while_it_is_edited_is_edited_less_and_less_often(
+async def test_a_message_whose_ask_moves_on_while_it_is_edited_is_edited_again_after_a_pause(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pauses = Mock(**{"after.return_value": 0.0})
-    monkeypatch.setattr(message_sync, "_OUTRUN_PAUSE", pauses)
+    monkeypatch.setattr(message_sync, "_OUTRUN", replace(message_sync._OUTRUN, seconds=0.1))
     async with running(parts) as (service, shower):
-        ask = await submit(service, *map(boolean, "abcdef"))
+        ask = await submit(service, *map(boolean, "abcd"))
         await parts.chat.until(shows(parts, ask, 1))
         await shower.idle()
-        for shown in (2, 3):  # who sees the message before they act is shown the next one at once
-            await service.act(ask.id, Answer(value=True), actor())
-            await parts.chat.until(shows(parts, ask, shown))
-            await shower.idle()
-        assert pauses.after.call_args_list == []
         parts.chat.hold = asyncio.Event()
         await service.act(ask.id, Answer(value=True), actor())
-        await parts.chat.until(lambda: parts.chat.shows == 4)
-        for shows_before in (4, 5):
-            await service.act(ask.id, Answer(value=True), actor())
-            release, parts.chat.hold = parts.chat.hold, asyncio.Event()
-            release.set()
-            await parts.chat.until(lambda before=shows_before: parts.chat.shows > before)  # type: ignore[misc]
+        await parts.chat.until(lambda: parts.chat.shows == 2)
+        await service.act(ask.id, Answer(value=True), actor())
+        released = asyncio.get_running_loop().time()
         parts.chat.hold.set()
-        await parts.chat.until(shows(parts, ask, 6))
+        await parts.chat.until(shows(parts, ask, 2))
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 4))
+        assert asyncio.get_running_loop().time() - released > 0.09
         await shower.idle()
-    assert pauses.after.call_args_list == [call(0), call(1)]
+    assert parts.chat.shows == 3, "what came in the pause is shown with what it waited for"
 
 
 async def test_who_acts_when_the_message_is_edited_and_before_that_is_noted_is_shown_the_next_at_once(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "_OUTRUN_PAUSE", Backoff(3_600, 3_600))
+    monkeypatch.setattr(message_sync, "_OUTRUN", replace(message_sync._OUTRUN, seconds=3_600))
     async with running(parts) as (service, shower):
         ask = await submit(service, *map(boolean, "abc"))
         await parts.chat.until(shows(parts, ask, 1))
