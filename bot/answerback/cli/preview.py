@@ -18,7 +18,7 @@ from markupsafe import Markup
 from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
 from answerback.cli.output import fail, result, say, warn
 from answerback.cli.prompting import Prompting
-from answerback.core.ask import ANYONE, Ask, Change, Destination, Request, acted
+from answerback.core.ask import ANYONE, Ask, Change, Request, acted
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
@@ -29,10 +29,12 @@ from answerback.ports.plugin import SurfacePlugin
 from answerback.runtime.config_file import load
 from answerback.runtime.plugins import Plugin, installed
 from answerback.service.serialize import ask_json
-from answerback.service.submission import Submission, read_submission
+from answerback.service.submission import Routes, Submission, plan, read_submission
 from answerback_chat.sanitize import as_json, one_line
 
 _TERMINAL: Final = "terminal"
+_PREVIEW: Final = "preview"
+"""The surface where the form is shown."""
 _PAGE: Final = Path(__file__).with_name("preview.html")
 
 
@@ -92,24 +94,31 @@ def _plugin(name: str) -> Plugin:
 
 def _steps(submission: Submission) -> Iterator[Ask]:
     """The ask at each of its prompts, gated ones too, and at its review."""
-    dialect, form = parse_call(submission.name, submission.arguments, submission.dialect)
+    # Which routes and surfaces there are is the service's to say: the form is asked where previews are.
+    anywhere = submission.model_copy(update={"to": _PREVIEW})
+    planned = plan(anywhere, Routes(), frozenset({_PREVIEW}), None)
+    problems = planned if isinstance(planned, tuple) else ()
+    try:
+        dialect, form = parse_call(submission.name, submission.arguments, submission.dialect)
+    except InvalidCallError as error:
+        raise InvalidCallError(error.tool, [*error.problems, *problems], error.dialect) from None
+    if isinstance(planned, tuple):
+        raise InvalidCallError(submission.name, planned, dialect)
     request = Request(
         name=submission.name,
         dialect=dialect,
         arguments=submission.arguments,
-        form=form.model_copy(
-            update={"context_format": submission.context_format or form.context_format}
-        ),
+        form=form.model_copy(update={"context_format": planned.context_format}),
         accepts=submission.accepts,
     )
-    named, seconds = submission.responders, submission.expires_in
+    seconds = planned.expires_in
     ask = Ask(
         id="ask_preview",
         created_at=0.0,
         updated_at=0.0,
         request=request,
-        destination=Destination(surface="preview"),
-        responders=(ANYONE,) if named in {None, ANYONE} else tuple(named or ()),
+        destination=planned.destination,
+        responders=planned.responders or (ANYONE,),
         walk=start(form),
         expires_at=None if seconds is None else time.time() + seconds,
     )

@@ -14,9 +14,14 @@ from prompt_toolkit.output.plain_text import PlainTextOutput
 from typer.testing import CliRunner
 
 from answerback.cli import main
+from answerback.cli.forms import lines_of
+from answerback.cli.prompting import Prompting
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.dialects.registry import parse_call
+from answerback.service.serialize import ask_json
+from answerback.service.submission import Routes, plan, read_submission
+from answerback.testing.store_examples import new_ask
 from answerback_discord import preview as discord
 from answerback_discord.render import message
 from answerback_slack import preview as slack
@@ -169,14 +174,37 @@ def test_a_surface_that_has_no_preview_is_refused_with_those_that_have_one(form:
     assert "terminal, web, slack, discord" in " ".join(done.stderr.replace("│", " ").split())
 
 
-def test_in_the_terminal_a_call_that_names_nobody_says_nothing_of_who_may_answer(
-    form: Path,
-) -> None:
-    form.write_text(json.dumps({**FORM, "responders": []}))
+@pytest.mark.rule("CLI-6")
+def test_a_submission_that_names_nobody_is_refused_as_the_service_refuses_it(form: Path) -> None:
+    call: dict[str, Any] = {**FORM, "responders": []}
+    form.write_text(json.dumps(call))
+    refused = plan(read_submission({**call, "to": "web"}), Routes(), frozenset({"web"}), None)
+    assert isinstance(refused, tuple)
+    done = CliRunner().invoke(main.app, ["preview", str(form)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == lines_of(refused)
+
+
+def test_every_mistake_of_a_submission_is_told(form: Path) -> None:
+    form.write_text(json.dumps({**FORM, "arguments": {"questions": []}, "responders": []}))
+    done = CliRunner().invoke(main.app, ["preview", str(form)])
+    assert done.exit_code == 2
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
+        "/questions",
+        "/responders",
+    ]
+
+
+def test_where_a_submission_is_to_be_asked_is_not_looked_at(form: Path) -> None:
+    form.write_text(json.dumps({**FORM, "to": "a route that the service knows"}))
+    assert run(str(form), "--surface", "slack")[0] == 0
+
+
+def test_in_the_terminal_an_ask_that_nobody_may_answer_says_nothing_of_who_may() -> None:
     printed = io.StringIO()
     with create_app_session(output=PlainTextOutput(printed)):
-        assert run(str(form))[0] == 0
-    assert "Assistant asks\n[1/2]" in printed.getvalue().replace("\r", "")
+        Prompting(Labels()).show(ask_json(new_ask(1, responders=())))
+    assert "Assistant asks\n[1/3]" in printed.getvalue().replace("\r", "")
 
 
 def test_a_page_that_cannot_be_written_is_told(form: Path, tmp_path: Path) -> None:
