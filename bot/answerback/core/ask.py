@@ -209,7 +209,9 @@ class Ask(Exact):
         if self.outcome is not None:
             return None
         request, began = self.request, self.created_at - self.set_back
-        times = [at for at in (self.expires_at, self.lapses_at) if at is not None]
+        times = [] if self.expires_at is None else [self.expires_at]
+        if (lapses := self.lapses_at) is not None:
+            times.append(lapses)
         if self.inquiring:
             times.append(self.created_at)
         if self.reminded < len(request.remind_after):

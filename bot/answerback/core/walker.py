@@ -227,8 +227,7 @@ def step(
         return _refuse("unknown_value", "This ask has ended; nothing can be changed any more.")
     match action:
         case Answer() | Other():
-            stamp = Given(question_id="", value=None, source=source, by=by, at=at)
-            return _answer(form, walk, action, stamp)
+            return _answer(form, walk, action, by=by, source=source, at=at)
         case Back():
             return _back(form, walk)
         case Edit():
@@ -247,7 +246,15 @@ def step(
             assert_never(action)
 
 
-def _answer(form: Form, walk: Walk, action: Answer | Other, stamp: Given) -> Walk | Refused:
+def _answer(
+    form: Form,
+    walk: Walk,
+    action: Answer | Other,
+    *,
+    by: Person | None,
+    source: Source,
+    at: float | None,
+) -> Walk | Refused:
     question = prompted(form, walk)
     if question is None:
         return _refuse(
@@ -263,16 +270,18 @@ def _answer(form: Form, walk: Walk, action: Answer | Other, stamp: Given) -> Wal
         checked = check_noted(question, action.value, action.note)
     if isinstance(checked, Unfit):
         return Refused(checked.problems)
-    given = replace(
-        stamp,
+    answers = {answer.question_id: answer for answer in walk.answers}
+    answers[question.id] = Given(
         question_id=question.id,
         value=checked.value,
         other=isinstance(action, Other),
+        source=source,
+        by=by,
         remembered=remember,
         note=checked.note,
+        at=at,
     )
-    answers = {answer.question_id: answer for answer in walk.answers}
-    return _onwards(form, walk, answers | {question.id: given})
+    return _onwards(form, walk, answers)
 
 
 def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
