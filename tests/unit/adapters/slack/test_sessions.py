@@ -35,6 +35,12 @@ async def until(up: Rig, thread: str, *wanted: str) -> None:
 
 
 async def answered(up: Rig, ask: Ask) -> None:
+    """Answers once the session is suspended: a status that is not set yet gives way to a later one."""
+    live = up.live(ask)
+    thread = live.thread_ts or live.ts
+    await up.slack.until(
+        lambda: not up.slack.is_agent or statuses(up, thread)[-1:] == ["suspended"]
+    )
     await up.ada.click(up.live(ask), LABELS.yes)
     await up.shown(ask)
 
@@ -58,6 +64,8 @@ async def test_a_session_is_processing_for_a_while_only(
 ) -> None:
     monkeypatch.setattr(ours, "PROCESSING_SECONDS", 0.3)
     ask = await up.submit(APPLY)
+    # However long it takes to show the answer, it is not an old one.
+    monkeypatch.setattr(up.app.surface._sessions, "_now", lambda: ask.created_at)
     await answered(up, ask)
     await until(up, up.live(ask).ts, "suspended", "processing", "active")
 
@@ -66,6 +74,7 @@ async def test_a_session_is_processing_for_a_while_only(
 async def test_another_question_in_the_thread_suspends_its_session_again(up: Rig) -> None:
     first = await up.submit(APPLY)
     thread = up.live(first).ts
+    await until(up, thread, "suspended")
     second = await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
     await until(up, thread, "suspended", "suspended")
     await answered(up, first)
