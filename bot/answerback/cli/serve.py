@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 def run(config: Path | None, *, check: bool) -> None:
     """Runs the service, or checks its configuration."""
+    watched = Watched(
+        config or Path(DEFAULT_FILE)
+    )  # what changes while the service starts has changed, too
     settings = load(config)
     if check:
         for line in _summary(settings):
@@ -41,7 +44,7 @@ def run(config: Path | None, *, check: bool) -> None:
     logs.configure(settings.log.level, settings.log.format)
     _raise_file_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, config))
+        runner.run(_serve(settings, config, watched))
 
 
 def _summary(settings: Settings) -> list[str]:
@@ -82,7 +85,7 @@ def _surfaces(settings: Settings) -> list[str]:
     return found
 
 
-async def _serve(settings: Settings, config: Path | None) -> None:
+async def _serve(settings: Settings, config: Path | None, watched: Watched) -> None:
     stop, changed = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -99,7 +102,7 @@ async def _serve(settings: Settings, config: Path | None) -> None:
         logger.info("The service has started", extra=extra)
         following = [
             asyncio.create_task(_take_when(changed, config, running.reloading)),
-            asyncio.create_task(_take_agents(config, running.reloading)),
+            asyncio.create_task(_take_agents(watched, config, running.reloading)),
         ]
         await stop.wait()
         for task in following:
@@ -122,7 +125,7 @@ async def _take_when(changed: asyncio.Event, config: Path | None, reloading: Rel
         await _read_again(config, take)
 
 
-async def _take_agents(config: Path | None, reloading: Reloading) -> None:
+async def _take_agents(watched: Watched, config: Path | None, reloading: Reloading) -> None:
     """Takes up the agents whenever the file changes: a token that is revoked is refused at once."""
 
     def take(settings: Settings) -> list[str]:
@@ -130,7 +133,6 @@ async def _take_agents(config: Path | None, reloading: Reloading) -> None:
         logger.info("The agents are taken up", extra={"action": "agents_reloaded"})
         return restart
 
-    watched = await asyncio.to_thread(Watched, config or Path(DEFAULT_FILE))
     while True:
         await watched.changed()
         await _read_again(config, take)

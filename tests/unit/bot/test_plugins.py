@@ -18,7 +18,9 @@ from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, Built, Host, SurfacePlugin, SurfaceSettings
 from answerback.runtime import config_file, configured, plugins
 from answerback.runtime.config import Server, Settings, Storage, settings_type, table_of
+from answerback.runtime.config_file import DEFAULT_FILE
 from answerback.runtime.plugins import found, installed
+from answerback.runtime.watching import Watched
 from tests.service_parts import FakePage
 
 
@@ -241,12 +243,15 @@ def test_the_demo_says_that_it_needs_a_surface_with_a_page(
 
 
 def test_a_service_without_pages_starts_and_tells_of_no_inbox(
-    without_pages: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    without_pages: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     told: list[str] = []
     monkeypatch.setattr(serve, "_tell_person", told.append)
     monkeypatch.setattr(serve, "tune", lambda: signal.raise_signal(signal.SIGTERM))  # once it is up
-    asyncio.run(serve._serve(without_pages, None))
+    asyncio.run(serve._serve(without_pages, None, Watched(tmp_path / DEFAULT_FILE)))
     assert capsys.readouterr().out.startswith("listening on http://127.0.0.1:")
     assert told == []
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from answerback.cli import serve
 from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of
+from answerback.runtime import app, logs
 from answerback.runtime.config import Settings
 from answerback.runtime.configured import callbacks_of, tokens_of
 from answerback.runtime.reloading import Reloading
 from answerback.runtime.watching import LOOK_AGAIN, Watched
 from answerback.service.submission import Agent
+from tests.service_parts import WAIT
 
 SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
 
@@ -99,3 +105,49 @@ async def test_a_file_has_changed_once_nobody_writes_it_any_more(tmp_path: Path)
         again = asyncio.create_task(watched.changed())
         file.unlink()
         await again
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """What the service sets, asyncio takes back to the default."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.rule("CLI-14")
+@pytest.mark.usefixtures("signals")
+def test_a_token_that_is_revoked_while_the_service_starts_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, taken = tmp_path / "answerback.toml", list[str]()
+    take_agents = Reloading.take_agents
+
+    def configure(*agents: str) -> None:
+        tables = [f'[agents.{name}]\ntoken_hash = "{hash_of(name)}"\n' for name in agents]
+        storage = f'[storage]\nurl = "sqlite:///{tmp_path / "asks.db"}"\n'
+        file.write_text("".join(["[server]\nport = 0\n", storage, *tables]))
+
+    @asynccontextmanager
+    async def meanwhile(settings: Settings) -> AsyncIterator[app.Running]:
+        await asyncio.to_thread(configure, "ann")
+        async with running(settings) as up:
+            # A change that nobody hears of is not waited for for ever.
+            loop = asyncio.get_running_loop()
+            loop.call_later(WAIT, signal.raise_signal, signal.SIGTERM)
+            yield up
+
+    def take(self: Reloading, new: Settings) -> list[str]:
+        taken.extend(new.agents)
+        signal.raise_signal(signal.SIGTERM)
+        return take_agents(self, new)
+
+    running = app.running
+    monkeypatch.setattr(app, "running", meanwhile)
+    monkeypatch.setattr(logs, "configure", lambda *_: None)
+    monkeypatch.setattr(serve, "_raise_file_limit", lambda: None)
+    monkeypatch.setattr(Reloading, "take_agents", take)
+    configure("ann", "bob")
+    serve.run(file, check=False)
+    assert taken == ["ann"]
