@@ -15,6 +15,7 @@ import jinja2
 import typer
 from markupsafe import Markup
 
+from answerback.cli.checking import checked
 from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
 from answerback.cli.output import fail, result, say, warn
 from answerback.cli.prompting import Prompting
@@ -24,17 +25,14 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, start
-from answerback.dialects.registry import parse_call
 from answerback.ports.plugin import SurfacePlugin
 from answerback.runtime.config_file import load
 from answerback.runtime.plugins import Plugin, installed
 from answerback.service.serialize import ask_json
-from answerback.service.submission import Routes, Submission, plan, read_submission
+from answerback.service.submission import Submission, read_submission
 from answerback_chat.sanitize import as_json, one_line
 
 _TERMINAL: Final = "terminal"
-_PREVIEW: Final = "preview"
-"""The surface where the form is shown."""
 _PAGE: Final = Path(__file__).with_name("preview.html")
 
 
@@ -94,16 +92,7 @@ def _plugin(name: str) -> Plugin:
 
 def _steps(submission: Submission) -> Iterator[Ask]:
     """The ask at each of its prompts, gated ones too, and at its review."""
-    # Which routes and surfaces there are is the service's to say: the form is asked where previews are.
-    anywhere = submission.model_copy(update={"to": _PREVIEW})
-    planned = plan(anywhere, Routes(), frozenset({_PREVIEW}), None)
-    problems = planned if isinstance(planned, tuple) else ()
-    try:
-        dialect, form = parse_call(submission.name, submission.arguments, submission.dialect)
-    except InvalidCallError as error:
-        raise InvalidCallError(error.tool, [*error.problems, *problems], error.dialect) from None
-    if isinstance(planned, tuple):
-        raise InvalidCallError(submission.name, planned, dialect)
+    dialect, form, planned = checked(submission)
     request = Request(
         name=submission.name,
         dialect=dialect,

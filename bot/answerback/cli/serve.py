@@ -33,9 +33,8 @@ logger = logging.getLogger(__name__)
 
 def run(config: Path | None, *, check: bool) -> None:
     """Runs the service, or checks its configuration."""
-    watched = Watched(
-        config or Path(DEFAULT_FILE)
-    )  # what changes while the service starts has changed, too
+    # Before it is read: what changes while the service starts has changed, too.
+    watched = Watched(config or Path(DEFAULT_FILE))
     settings = load(config)
     if check:
         for line in _summary(settings):

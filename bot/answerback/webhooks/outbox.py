@@ -166,9 +166,8 @@ class Deliverer:
         """Takes what is due into memory; whether there may be more."""
         used_by = self._clock.monotonic() + self._claim.seconds * (1 - RENEWED)
         found = await self._store.claim_deliveries(self._claim, now, _BATCH)
-        now = (
-            self._clock.now()
-        )  # it may have been set until here, which `set_back` has told the store
+        # The clock may have been set until here, which `set_back` has told the store.
+        now = self._clock.now()
         postponed = [later for one in found if (later := self._take(one, now, used_by)) is not None]
         if postponed:
             await self._store.tried(postponed, [], self._claim.holder)

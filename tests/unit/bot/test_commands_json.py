@@ -43,6 +43,15 @@ def test_what_is_found_in_a_form_is_there_as_json() -> None:
 
 
 @pytest.mark.rule("CLI-18")
+def test_a_form_is_checked_with_what_is_said_beside_it() -> None:
+    call = {"name": "ask_user", "arguments": {"questions": []}, "responders": []}
+    done = CliRunner().invoke(main.app, ["check", "-", "--json"], input=json.dumps(call))
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["valid"]) == (2, False)
+    assert [one["pointer"] for one in told["errors"]] == ["/questions", "/responders"]
+
+
+@pytest.mark.rule("CLI-18")
 def test_what_the_doctor_found_is_there_as_json(folder: Path) -> None:
     done = CliRunner().invoke(main.app, ["doctor", "--json"])
     assert (done.exit_code, done.stderr) == (0, "")

@@ -15,15 +15,14 @@ def command(form: Form, json: Json = False) -> None:
 
     Exits with 0 when the form can be asked, else with 2.
     """
+    from answerback.cli.checking import checked
     from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
     from answerback.core.errors import InvalidCallError
-    from answerback.dialects.registry import parse_call
     from answerback.service.submission import read_submission
     from answerback_chat.sanitize import as_json
 
     try:
-        submission = read_submission(read_call(form))
-        dialect, parsed = parse_call(submission.name, submission.arguments, submission.dialect)
+        dialect, parsed, _ = checked(read_submission(read_call(form)))
     except InvalidCallError as error:
         if json:
             result(
