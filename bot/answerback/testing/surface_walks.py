@@ -158,9 +158,8 @@ async def sees(desk: Desk, ask: Ask) -> None:
 
 def with_words(prompt: Prompt, text: str) -> JsonValue:
     """The answer that words of one's own make, beside the selection that the prompt starts from."""
-    if not prompt.question.other_beside:
-        return text
-    return [*(prompt.chosen if isinstance(prompt.chosen, list) else []), text]
+    chosen = prompt.chosen if isinstance(prompt.chosen, list) else []
+    return [*chosen, text] if prompt.question.other_beside else text
 
 
 def _enterable(value: JsonValue) -> JsonValue:

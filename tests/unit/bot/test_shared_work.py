@@ -302,6 +302,21 @@ async def test_what_waited_is_sent_once_its_claim_can_be_renewed(
     assert len(receiver.received) == 2
 
 
+@pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.rule("CLAIM-3")
+async def test_what_waits_for_longer_than_its_claim_is_claimed_again_and_sent_once(
+    box: Outbox, receiver: Receiver
+) -> None:
+    async with waiting_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
+        second = box.store.claimed[1]
+        async with asyncio.timeout(WAIT), box.store.noted:
+            await box.store.noted.wait_for(lambda: box.store.claimed.count(second) >= 2)
+        go_on.set()
+        for ask in asks:
+            assert (await box.tried(ask, 1)).state is DeliveryState.DELIVERED
+    assert len(receiver.received) == 2
+
+
 @asynccontextmanager
 async def waiting_behind_another(
     box: Outbox, receiver: Receiver, claim: Claim = ANN
