@@ -167,7 +167,5 @@ def _with_others(
         other: tools.fields_of(other) for other in detection.dialects_of(name) if other != dialect
     }
     others = ", ".join(detection.by_nearness(arguments, fields))
-    message = (
-        f"{problem.message} {name} is read as {dialect} here; its other dialects are: {others}."
-    )
+    message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."
     return problem.model_copy(update={"message": message})

@@ -129,7 +129,7 @@ def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes_nearest_first
         registry.parse_call("ask_user", arguments)
     first, *rest = refused.value.problems
     assert first.message.endswith(
-        f"ask_user is read as ask_user here; its other dialects are: {others}."
+        f"The call was read in the dialect ask_user; other dialects of ask_user are: {others}."
     )
     assert not [problem for problem in rest if "other dialects" in problem.message]
     with pytest.raises(InvalidCallError) as told:
