@@ -57,8 +57,9 @@ for (;;) {
     say("settled", { status, result, task: task?.raw });
     break;
   } catch (error) {
-    if (!`${error} ${error.cause}`.includes("fetch failed")) throw error;
-    await new Promise((resolve) => setTimeout(resolve, 100)); // the service is away
+    // The service is away, or was killed in the middle of its answer: then fetch says "terminated".
+    if (!/fetch failed|terminated/.test(`${error} ${error.cause}`)) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
