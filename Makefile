@@ -32,15 +32,16 @@ PINS := pyproject.toml bot/answerback_client/pyproject.toml constraints.txt .ci/
 	@touch .venv/core.stamp $@
 
 .PHONY: test
-test: venv ## Run every test (ARGS="-k word" runs some)
+test: venv ## Run every test that needs no agent or framework (ARGS="-k word" runs some)
 	@.ci/system-packages
 	@$(COMPILE)
 	@$(BIN)/python -m $(PYTEST) $(ARGS)
 
 .PHONY: test-agents
-test-agents: venv ## Drive the real agents, installed from npm into .venv/agents, with a scripted model
+test-agents: venv ## Drive the real agents and frameworks, installed into .venv, with scripted models
+	@.ci/recipes frameworks
 	@.ci/agents
-	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents $(ARGS)
+	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
 
 .PHONY: check
 check: style types imports docs coverage ## Everything that has to hold: style, types, import rules, docs, tests

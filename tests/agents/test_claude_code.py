@@ -32,7 +32,7 @@ STREAM = (
 TRAVEL = {
     "type": "stdio",
     "command": sys.executable,
-    "args": [str(ROOT / "tests" / "recipes" / "eliciting_server.py")],
+    "args": [str(ROOT / "tests" / "recipes" / "frameworks" / "eliciting_server.py")],
 }
 
 

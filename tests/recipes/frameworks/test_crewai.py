@@ -44,7 +44,7 @@ async def begins(driver: Child) -> list[str]:
 
 
 async def test_a_flow_is_parked_and_taken_up_by_another_process_with_a_persons_decision(
-    environments: None, served: Served, person: Person, tmp_path: Path
+    frameworks: None, served: Served, person: Person, tmp_path: Path
 ) -> None:
     # Both at once, for their start takes long; the first is gone before the second does anything.
     async with crewai(tmp_path, served) as first, crewai(tmp_path, served) as second:

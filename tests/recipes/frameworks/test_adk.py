@@ -34,7 +34,7 @@ def adk(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
 
 
 async def test_people_confirm_reject_and_end_the_turn_also_after_the_process_died(
-    environments: None, served: Served, person: Person, tmp_path: Path
+    frameworks: None, served: Served, person: Person, tmp_path: Path
 ) -> None:
     # Both at once, for their start takes long; the first is gone before the second does anything.
     async with adk(tmp_path, served) as first, adk(tmp_path, served) as second:

@@ -17,7 +17,7 @@ import claude_agent_sdk
 from answerback_client import Ask, AsyncClient
 from tests.recipes.children import child
 from tests.recipes.conftest import PATIENCE, Person
-from tests.recipes.messages_api import Claude, calls, says, scripted
+from tests.recipes.frameworks.messages_api import Claude, calls, says, scripted
 
 _CLAUDE: Final = Path(claude_agent_sdk.__file__).with_name("_bundled") / "claude"
 _APPROVED: Final = "echo agentack-approve-probe"

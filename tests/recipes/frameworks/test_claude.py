@@ -16,7 +16,7 @@ from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
 from answerback_client import Ask
 from tests.recipes.conftest import PATIENCE, Person
-from tests.recipes.messages_api import START, Claude, Json, asks, calls, says, scripted
+from tests.recipes.frameworks.messages_api import START, Claude, Json, asks, calls, says, scripted
 
 DONE = says("Done.")
 

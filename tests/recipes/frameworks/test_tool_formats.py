@@ -72,7 +72,7 @@ def without_type_of_enums(value: Any) -> Any:
 
 
 @pytest.mark.rule("API-11", "API-12")
-def test_anthropics_and_googles_types_read_a_definition_whole(environments: None) -> None:
+def test_anthropics_and_googles_types_read_a_definition_whole(frameworks: None) -> None:
     both = [(tool, strict) for tool in tools.TOOLS for strict in (False, True)]
     made: dict[str, list[Any]] = {
         form: [tools.definition(tool, form, strict=strict) for tool, strict in both]
