@@ -46,6 +46,7 @@ from answerback_slack.adapter import PATH, SlackSurface
 from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.workspace import TEAM
 
 SECONDS = 2.0
 ROUNDS = 3
@@ -53,7 +54,7 @@ CLIENTS = 32
 PEOPLE = 50
 ASKS = 200
 SECRET = "benchmark"
-CHANNEL = "C0OPS"
+CHANNEL = "C0OPS000000"
 FORM = Form(
     questions=tuple(
         Question(
@@ -97,9 +98,7 @@ async def _bare(request: web.Request) -> web.Response:
 
 def _bolt() -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def authorize() -> AuthorizeResult:
-        return AuthorizeResult(
-            enterprise_id=None, team_id="T0FAKE", bot_token="xoxb-1", bot_id="B0"
-        )
+        return AuthorizeResult(enterprise_id=None, team_id=TEAM, bot_token="xoxb-1", bot_id="B0")
 
     app = AsyncApp(signing_secret=SECRET, authorize=authorize, process_before_response=True)
 
@@ -183,38 +182,61 @@ class Clicker:
     """One person at one ask: answers, goes back, answers …, each click on the newest revision."""
 
     def __init__(self, number: int, form: Form = FORM) -> None:
+        self.number = number
         self.ask = ask_number(number, form)
         self.revision = 1
-        self._blocks = render(view_of(self.ask), Labels()).blocks
-        payload = self.payload("CONTROL", "TRIGGER")
-        self._template = "payload=" + quote_plus(json.dumps(payload))
+        self.person = f"U{number:010}"
+        self._shown = render(view_of(self.ask), Labels())
+        payload = json.dumps(self.payload("CONTROL", "TRIGGER"), separators=(",", ":"))
+        self._template = "payload=" + quote_plus(payload.replace("/", r"\/"))
 
     def payload(self, control: str, trigger: str) -> dict[str, Any]:
-        """A click as Slack sends it, with a copy of the message."""
+        """A click as Slack sends it, with a copy of the message, in which each block has an id.
+
+        https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+        """
+        thread, message = "1795428346.018239", "1795428347.402179"
+        shown = [{"block_id": f"b{n:04}"} | block for n, block in enumerate(self._shown.blocks)]
+        button = {"type": "plain_text", "text": "Yes", "emoji": False}
         return {
             "type": "block_actions",
-            "team": {"id": "T0FAKE", "domain": "fake"},
-            "user": {"id": f"U0{self.ask.id[-4:]}", "name": "ada", "team_id": "T0FAKE"},
-            "api_app_id": "A0FAKE",
-            "token": "verification",
-            "container": {"type": "message", "message_ts": "1.1", "channel_id": CHANNEL},
+            "user": {"id": self.person, "username": "ada", "name": "ada", "team_id": TEAM},
+            "api_app_id": "A0FAKE00000",
+            "token": "FixedVerificationToken00",
+            "container": {
+                "type": "message",
+                "message_ts": message,
+                "channel_id": CHANNEL,
+                "is_ephemeral": False,
+                "thread_ts": thread,
+            },
             "trigger_id": trigger,
+            "team": {"id": TEAM, "domain": "fake"},
+            "enterprise": None,
+            "is_enterprise_install": False,
             "channel": {"id": CHANNEL, "name": "ops"},
             "message": {
+                "user": "U0BOT000000",
                 "type": "message",
-                "text": "Assistant asks",
-                "ts": "1.1",
-                "blocks": self._blocks,
+                "ts": message,
+                "bot_id": "B0BOT000000",
+                "app_id": "A0FAKE00000",
+                "text": self._shown.text,
+                "team": TEAM,
+                "thread_ts": thread,
+                "parent_user_id": "U0BOT000000",
+                "blocks": shown,
             },
             "state": {"values": {}},
-            "response_url": "http://127.0.0.1:1/none",
+            "response_url": f"https://hooks.slack.com/actions/{TEAM}/9876543210987/0123456789abcdef01234567",
             "actions": [
                 {
-                    "type": "button",
                     "action_id": "answer.true",
                     "block_id": "b",
+                    "text": button,
                     "value": control,
-                    "action_ts": "1.2",
+                    "type": "button",
+                    "action_ts": "1795428350.231947",
                 }
             ],
         }
@@ -223,7 +245,10 @@ class Clicker:
         """The control and trigger of the next click."""
         verb, argument = (Verb.ANSWER, "true") if self.revision % 2 else (Verb.BACK, "")
         control = Control(self.ask.id, self.revision, verb, argument).encode()
-        trigger = f"{self.ask.id}.{self.revision}"
+        # As Slack's are: a number that grows with time, the workspace's, and what makes it unique.
+        trigger = (
+            f"{time.time_ns() // 1_000_000}.1379717998065.{self.number:08x}{self.revision:024x}"
+        )
         self.revision += 1
         return control, trigger
 
