@@ -211,7 +211,7 @@ class SlackSurface(ChatSurface):
         if self._homes is not None:
             self._homes.changed(ask)
 
-    async def _clicked(self, payload: dict[str, Any]) -> Ack:
+    async def _clicked(self, payload: Mapping[str, Any]) -> Ack:
         if self._interactions is None:
             raise AssertionError("nothing is received before the surface is started")
         return await self._interactions.receive(payload)

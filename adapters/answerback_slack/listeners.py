@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from answerback_slack.parse import Identity
 
 logger = logging.getLogger(__name__)
 
-Clicked = Callable[[dict[str, Any]], Awaitable[Ack]]
+Clicked = Callable[[Mapping[str, Any]], Awaitable[Ack]]
 """Takes an interactive payload; gives what Slack is answered, once it is committed."""
 Happened = Callable[[dict[str, Any]], Awaitable[None]]
 """Takes the payload of an event; raises StoreError or PlatformError where Slack is to send it again."""

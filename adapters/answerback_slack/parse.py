@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
+from typing_extensions import TypedDict
+
 from answerback.core.intents import Wanted
 from answerback.core.intents import Words as TypedWords
 from answerback.core.schema_entries import Entry
@@ -31,6 +33,20 @@ _WORDS: Final = "words:"
 _TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _FAR: Final = 10_000_000_000
 """Seconds that a datetimepicker can hold: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
+
+
+class ClickPayload(TypedDict, total=False):
+    """What is read of a ``block_actions`` payload."""
+
+    type: object
+    user: object
+    container: object
+    channel: object
+    trigger_id: object
+    response_url: object
+    view: object
+    state: object
+    actions: object
 
 
 @dataclass(slots=True)

@@ -73,7 +73,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         "SLACK_APP_TOKEN": "app_token",
         "SLACK_SIGNING_SECRET": "signing_secret",
     }
-    packages = ("slack_bolt", "slack_sdk")
+    packages = ("msgspec", "slack_bolt", "slack_sdk")
     loggers = ("slack_bolt", "slack_sdk")
 
     def load(self) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any, Final
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
@@ -54,13 +55,22 @@ def every_column() -> None:
     setattr(rows, "is_step", lambda _old, _new: False)  # noqa: B010 - mypy allows no other way
 
 
+def whole_payloads() -> None:
+    """All of a click's payload is made into objects, with its copy of the message."""
+    decoder = msgspec.json.Decoder()
+    front._CLICK = decoder  # type: ignore[misc] # as above
+
+
 def nothing() -> None:
     """The same again: what the figures of the others have to be compared with."""
 
 
 PLACES: Final[Mapping[str, Callable[[], None]]] = {
     place.__name__: place
-    for place in (nothing, hash_at_once, usual_switching, job_by_job, every_column)
+    for place in (
+        *(nothing, hash_at_once, usual_switching, job_by_job, every_column),
+        whole_payloads,
+    )
 }
 
 

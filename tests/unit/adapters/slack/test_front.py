@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote_plus
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 
 from answerback_slack import parse
-from answerback_slack.front import MAX_BODY, Front, decoded
+from answerback_slack.front import MAX_BODY, Front, clicked, decoded, text_of
 from tests.fakes.slack.delivery import SentRequest, sign
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
@@ -189,4 +190,33 @@ def test_no_payload_makes_the_parser_raise(payload: dict[str, object], kind: str
 @given(_JSON)
 def test_a_body_is_decoded_as_the_standard_library_would(value: object) -> None:
     body = ("payload=" + quote_plus(json.dumps({"v": value}))).encode()
-    assert decoded("interactive", body) == {"v": value}
+    assert decoded(text_of("application/x-www-form-urlencoded", body)) == {"v": value}
+
+
+@given(_PAYLOADS, _JSON)
+def test_a_click_says_what_it_says_with_the_message_that_it_carries(
+    payload: dict[str, object], other: object
+) -> None:
+    control = "ab1:ask_0123:1:answer:true"
+    action = {"value": control, "selected_option": other, "action_ts": "1.2"}
+    whole = {
+        "user": {"id": "U1"},
+        "trigger_id": "1.2.3",
+        "response_url": "http://127.0.0.1:1/",
+        **payload,
+        "type": "block_actions",
+        "actions": [action],
+        "message": payload,
+    }
+    read = clicked(json.dumps(whole))
+    assert read is not None
+    assert read == {
+        name: whole[name] for name in whole if name in parse.ClickPayload.__annotations__
+    }
+    assert _said(read) == _said(whole)
+    assert clicked(json.dumps({**whole, "type": "view_submission"})) is None
+
+
+def _said(payload: Mapping[str, object]) -> object:
+    found = parse.interaction(payload, parse.Identity("T1"))
+    return replace(found, came=0.0) if isinstance(found, parse.Click) else found
