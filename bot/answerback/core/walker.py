@@ -105,10 +105,8 @@ class Walk(Exact):
 
     def answer(self, question_id: str) -> Given | None:
         """The collected answer to a question, or None."""
-        for given in self.answers:
-            if given.question_id == question_id:
-                return given
-        return None
+        last_first = reversed(self.answers)  # mostly the last one is wanted
+        return next((given for given in last_first if given.question_id == question_id), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,12 +175,9 @@ class Refused:
     problems: tuple[Problem, ...]
 
 
-_NOWHERE: Final = Walk(phase=Phase.QUESTION)
-
-
 def start(form: Form) -> Walk:
     """The walk before anybody acted."""
-    return _onwards(form, _NOWHERE, {})
+    return _next(form, (), 0)
 
 
 def resumed(form: Form, walk: Walk) -> Walk:
@@ -195,7 +190,7 @@ def resumed(form: Form, walk: Walk) -> Walk:
 
 def prompted(form: Form, walk: Walk) -> Question | None:
     """The question that is prompted now, or None in review and at the end."""
-    return form.questions[walk.at] if walk.phase is Phase.QUESTION and walk.at is not None else None
+    return None if (place := _prompt(walk)) is None else form.questions[place]
 
 
 def has_review(form: Form) -> bool:
@@ -203,9 +198,15 @@ def has_review(form: Form) -> bool:
     return form.review and len(form.questions) > 1
 
 
-def place_of(form: Form, question_id: str) -> int:
-    """The 0-based place of the question with this id, which is one of the form's."""
-    return next(i for i, question in enumerate(form.questions) if question.id == question_id)
+def place_of(form: Form, question_id: str, before: int | None = None) -> int:
+    """The 0-based place of the question with this id, which is one of the form's; ``before`` is a place behind it."""
+    places = range(len(form.questions) if before is None else before)
+    return next(place for place in reversed(places) if form.questions[place].id == question_id)
+
+
+def _prompt(walk: Walk) -> int | None:
+    """The 0-based place of the question that is prompted now, or None in review and at the end."""
+    return walk.at if walk.phase is Phase.QUESTION else None
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
@@ -255,11 +256,12 @@ def _answer(
     source: Source,
     at: float | None,
 ) -> Walk | Refused:
-    question = prompted(form, walk)
-    if question is None:
+    place = _prompt(walk)
+    if place is None:
         return _refuse(
             "unknown_value", "No question is open: submit the answers, or edit one of them."
         )
+    question = form.questions[place]
     remember = isinstance(action, Answer) and action.remember
     if remember and not question.can_be_remembered:
         words = "This answer cannot be remembered: the question does not offer it."
@@ -270,8 +272,7 @@ def _answer(
         checked = check_noted(question, action.value, action.note)
     if isinstance(checked, Unfit):
         return Refused(checked.problems)
-    answers = {answer.question_id: answer for answer in walk.answers}
-    answers[question.id] = Given(
+    given = Given(
         question_id=question.id,
         value=checked.value,
         other=isinstance(action, Other),
@@ -281,11 +282,27 @@ def _answer(
         note=checked.note,
         at=at,
     )
-    return _onwards(form, walk, answers)
+    if not has_review(form):
+        return _next(form, (*walk.answers, given), place + 1)
+    return _onwards(form, walk, {each.question_id: each for each in (*walk.answers, given)})
+
+
+def _next(form: Form, answers: tuple[Given, ...], first: int) -> Walk:
+    """Walks on from the place ``first`` to the question that is prompted next, or past the last one.
+
+    All ``answers`` are to questions before that place, as they always are in a form without a review.
+    """
+    done = Walk(phase=Phase.ANSWERED, answers=answers)
+    for place in range(first, len(form.questions)):
+        when = form.questions[place].when
+        gate = None if when is None else done.answer(when.question_id)
+        if when is None or json_equal(gate.value if gate else None, when.equals):
+            return Walk(phase=Phase.QUESTION, at=place, answers=answers)
+    return done
 
 
 def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
-    """Walks over the form to the question that is prompted next, or past the last one.
+    """Walks over a form with a review to the question that is prompted next, or past the last one.
 
     That is the first question without an answer. After a Back that only moved, it is the next one that a person is
     asked, answered or not. An answer stays until its question is skipped. What depends on the open question stays
@@ -304,16 +321,8 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
             at = i
         if answer is not None:
             held[question.id] = answer
-    if has_review(form):
-        return _reviewed(form, walk, at, held)
-    phase = Phase.ANSWERED if at is None else Phase.QUESTION
-    return Walk(phase=phase, at=at, answers=tuple(held.values()))
-
-
-def _reviewed(form: Form, walk: Walk, at: int | None, held: Mapping[str, Given]) -> Walk:
-    """The walk at a place of a form with a review: nothing that was ever answered is forgotten."""
-    given = (*walk.kept, *(walk.editing or ()), *walk.answers)
-    kept = {answer.question_id: answer for answer in given if answer.question_id not in held}
+    ever = (*walk.kept, *(walk.editing or ()), *walk.answers)  # none of them is forgotten
+    kept = {answer.question_id: answer for answer in ever if answer.question_id not in held}
     answers = tuple(held.values())
     if at is None:
         return Walk(phase=Phase.REVIEW, answers=answers, kept=tuple(kept.values()))
@@ -330,9 +339,10 @@ def _reviewed(form: Form, walk: Walk, at: int | None, held: Mapping[str, Given])
 
 def _previous(form: Form, walk: Walk) -> int | None:
     """Where in the answers the last one of a person's before the prompt is; a machine's is only filled in again."""
+    prompt = walk.at if has_review(form) else None  # else all answers are before the prompt
     for place in reversed(range(len(walk.answers))):
         given = walk.answers[place]
-        before = walk.at is None or place_of(form, given.question_id) < walk.at
+        before = prompt is None or place_of(form, given.question_id) < prompt
         if before and given.source is Source.HUMAN:
             return place
     return None
@@ -345,7 +355,7 @@ def _back(form: Form, walk: Walk) -> Walk | Refused:
     if place is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
     given = walk.answers[place]
-    at = place_of(form, given.question_id)
+    at = place_of(form, given.question_id, before=walk.at)
     if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=given)
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:place], again=given)
