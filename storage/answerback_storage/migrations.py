@@ -308,3 +308,9 @@ def chained(db: Database) -> None:
             BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END"""
     )
     db.execute("DROP INDEX record_by_ask")
+
+
+@migrations()
+def unindexed(db: Database) -> None:
+    """Deliveries are forgotten by their keys: of an index by time, each click would have a page of its own written."""
+    db.execute("DROP INDEX seen_by_time")

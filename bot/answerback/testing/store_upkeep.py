@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination, Entry, Status
 from answerback.core.errors import StoreError
 from answerback.ports.records import Created, DeliveryState, Existing, Idempotency, Memory
-from answerback.ports.store import Store, Write
+from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import (
     PATIENCE,
     answering,
@@ -114,6 +115,29 @@ class UpkeepContract:
     async def test_pruning_forgets_more_than_one_step_of_it(self, store: Store) -> None:
         await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))
         assert await store.prune(2.0) == 2_500
+
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_forgets_old_deliveries_among_many_that_are_not_old(
+        self, store: Store
+    ) -> None:
+        def touched(at: float) -> Callable[[Ask | None], Decision[None]]:
+            def decide(ask: Ask | None) -> Decision[None]:
+                assert ask is not None
+                new = replace(ask, updated_at=at, revision=ask.revision + 1)
+                return Decision(Write(new), None)
+
+            return decide
+
+        await store.create(Write(new_ask()), None)
+        numbers = range(1_100)
+        noted = (
+            store.change("ask_1", touched(10.0 + n % 2 * 20.0), delivery=f"Ev{n}") for n in numbers
+        )
+        await asyncio.gather(*noted)
+        assert await store.prune(20.0) == 550
+        for n in (0, 1, 999, 1_000, 1_098, 1_099):
+            _, repeated = await store.change("ask_1", looking, delivery=f"Ev{n}")
+            assert repeated == bool(n % 2)
 
     @pytest.mark.rule("DATA-15")
     async def test_a_clock_that_is_set_back_plans_anew_once_what_was_planned_by_it(

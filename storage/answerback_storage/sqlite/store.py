@@ -6,6 +6,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 from pydantic import JsonValue
@@ -238,7 +239,8 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
 
     async def prune(self, before: float) -> int:
         """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
-        return sum([await self._forget(what, before) for what in _PRUNED])
+        forgotten = sum([await self._forget(what, before) for what in _PRUNED])
+        return forgotten + await self._forget_seen(before)
 
     async def prune_audit(self, before: float) -> int:
         """Forgets the lines of the record that are of no ask and older than that; returns how many."""
@@ -254,6 +256,15 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
             forgotten += step
         return forgotten
 
+    async def _forget_seen(self, before: float) -> int:
+        """Forgets delivery ids: all are looked through in their order, because no index says which are old."""
+        forgotten, last = 0, ""
+        while found := await self._read(partial(_seen_behind, last)):
+            if old := [key for key, at in found if at < before]:
+                forgotten += await self._write(_execute(_FORGET_SEEN, rows.dump([*old])))
+            last = found[-1][0]
+        return forgotten
+
     async def counts(self) -> Mapping[str, int]:
         """How many asks there are by status, and deliveries by state, from counters; every name is there."""
         return dict(
@@ -261,8 +272,8 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
         )
 
 
+_FORGET_SEEN: Final = "DELETE FROM seen WHERE id IN (SELECT value FROM json_each(?))"
 _PRUNED: Final = (
-    ("seen", "id", ""),
     # The key of an open ask is kept: a late repeat must not ask people a second time.
     (
         "idempotency",
@@ -277,5 +288,10 @@ _PRUNED: Final = (
 """What is forgotten: the table, its key, and what is kept all the same."""
 
 
-def _execute(statement: str, *values: float) -> Callable[[sqlite3.Connection], int]:
+def _seen_behind(last: str, db: sqlite3.Connection) -> list[tuple[str, float]]:
+    statement = "SELECT id, at FROM seen WHERE id > ? ORDER BY id LIMIT ?"
+    return db.execute(statement, (last, _PRUNE_STEP)).fetchall()
+
+
+def _execute(statement: str, *values: float | str) -> Callable[[sqlite3.Connection], int]:
     return lambda db: db.execute(statement, values).rowcount
