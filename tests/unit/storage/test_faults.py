@@ -98,7 +98,7 @@ async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
 ) -> None:
     await store.create(Write(new_ask()), None)
     await limit_pages(store, 3)
-    big = "x" * 20_000
+    big = "x" * 40_000
     for _ in range(3):
         with pytest.raises(StoreError, match=r"disk is full.*Free some space"):
             await store.save_draft("k", big, 1.0)
