@@ -1,6 +1,11 @@
-"""Hypothesis strategies for forms and their answers, shared by the tests of every module."""
+"""Hypothesis strategies for forms and their answers, shared by the tests of every module.
+
+A strategy is checked when it is first drawn from, which takes longer than drawing: what depends on little is made once.
+"""
 
 from __future__ import annotations
+
+from functools import cache, lru_cache
 
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -32,9 +37,25 @@ UNSEEN = st.lists(
 """Combining marks, characters without width, and halves of emoji, in runs longer than any limit."""
 
 
+@cache
 def texts(most: int = 40) -> st.SearchStrategy[str]:
     """Texts that are not blank, in any script."""
     return st.text(_ALPHABET, min_size=1, max_size=most).filter(lambda text: bool(text.strip()))
+
+
+@cache
+def _perhaps(most: int) -> st.SearchStrategy[str | None]:
+    return st.none() | texts(most)
+
+
+@cache
+def _labels(most: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(texts(most), min_size=1, max_size=6, unique=True)
+
+
+_KINDS = st.sampled_from(list(AnswerType))
+_WRITTEN = st.just("") | texts()
+_VALUES_OF_SCHEMAS = tuple(map(st.sampled_from, _SCHEMA_VALUES))
 
 
 @st.composite
@@ -42,10 +63,10 @@ def questions(
     draw: st.DrawFn, question_id: str, earlier: tuple[Question, ...] = (), text_size: int = 40
 ) -> Question:
     """One question, perhaps gated by an earlier one."""
-    kind = draw(st.sampled_from(list(AnswerType)))
+    kind = draw(_KINDS)
     choice = kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}
-    labels = draw(st.lists(texts(text_size), min_size=1, max_size=6, unique=True)) if choice else []
-    described = st.none() | texts(text_size)
+    labels = draw(_labels(text_size)) if choice else []
+    described = _perhaps(text_size)
     schema = draw(st.sampled_from(SCHEMAS)) if kind is AnswerType.SCHEMA else None
     text, context = draw(texts(text_size)), draw(described)
     named = [
@@ -73,7 +94,8 @@ def questions(
     gated: bool = draw(st.booleans())
     if earlier and gated:
         parent = draw(st.sampled_from(earlier))
-        equals = draw(st.one_of(st.none(), values(parent)) if parent.when else values(parent))
+        skipped = parent.when is not None and draw(st.booleans())
+        equals = None if skipped else draw(values(parent))
         question = question.model_copy(update={"when": When(question_id=parent.id, equals=equals)})
     return question
 
@@ -93,13 +115,20 @@ def values(question: Question) -> st.SearchStrategy[JsonValue]:
         case AnswerType.BOOLEAN:
             return st.booleans()
         case AnswerType.TEXT:
-            return st.just("") | texts()
+            return _WRITTEN
         case AnswerType.SELECT:
-            return st.sampled_from([option.value for option in question.options])
+            return _one_of(tuple(option.value for option in question.options))
         case AnswerType.MULTI_SELECT:
-            order = [option.value for option in question.options]
-            return st.sets(st.sampled_from(order)).map(
-                lambda chosen: [v for v in order if v in chosen]
-            )
+            return _some_of(tuple(option.value for option in question.options))
         case AnswerType.SCHEMA:
-            return st.sampled_from(_SCHEMA_VALUES[SCHEMAS.index(question.json_schema)])
+            return _VALUES_OF_SCHEMAS[SCHEMAS.index(question.json_schema)]
+
+
+@lru_cache(maxsize=256)
+def _one_of(order: tuple[str, ...]) -> st.SearchStrategy[JsonValue]:
+    return st.sampled_from(order)
+
+
+@lru_cache(maxsize=256)
+def _some_of(order: tuple[str, ...]) -> st.SearchStrategy[JsonValue]:
+    return st.sets(st.sampled_from(order)).map(lambda chosen: [v for v in order if v in chosen])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -73,11 +74,17 @@ def options(count: int, *, label: str = "Option {n}", **fields: str) -> tuple[Op
     )
 
 
+@cache
 def bulky(most: int) -> st.SearchStrategy[str]:
     """Texts up to a length that are not blank, in any script: short ones, and short ones over and over."""
     return st.builds(
         lambda text, times: (text * times)[:most], texts(12), st.sampled_from([1, 1, 9, 90, 3_000])
     )
+
+
+@cache
+def _perhaps(most: int) -> st.SearchStrategy[str | None]:
+    return st.none() | bulky(most)
 
 
 @st.composite
@@ -88,17 +95,17 @@ def large_forms(draw: st.DrawFn) -> Form:
     for each in form.questions:
         update: dict[str, object] = {
             "text": draw(bulky(20_000)),
-            "context": draw(st.none() | bulky(20_000)),
+            "context": draw(_perhaps(20_000)),
         }
         if each.options and each.default is None and each.when is None:
             count = draw(st.sampled_from([1, 5, 6, 25, 26, 60]))
-            label, described = draw(bulky(990)), draw(st.none() | bulky(2_000))
+            label, described = draw(bulky(990)), draw(_perhaps(2_000))
             update["options"] = tuple(
                 Option(
                     value=f"v{n}",
                     label=f"{n} {label}",
                     description=described,
-                    preview=draw(st.none() | bulky(500)) if n == 1 else None,
+                    preview=draw(_perhaps(500)) if n == 1 else None,
                 )
                 for n in range(count)
             )

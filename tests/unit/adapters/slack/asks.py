@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -65,6 +66,7 @@ def after(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
     return ask
 
 
+@cache
 def big_texts(most: int) -> st.SearchStrategy[str]:
     """Texts of any script, up to a length that the API allows."""
     repeated = st.builds(
@@ -78,6 +80,11 @@ def big_texts(most: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
+def _perhaps(most: int) -> st.SearchStrategy[str | None]:
+    return st.none() | big_texts(most)
+
+
 @st.composite
 def big_questions(draw: st.DrawFn, question_id: str) -> Question:
     """A question whose parts may be as large as the API lets them be."""
@@ -86,8 +93,8 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
     if kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}:
         count = draw(st.sampled_from([1, 2, 5, 6, 10, 11, 99, 100, 101, 250, 1000]))
         label = draw(big_texts(1_000 if count <= 100 else 120))
-        described = draw(st.none() | big_texts(20_000 if count <= 5 else 100))
-        preview = draw(st.none() | big_texts(20_000 if count <= 5 else 100))
+        described = draw(_perhaps(20_000 if count <= 5 else 100))
+        preview = draw(_perhaps(20_000 if count <= 5 else 100))
         options = tuple(
             Option(
                 value=f"v{i}", label=f"{i} {label}"[:1_000], description=described, preview=preview
@@ -98,8 +105,8 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
     question = Question(
         id=question_id,
         text=draw(big_texts(20_000)),
-        context=draw(st.none() | big_texts(20_000)),
-        header=draw(st.none() | big_texts(1_000)),
+        context=draw(_perhaps(20_000)),
+        header=draw(_perhaps(1_000)),
         answer_type=kind,
         options=options,
         json_schema=schema,
@@ -146,7 +153,7 @@ def big_asks(draw: st.DrawFn) -> Ask:
     if ending == "submit":
         return after(ask, Submit()) if ask.question is None else ask
     if ending == "reply":
-        return after(ask, Reply(text=draw(st.none() | big_texts(20_000))))
+        return after(ask, Reply(text=draw(_perhaps(20_000))))
     if ending == "end":
         return after(ask, EndTurn())
     status = Status.EXPIRED if ending == "expired" else Status.FAILED
