@@ -75,6 +75,26 @@ def _in_memory() -> bool:
     return not disk.f_flag & os.ST_NOEXEC and disk.f_bavail * disk.f_frsize > _ROOM
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the long tests over the workers, which begin with them: none is left alone with one at the end.
+
+    xdist gives each worker a slice of the tests, and who is done takes over the end of somebody else's:
+    https://pytest-xdist.readthedocs.io/en/stable/distribution.html
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if item.get_closest_marker("long")]
+    short = [item for item in items if not item.get_closest_marker("long")]
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        size = (len(items) - len(ordered)) // (workers - worker)
+        first = long[worker::workers]
+        rest = max(0, size - len(first))
+        ordered += [*first, *short[:rest]]
+        del short[:rest]
+    items[:] = [*ordered, *short]
+
+
 def pytest_collection_finish() -> None:
     """Spares the garbage collector what lives as long as the session: all modules, and all tests."""
     gc.freeze()

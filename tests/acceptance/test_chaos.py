@@ -35,6 +35,7 @@ SOON: Final = 60.0
 """Seconds within which everything is told and shown that was decided: the longest pause of a webhook's first tries."""
 
 
+@pytest.mark.long
 @pytest.mark.rule(
     "DATA-20", "CLAIM-12", "CLAIM-13", "CLAIM-10", "CLAIM-6", "DATA-3", "CLAIM-1", "CLAIM-3"
 )

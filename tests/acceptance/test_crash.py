@@ -118,6 +118,7 @@ def points(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
         yield POINTS if request.param == "sqlite" else POINTS // 5
 
 
+@pytest.mark.long
 @pytest.mark.rule("DATA-1", "DATA-3")
 @pytest.mark.acceptance
 @pytest.mark.timeout(480)

@@ -158,6 +158,7 @@ async def test_what_the_container_file_installs_is_a_service(
     assert (tmp_path / "answerback.db").exists()
 
 
+@pytest.mark.long
 @pytest.mark.rule("CONFIG-12")
 def test_only_the_extras_that_are_named_are_installed(tmp_path: Path) -> None:
     target = tmp_path / "opt"

@@ -17,6 +17,7 @@ EXAMPLES = 12
 """Random requests an operation and phase; with them it takes about half a minute."""
 
 
+@pytest.mark.long
 @pytest.mark.rule("API-2")
 @pytest.mark.acceptance
 async def test_whatever_is_sent_is_answered_as_described(tmp_path: Path) -> None:

@@ -242,6 +242,7 @@ async def _walked_on_discord(world: World, http: aiohttp.ClientSession) -> None:
     await ann.finds("Answered by", world.channel)
 
 
+@pytest.mark.long
 @pytest.mark.rule("CLAIM-3", "CLAIM-10")
 async def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(world: World) -> None:
     async with world.town.agent() as http:
@@ -260,6 +261,7 @@ async def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(world:
     assert world.posts()[1] == 1
 
 
+@pytest.mark.long
 @pytest.mark.rule("CLAIM-6", "CLAIM-10")
 async def test_a_leader_that_is_paused_for_longer_than_its_lease_changes_nothing_when_it_wakes(
     world: World,

@@ -69,8 +69,8 @@ PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobil
 @pytest.mark.rule("WEB-1")
 @pytest.mark.parametrize(
     ("script", "look"),
-    [(True, {}), (False, {}), (True, PHONE), (True, {"color_scheme": "dark"})],
-    ids=["wide", "without script", "phone", "dark"],
+    [(True, {}), (False, {}), (True, PHONE)],
+    ids=["wide", "without script", "phone"],
 )
 async def test_the_migration_form_is_walked_by_hand(
     browser: Browser, web_site: Site, script: bool, look: dict[str, Any]

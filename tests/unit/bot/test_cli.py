@@ -6,8 +6,10 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Final
 
 import pytest
@@ -133,18 +135,20 @@ UNUSED = {
     "answerback.runtime.app",
 }
 """What takes long to import, and is used by a few commands alone."""
+SERVICE: Final = "http://service"
+"""Stands for the address of a service that knows nobody: one that is away is called again for seconds."""
 STARTED: dict[str, tuple[list[str], set[str]]] = {
     "serve": (
         ["--check"],
         {"jinja2", "prometheus_client", "sqlite_utils", "uvloop", "answerback.runtime.app"},
     ),
-    "ask": (["form.json", "--url", "http://127.0.0.1:1"], set()),
-    "answer": (["ask_1", "--url", "http://127.0.0.1:1"], {"markdown_it", "prompt_toolkit"}),
-    "list": (["--url", "http://127.0.0.1:1"], set()),
-    "show": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
-    "wait": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
-    "explain": (["ask_1", "Because.", "--url", "http://127.0.0.1:1"], set()),
-    "withdraw": (["ask_1", "--url", "http://127.0.0.1:1"], set()),
+    "ask": (["form.json", "--url", SERVICE], set()),
+    "answer": (["ask_1", "--url", SERVICE], {"markdown_it", "prompt_toolkit"}),
+    "list": (["--url", SERVICE], set()),
+    "show": (["ask_1", "--url", SERVICE], set()),
+    "wait": (["ask_1", "--url", SERVICE], set()),
+    "explain": (["ask_1", "Because.", "--url", SERVICE], set()),
+    "withdraw": (["ask_1", "--url", SERVICE], set()),
     "check": (["form.json"], set()),
     "preview": (["form.json"], {"jinja2", "markdown_it", "prompt_toolkit"}),
     "manifest": (["slack"], set()),
@@ -153,12 +157,12 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "key": ([], set()),
     "person": (["list"], set()),
     "token": (["list"], set()),
-    "export": (["--url", "http://127.0.0.1:1"], set()),
-    "erase": (["ask_1", "--yes", "--url", "http://127.0.0.1:1"], set()),
+    "export": (["--url", SERVICE], set()),
+    "erase": (["ask_1", "--yes", "--url", SERVICE], set()),
     "connect": (["codex", "--print"], set()),
     "hook": (["codex"], set()),
     "acp": (["--", "true"], set()),
-    "bridge": (["codex", "--", "true"], set()),
+    "bridge": (["codex", "--url", SERVICE, "--", "true"], set()),
     "demo": (["--help"], {"markdown_it"}),
     "mcp": (["--help"], {"markdown_it"}),
 }
@@ -198,20 +202,43 @@ for line in sys.stdin:
 class Importing:
     """Runs commands, each in a process forked from one that has imported what most of them import."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self._process, self._url = process, url
 
     def modules(self, folder: Path, *words: str) -> set[str]:
         """The modules that are imported once a command has run."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([str(folder), "answerback", *words]) + "\n")
+        called = [self._url if word == SERVICE else word for word in words]
+        self._process.stdin.write(json.dumps([str(folder), "answerback", *called]) + "\n")
         self._process.stdin.flush()
         return set(json.loads(self._process.stdout.readline()))
 
 
+class Unauthorized(StreamRequestHandler):
+    """A service that knows no agent."""
+
+    def handle(self) -> None:
+        """Refuses a request; its sender closes the connection."""
+        while self.rfile.readline().strip():
+            pass
+        self.wfile.write(
+            b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        self.rfile.read()
+
+
 @pytest.fixture(scope="module")
-def importing() -> Iterator[Importing]:
+def service() -> Iterator[str]:
+    """The address of a service that refuses every call."""
+    with ThreadingTCPServer(("127.0.0.1", 0), Unauthorized) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def importing(service: str) -> Iterator[Importing]:
     with subprocess.Popen(
         [sys.executable, "-c", _COMMANDS, json.dumps(ALL_BUT_FEW)],
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": PYTHONPATH},
@@ -219,7 +246,7 @@ def importing() -> Iterator[Importing]:
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        yield Importing(process)
+        yield Importing(process, service)
         process.kill()
 
 
@@ -245,7 +272,7 @@ finally:
         timeout=250,
         check=False,
     )
-    return set(json.loads(done.stderr.rpartition("MODULES ")[2]))
+    return set(json.loads(done.stderr.rpartition("MODULES ")[2].partition("\n")[0]))
 
 
 @pytest.mark.rule("CLI-15")
@@ -265,14 +292,15 @@ def test_a_command_imports_only_what_it_needs(
     ("name", "words", "free_of", "most"),
     [
         ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 420),
-        ("list", ["--url", "http://127.0.0.1:1"], {"answerback.dialects.registry"}, 600),
-        ("export", ["--url", "http://127.0.0.1:1"], {"answerback.dialects.registry"}, 590),
+        ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 600),
+        ("export", ["--url", SERVICE], {"answerback.dialects.registry"}, 590),
     ],
 )
 def test_a_command_that_is_no_service_imports_none(
-    name: str, words: list[str], free_of: set[str], most: int, tmp_path: Path
+    name: str, words: list[str], free_of: set[str], most: int, service: str, tmp_path: Path
 ) -> None:
-    modules = imported(name, words, tmp_path)
-    service = {"answerback.service.service", "answerback.service.act", "answerback.api"}
-    assert modules.isdisjoint(service | free_of)
+    called = [service if word == SERVICE else word for word in words]
+    modules = imported(name, called, tmp_path)
+    of_a_service = {"answerback.service.service", "answerback.service.act", "answerback.api"}
+    assert modules.isdisjoint(of_a_service | free_of)
     assert len(modules) <= most

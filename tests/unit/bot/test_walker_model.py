@@ -18,7 +18,7 @@ from answerback.core.walker import Refused, Walk
 from answerback.testing.strategies import forms, texts, values
 from answerback.testing.walker_model import NaiveWalk
 
-pytestmark = pytest.mark.rule("WALK-1", "WALK-17")
+pytestmark = [pytest.mark.rule("WALK-1", "WALK-17"), pytest.mark.long]
 
 _WALK: Final = TypeAdapter(Walk)
 

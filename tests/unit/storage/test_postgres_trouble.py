@@ -122,6 +122,7 @@ def pooling(postgres_server: postgres.Server, database: str) -> Iterator[Pooler]
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.rule("DATA-5")
 async def test_a_pooler_that_cannot_reach_its_server_is_named(
     pooling: Pooler, postgres_server: postgres.Server, database: str

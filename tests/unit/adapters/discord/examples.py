@@ -21,6 +21,7 @@ from answerback.core.walker import (
     Person,
     Reply,
     Submit,
+    can_go_back,
     start,
 )
 from answerback.testing.strategies import forms, texts, values
@@ -144,7 +145,7 @@ def _actions(ask: Ask) -> st.SearchStrategy[Action]:
     else:
         possible += [_values(prompt).map(lambda v: Answer(value=v))] * 6
         possible += [bulky(9_000).map(lambda t: Other(text=t))] if prompt.other else []
-    if ask.walk.answers:
+    if can_go_back(ask.request.form, ask.walk):
         possible.append(st.just(Back()))
     possible += [st.just(EndTurn()), (st.none() | bulky(9_000)).map(lambda t: Reply(text=t))]
     return st.one_of(possible)

@@ -50,6 +50,7 @@ def _shown(up: Rig, channel: str = CHANNEL) -> list[str]:
     return [m.metadata["event_payload"]["ask_id"] for m in up.slack.messages(channel) if m.metadata]
 
 
+@pytest.mark.long
 @pytest.mark.rule("PLACE-4")
 async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
     up: Rig, monkeypatch: pytest.MonkeyPatch
