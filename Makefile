@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
-# Three for each processor: most of the time a test waits, for a timer or another process.
-WORKERS := $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
+# More than processors, for a test often waits for a timer or another process; but each of them imports all tests first.
+WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
 # Tests start hundreds of processes: each module is compiled once, and not by each of them. pytest compiles its own.

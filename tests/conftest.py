@@ -77,22 +77,26 @@ def _in_memory() -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the long tests over the workers, which begin with them: none is left alone with one at the end.
+    """Have one worker begin with the tests in a browser, which it starts once, and the others with the long tests.
 
-    xdist gives each worker a slice of the tests, and who is done takes over the end of somebody else's:
-    https://pytest-xdist.readthedocs.io/en/stable/distribution.html
+    None is left alone with a long one at the end. xdist gives each worker a slice of the tests, and who is done takes
+    over the end of somebody else's: https://pytest-xdist.readthedocs.io/en/stable/distribution.html
     """
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
+    if not others:
+        return
+    shown = [item for item in items if item.get_closest_marker("browser")]
     long = [item for item in items if item.get_closest_marker("long")]
-    short = [item for item in items if not item.get_closest_marker("long")]
+    first = [shown, *(long[worker::others] for worker in range(others))]
+    early = {*shown, *long}
+    rest = [item for item in items if item not in early]
     ordered: list[pytest.Item] = []
-    for worker in range(workers):
-        size = (len(items) - len(ordered)) // (workers - worker)
-        first = long[worker::workers]
-        rest = max(0, size - len(first))
-        ordered += [*first, *short[:rest]]
-        del short[:rest]
-    items[:] = [*ordered, *short]
+    for worker, begun in enumerate(first):
+        size = (len(items) - len(ordered)) // (len(first) - worker)
+        left = max(0, size - len(begun))
+        ordered += [*begun, *rest[:left]]
+        del rest[:left]
+    items[:] = [*ordered, *rest]
 
 
 def pytest_collection_finish() -> None:
