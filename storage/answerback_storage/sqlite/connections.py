@@ -195,6 +195,8 @@ class Connections:
             return False
         # Before the others, which could make old what the changes have read.
         self._batch.finish(connection)
+        if others:
+            self._batch.forget_lines()
         return all(self._attempted(job, connection) for job in others)
 
     def _attempted(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> bool:

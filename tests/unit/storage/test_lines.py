@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from answerback.core.ask import Entry
+from answerback.core.errors import StoreError
 from answerback.ports.records import StoredEntry
 from answerback.ports.store import Write
 from answerback.testing.store_examples import answering, at_revision, ending, new_ask
@@ -64,3 +65,44 @@ async def test_the_lines_of_asks_that_change_together_are_each_asks_own(
     other.close()
     assert [len(await store.record(each)) for each in ids[:4]] == [1, 3, 4, 2]
     assert await store.record("ask_none") == []
+
+
+@pytest.mark.rule("RECORD-4")
+async def test_a_line_follows_whatever_was_added_since_the_click_before(
+    store: SqliteStore, path: Path
+) -> None:
+    note = Entry(at=3.0, kind="note", body={"a": 1})
+    other = SqliteStore(path)
+    await other.open()
+
+    async def together() -> None:
+        """A click is stored although what came with it is not: the transaction that had both is undone."""
+        told = await asyncio.gather(
+            store.change("ask_0", at_revision(revision)),
+            store.create(Write(new_ask(5)), None),
+            return_exceptions=True,
+        )
+        assert told[0] == (True, False)
+        assert isinstance(told[1], StoreError)
+
+    between: list[Callable[[], Awaitable[object]]] = [
+        lambda: store.note(None, note),
+        lambda: store.note("ask_0", note),
+        lambda: store.change("ask_1", ending()),
+        lambda: store.change("ask_2", at_revision(1)),
+        lambda: other.note("ask_0", note),
+        lambda: other.change("ask_3", at_revision(1)),
+        together,
+    ]
+    revision = 1
+    for add in between:
+        assert await store.change("ask_0", at_revision(revision)) == (True, False)
+        revision += 1
+        await add()
+    assert await store.change("ask_0", at_revision(revision + 1)) == (True, False)
+    await other.close()
+    shown = sqlite3.connect(path)
+    found = shown.execute("SELECT seq FROM record WHERE ask_id = 'ask_0' ORDER BY seq").fetchall()
+    shown.close()
+    assert len(found) == len(between) + 4, "each click, two notes and the click that came together"
+    assert [(line.seq,) for line in await store.record("ask_0")] == found
