@@ -8,6 +8,7 @@ forked runs the command itself, with its own loop, threads, sockets and database
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import multiprocessing
 import os
@@ -218,6 +219,7 @@ def _be(start: _Start) -> None:
     if off := os.environ.pop(CLOCK_OFF, ""):
         _set_the_clock(float(off))
     sys.argv = ["answerback", *start.arguments]
+    gc.freeze()  # what was imported is not looked through again in each process
     main.main()
 
 
