@@ -9,6 +9,7 @@ import signal
 import socket
 from asyncio.selector_events import BaseSelectorEventLoop
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +78,28 @@ def _in_memory() -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have one worker begin with the tests in a browser, which it starts once, and the others with the long tests.
+    """Have one worker begin with the tests in a browser, which it starts once, and half of the others with long ones.
 
-    None is left alone with a long one at the end. xdist gives each worker a slice of the tests, and who is done takes
-    over the end of somebody else's: https://pytest-xdist.readthedocs.io/en/stable/distribution.html
+    None is left alone with a long one at the end; and as those mostly wait, the other half keeps the processors busy.
+    A module that is long stays together: what its tests share is made once. xdist gives each worker a slice of the
+    tests, and who is done takes over the end of somebody else's:
+    https://pytest-xdist.readthedocs.io/en/stable/distribution.html
     """
     others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
     if not others:
         return
     shown = [item for item in items if item.get_closest_marker("browser")]
-    long = [item for item in items if item.get_closest_marker("long")]
-    first = [shown, *(long[worker::others] for worker in range(others))]
-    early = {*shown, *long}
+    long: dict[pytest.Item | pytest.Module, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("long"):
+            module = item.getparent(pytest.Module)
+            together = module is not None and module.get_closest_marker("long")
+            long.setdefault(module if module and together else item, []).append(item)
+    groups = list(long.values())
+    half = (others + 1) // 2
+    first = [shown, *(list(chain(*groups[worker::half])) for worker in range(half))]
+    first += [[] for _ in range(others - half)]
+    early = set(chain(*first))
     rest = [item for item in items if item not in early]
     ordered: list[pytest.Item] = []
     for worker, begun in enumerate(first):
@@ -119,22 +130,16 @@ def clean_environment() -> Iterator[None]:
     _scrub()
 
 
-@pytest.fixture(scope="session")
-def blocking_calls() -> BlockBuster:
-    """Those that our code may not make on the event loop; looked up once."""
-    # The tests of the contracts are on the stack of all that runs in them, fakes too.
-    found = BlockBuster(list(PACKAGES), excluded_modules=["answerback.testing"])
-    # Where coverage measures, it takes a lock of its own when our code comes to a new file.
-    found.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
-    return found
-
-
-@pytest.fixture(autouse=True)
-def nothing_of_ours_blocks_the_loop(blocking_calls: BlockBuster) -> Iterator[BlockBuster]:
+@pytest.fixture(scope="session", autouse=True)
+def nothing_of_ours_blocks_the_loop() -> Iterator[None]:
     """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
-    blocking_calls.activate()
-    yield blocking_calls
-    blocking_calls.deactivate()
+    # The tests of the contracts are on the stack of all that runs in them, fakes too.
+    calls = BlockBuster(list(PACKAGES), excluded_modules=["answerback.testing"])
+    # Where coverage measures, it takes a lock of its own when our code comes to a new file.
+    calls.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
+    calls.activate()
+    yield
+    calls.deactivate()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -27,7 +27,7 @@ import pytest
 from answerback.ports.person_key import hash_of, new_token
 from tests.meta.project import ROOT, files
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 _CONTAINERFILE = ROOT / "manifests" / "Containerfile"
 _UNIT = ROOT / "manifests" / "answerback.service"
@@ -158,7 +158,6 @@ async def test_what_the_container_file_installs_is_a_service(
     assert (tmp_path / "answerback.db").exists()
 
 
-@pytest.mark.long
 @pytest.mark.rule("CONFIG-12")
 def test_only_the_extras_that_are_named_are_installed(tmp_path: Path) -> None:
     target = tmp_path / "opt"

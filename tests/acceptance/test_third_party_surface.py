@@ -19,7 +19,7 @@ from tests.postgres import Server
 EXAMPLE = ROOT / "docs" / "examples" / "linechat"
 FORM = {"questions": [{"id": "go", "text": "Go <on>?", "answer_type": "boolean"}]}
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +71,11 @@ def _contract(site: Path, folder: Path, *wanted: str, **variables: str) -> str:
     return told
 
 
-@pytest.mark.long
 def test_it_keeps_the_contract_of_every_surface(site: Path, tmp_path: Path) -> None:
     told = _contract(site, tmp_path, "-k", "not OnPostgres")
     assert re.search(r"^\d+ passed, \d+ deselected in", told, re.MULTILINE), told
 
 
-@pytest.mark.long
 @pytest.mark.rule("DATA-20", "PLUGIN-2")
 def test_it_keeps_the_contract_on_postgresql_too_with_one_replica_and_with_two(
     site: Path, tmp_path: Path, postgres_server: Server

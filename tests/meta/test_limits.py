@@ -99,6 +99,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All that is in a file's syntax tree."""
+    return tuple(ast.walk(parsed(path)))
+
+
 ALL = [pytest.param(bounds, id=bounds.module) for bounds in BOUNDS]
 EACH = [
     pytest.param(bounds, name, id=f"{bounds.module}.{name}")
@@ -120,17 +126,16 @@ def test_code_reads_every_bound(bounds: Bounds) -> None:
 
 def read_in(path: Path, module: str, bounds: Bounds) -> Iterator[str]:
     """The bounds that a file of the package reads."""
-    tree = parsed(path)
     package, _, last = bounds.module.rpartition(".")
     own = module == bounds.module
     imported: dict[str, str] = {}
     handles: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module == bounds.module:
             imported |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module == package:
             handles |= {alias.asname or last for alias in node.names if alias.name == last}
-    for node in ast.walk(tree):
+    for node in nodes(path) if own or imported or handles else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id in handles:
                 yield node.attr

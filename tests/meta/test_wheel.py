@@ -16,6 +16,8 @@ import pytest
 from tests.meta.installing import CLIENT, NO_PACKAGES, build, closure, environment, project
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, files
 
+pytestmark = pytest.mark.long
+
 _PATIENCE = 30.0
 _USERS = ("bot", "adapters", "storage")
 """Packages that a user's project may well have, and that Answerback's folders are called, too."""
