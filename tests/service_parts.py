@@ -79,7 +79,7 @@ class FakeSurface:
         self.not_ready: str | None = None
         self.changed = asyncio.Condition()
         self.hold: asyncio.Event | None = None
-        """While set and not triggered, shows do not return."""
+        """While set and not triggered, shows and reminders do not return."""
         self.later = 0.0
         """Seconds for which messages are said to be brought up to date by other means; 0: they are not."""
         self._responders = responders
@@ -124,6 +124,8 @@ class FakeSurface:
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
+        if self.hold is not None:
+            await self.hold.wait()
         await self._fail_if_told()
         async with self.changed:
             self.reminders.append((ask.id, number))

@@ -21,7 +21,7 @@ from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
 from answerback.http.strangers import Strangers, share
 from answerback.mcp import mount
-from answerback.ports.claims import SOLE, Shared
+from answerback.ports.claims import SOLE, Shared, Work
 from answerback.ports.person_key import Holders
 from answerback.ports.plugin import Built, Entrances, Host
 from answerback.runtime import people
@@ -83,13 +83,14 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         http = await stack.enter_async_context(chat_session())
         built = await _built(settings, held, sockets, holders, http)
         service = _service(settings, held, built, routes, callbacks, metrics)
+        cut_off: set[Work] = set()
         if held.claim is not SOLE:
-            stack.push_async_callback(release, service)
+            stack.push_async_callback(release, service, cut_off)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
         deliverer = await _deliverer(service, callbacks, stack)
-        shower, replica = await _background(settings, service, deliverer, stack)
+        shower, replica = await _background(settings, service, deliverer, cut_off, stack)
         tokens = tokens_of(settings)
         api = Api(
             service=service,
@@ -233,7 +234,6 @@ async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitSta
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
     sender = Sender(http, callbacks.rules, callbacks.secrets_of)
     deliverer = Deliverer(service.store, service.clock, sender, claim=service.claim)
-    stack.push_async_callback(deliverer.stop)
     service.hooks.deliver = deliverer.wake
     return deliverer
 
@@ -242,19 +242,18 @@ async def _background(
     settings: Settings,
     service: Service,
     deliverer: Deliverer,
+    cut_off: set[Work],
     stack: AsyncExitStack,
 ) -> tuple[Shower, Replica | None]:
-    """Starts what goes on in the background; it ends with the stack."""
+    """Starts what goes on in the background. It ends with the stack, and what did not end in time is ``cut_off``."""
     inquiry = None
     if settings.inquiry.url is not None:
         http = await stack.enter_async_context(aiohttp.ClientSession())
         inquiry = HttpInquiry(http, settings.inquiry.url, settings.inquiry.timeout)
     shower = Shower(service)
-    stack.push_async_callback(shower.stop)
     kept = settings.retention
     retention = Retention(service, kept.days, kept.audit_days)
     upkeep = Upkeep(service, shower, inquiry, retention)
-    stack.push_async_callback(upkeep.stop)
     service.hooks.show = shower.poke
     service.hooks.due = upkeep.due
     loops: list[tuple[str, Loop]] = [
@@ -276,6 +275,9 @@ async def _background(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        shown, reminded, sent = await asyncio.gather(shower.stop(), upkeep.stop(), deliverer.stop())
+        ended = {Work.MESSAGE: shown, Work.TIMER: reminded, Work.DELIVERY: sent}
+        cut_off.update(work for work, in_time in ended.items() if not in_time)
 
     stack.push_async_callback(stop)
     return shower, replica

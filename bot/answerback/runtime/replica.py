@@ -4,6 +4,7 @@ among them, and gives back at its end what it has claimed."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 from answerback.api.replica import ReplicaStatus
 from answerback.core.errors import StoreError
@@ -54,10 +55,15 @@ class Replica:
         )
 
 
-async def release(service: Service) -> None:
-    """Gives back what this process has claimed: others need not wait for the end of its leases."""
+async def release(service: Service, cut_off: Collection[Work] = ()) -> None:
+    """Gives back what this process has claimed: others need not wait for the end of its leases.
+
+    Args:
+        cut_off: kinds of which something did not end. A platform may still carry out a post that was cut off, so
+            others do this work once the leases are over, and find what was posted.
+    """
     try:
-        for work in Work:
+        for work in [work for work in Work if work not in cut_off]:
             await service.store.release(work, service.claim.holder)
     except StoreError as error:
         extra = {"action": "release"}

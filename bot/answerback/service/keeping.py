@@ -13,13 +13,18 @@ from answerback.ports.claims import RENEWED, Claim
 
 logger = logging.getLogger(__name__)
 
+STOP_WITHIN: Final = 3.0
+"""Seconds for which a stop lets what is under way end: a call that is cut off may still be carried out."""
 _RENEWALS: Final = 4
 """Tries to renew a claim before it is over."""
 
 
 @asynccontextmanager
 async def kept(
-    renew: Callable[[], Awaitable[bool]], claim: Claim, longest: float
+    renew: Callable[[], Awaitable[bool]],
+    claim: Claim,
+    longest: float,
+    since: float | None = None,
 ) -> AsyncIterator[None]:
     """Bounds work to so many seconds, and to the time for which its claim is held.
 
@@ -27,6 +32,8 @@ async def kept(
 
     Args:
         renew: renews the claim where less than `RENEWED` of it is left; False where another has taken it.
+        since: when the claim was asked for, by the event loop's time: it may have been a while until it was known to
+            be held. None: just now.
 
     Raises:
         TimeoutError: the time is over, or the claim is lost.
@@ -37,18 +44,23 @@ async def kept(
         async with asyncio.timeout(longest):
             yield
         return
-    async with asyncio.timeout(longest), asyncio.timeout(held) as bound:
+    asked = loop.time() if since is None else since
+    if loop.time() >= asked + held:
+        raise TimeoutError("The claim may be over before the work begins")
+    async with asyncio.timeout(longest), asyncio.timeout_at(asked + held) as bound:
 
         async def keep() -> None:
             while True:
                 await asyncio.sleep(held / _RENEWALS)
-                since = loop.time()
+                asked = loop.time()
                 try:
                     mine = await renew()
                 except StoreError as error:
                     logger.warning("A claim is renewed later: %s", error, extra={"action": "keep"})
                     continue
-                bound.reschedule(since + held if mine else since)
+                if bound.expired():
+                    return
+                bound.reschedule(asked + held if mine else asked)
 
         keeping = asyncio.create_task(keep())
         try:

@@ -22,7 +22,7 @@ from answerback.ports.claims import RENEWED, SOLE, Claim, Work
 from answerback.ports.clock import Clock, Watch
 from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.ports.store import Store
-from answerback.service.keeping import kept
+from answerback.service.keeping import STOP_WITHIN, kept
 from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, Sent
 from answerback_client.backoff import Backoff
 
@@ -137,15 +137,17 @@ class Deliverer:
             if not more:
                 await self._sleep(due)
 
-    async def stop(self, grace: float = 3.0) -> None:
-        """Lets the tries under way end for ``grace`` seconds; the next start repeats what did not."""
+    async def stop(self, grace: float = STOP_WITHIN) -> bool:
+        """Lets the tries under way end for ``grace`` seconds; whether all did. The next start repeats the others."""
         for endpoint in self._endpoints.values():
             endpoint.waiting.clear()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
+        ended = not self._tasks
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        return ended
 
     async def _sleep(self, due: float | None) -> None:
         """Until something new is committed, a try ends, or the next delivery in the store is due.
@@ -225,6 +227,7 @@ class Deliverer:
         self._wake.set()
 
     async def _try(self, stored: StoredDelivery, receiver: _Receiver, endpoint: _Endpoint) -> None:
+        since = asyncio.get_running_loop().time()
         try:
             if not await self._is_ours(stored):
                 return
@@ -233,7 +236,7 @@ class Deliverer:
                 later = replace(stored, next_at=now + pause + _LATER * random.random())
                 await self._mark(later, [])
                 return
-            sent = await self._send(stored, now)
+            sent = await self._send(stored, now, since)
             at = self._clock.now()
             if sent.retry_after is not None:
                 until = self._clock.monotonic() + sent.retry_after
@@ -260,14 +263,14 @@ class Deliverer:
             logger.warning("A webhook waits for the database: %s", error, extra=extra)
             return False
 
-    async def _send(self, stored: StoredDelivery, now: float) -> Sent:
-        """Tries once; a try that crashes is a failed try, which concerns its own delivery alone."""
+    async def _send(self, stored: StoredDelivery, now: float, since: float) -> Sent:
+        """Tries once what has been ours ``since`` then; a try that crashes concerns its own delivery alone."""
 
         async def renew() -> bool:
             return await self._store.renew_delivery(stored.delivery.id, self._claim)
 
         try:
-            async with kept(renew, self._claim, _LONGEST_TRY):
+            async with kept(renew, self._claim, _LONGEST_TRY, since):
                 return await self._sender.send(stored.delivery, now)
         except TimeoutError:
             # Another process has it now, or the try hung in what has no time limit.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final
 
 from pydantic import JsonValue
@@ -27,7 +27,7 @@ from answerback.core.errors import (
     UnreadableError,
 )
 from answerback.ports.surface import Later, Moves, Shown, Surface
-from answerback.service.keeping import kept
+from answerback.service.keeping import STOP_WITHIN, kept
 from answerback.service.service import Service
 from answerback.workers.lanes import MOST, Again, Lanes
 from answerback_client.backoff import Backoff
@@ -59,6 +59,7 @@ class Shower:
         self._brought: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that other means are bringing up to date, while that is waited for."""
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._stopping = False
         self.outcomes: dict[tuple[str, str], int] = {}
         """How often showing ended how, by surface: for the metrics."""
 
@@ -109,15 +110,26 @@ class Shower:
         """Returns once nothing is being shown."""
         await self._lanes.idle()
 
-    async def stop(self) -> None:
-        """Gives up what is under way: the next start finds it behind, and shows it."""
+    async def stop(self, grace: float = STOP_WITHIN) -> bool:
+        """Begins nothing more, and lets what is being shown end for ``grace`` seconds; whether all of it did.
+
+        What waits, and what did not end, the next start finds behind, and shows.
+        """
+        self._stopping = True
+        ended = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                for _ in range(_AT_ONCE):  # who holds all slots knows that nothing is being shown
+                    await self._slots.acquire()
+                ended = True
         await self._lanes.stop()
+        return ended
 
     async def _attend(self, ask_id: str, failures: int) -> Again | None:
         self._brought.pop(ask_id, None)
         try:
             async with self._slots:
-                return await self._show_latest(ask_id)
+                return None if self._stopping else await self._show_latest(ask_id)
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
         except (UnauthorizedError, UnreadableError) as error:
@@ -142,6 +154,7 @@ class Shower:
 
     async def _show_latest(self, ask_id: str) -> Again | None:
         """Shows the ask once; None: that was all there was to do, or another process is at it."""
+        since = asyncio.get_running_loop().time()
         ask = await self._service.store.claim_message(ask_id, self._service.claim)
         if ask is None:
             return None
@@ -149,10 +162,12 @@ class Shower:
         if surface is None:
             return None  # configured no more: the ask waits until it is again
         if ask.left is None:
-            return await self._bring_up(ask, surface)
+            return await self._bring_up(ask, surface, since)
         # Neither place waits for the other, which may be down.
         shown, left = await asyncio.gather(
-            self._bring_up(ask, surface), self._leave(ask, ask.left), return_exceptions=True
+            self._bring_up(ask, surface, since),
+            self._leave(ask, ask.left, since),
+            return_exceptions=True,
         )
         self._brought.pop(ask.id, None)  # what its old place needs is looked at when somebody acts
         if isinstance(shown, BaseException):
@@ -163,7 +178,7 @@ class Shower:
             return shown or _AT_ONCE_AGAIN
         return None if shown == _AT_ONCE_AGAIN else shown
 
-    async def _bring_up(self, ask: Ask, surface: Surface) -> Again | None:
+    async def _bring_up(self, ask: Ask, surface: Surface, since: float) -> Again | None:
         """Brings the message where the ask is now up to date; None: that was not needed any more."""
         if not _is_behind(ask, surface):
             return None
@@ -172,9 +187,9 @@ class Shower:
             shown = Shown(ask.revision, {}, ask.thread or Thread())
             await self._service.store.shown(ask.id, shown, ask)
             return None
-        return await self._show(ask, surface)
+        return await self._show(ask, surface, since)
 
-    async def _show(self, ask: Ask, surface: Surface) -> Again | None:
+    async def _show(self, ask: Ask, surface: Surface, since: float) -> Again | None:
         bucket = place_of(ask.destination) + (" edits" if ask.seen else "")
         if (wait := await self._service.store.held_off(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform takes nothing now", retry_after=wait)
@@ -183,7 +198,7 @@ class Shower:
             await self._service.store.shown(ask.id, shown, ask)
 
         try:
-            async with self._kept(ask):
+            async with self._kept(ask, since):
                 shown = await surface.show(ask, save)
         except (GoneError, RefusedError) as error:
             self._count(surface, "gone" if isinstance(error, GoneError) else "refused")
@@ -217,14 +232,14 @@ class Shower:
             return None
         return _OUTRUN if outrun else _AT_ONCE_AGAIN
 
-    def _kept(self, ask: Ask) -> AbstractAsyncContextManager[None]:
-        """Bounds a show, also to the time for which the message is this process's to show."""
+    def _kept(self, ask: Ask, since: float) -> AbstractAsyncContextManager[None]:
+        """Bounds a show, also to the time for which the message, claimed ``since`` then, is this process's to show."""
         claim = self._service.claim
 
         async def renew() -> bool:
             return await self._service.store.claim_message(ask.id, claim) is not None
 
-        return kept(renew, claim, SHOW_TIMEOUT)
+        return kept(renew, claim, SHOW_TIMEOUT, since)
 
     async def _give_up(self, ask: Ask, error: PlatformError) -> None:
         """Ends an ask that cannot be shown (or whose last state cannot), and calls it shown."""
@@ -236,7 +251,7 @@ class Shower:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
             await self._service.store.shown(ask.id, shown, latest)
 
-    async def _leave(self, ask: Ask, left: Left) -> bool:
+    async def _leave(self, ask: Ask, left: Left, since: float) -> bool:
         """Turns the message at a place that the ask has left into a note, as well as that can be done.
 
         False: it could not be done now. The ask then counts as behind, and the next sweep finds it.
@@ -245,7 +260,7 @@ class Shower:
         extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
         try:
             if old is not None and isinstance(old, Moves):
-                async with self._kept(ask):
+                async with self._kept(ask, since):
                     await old.moved(ask, left.message, ask.destination)
         except (GoneError, RefusedError, UnauthorizedError) as error:
             extra["code"] = error.code

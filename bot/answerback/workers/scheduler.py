@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -21,10 +23,12 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableError,
 )
+from answerback.ports.claims import RENEWED
 from answerback.ports.clock import SET, Watch
 from answerback.ports.inquiry import Inquiry
 from answerback.ports.surface import Reminds
 from answerback.service import routing
+from answerback.service.keeping import STOP_WITHIN
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
 from answerback.workers.retention import Retention
@@ -68,6 +72,10 @@ class Upkeep:
         self._under_way: dict[str, asyncio.Task[None]] = {}
         """Inquiries and reminders: what others have to do for an ask, and nobody else waits for."""
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._held_until = 0.0
+        """Until when what was found last is surely claimed, by the event loop's time."""
+        self._bounds: dict[str, asyncio.Timeout] = {}
+        """What ends a reminder that is being sent, with the claim that it is sent under."""
         self._postponed: dict[str, float] = {}
         """When an inquiry or a reminder that failed is tried again."""
         self._set_aside: dict[str, float] = {}
@@ -169,10 +177,13 @@ class Upkeep:
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
         self._set_aside = {ask_id: at for ask_id, at in self._set_aside.items() if at > now}
         waiting = self._postponed.keys() | self._under_way.keys() | self._set_aside.keys()
-        claim = self._service.claim
+        claim, since = self._service.claim, asyncio.get_running_loop().time()
         found = await self._service.store.claim_due(claim, now, _BATCH + len(waiting))
+        self._held_until = since + claim.seconds * RENEWED
         done, self._later = 0, None
         for ask_id in found:
+            if (bound := self._bounds.get(ask_id)) is not None and not bound.expired():
+                bound.reschedule(self._held_until)
             if ask_id not in self._set_aside:
                 done += await self._attend_alone(ask_id, now)
         return done > 0
@@ -215,24 +226,39 @@ class Upkeep:
 
     def _begin(self, ask: Ask) -> None:
         """Has others do what takes its time, while everything else goes on."""
-        task = asyncio.create_task(self._have_done(ask), name=f"upkeep {ask.id}")
+        doing = self._have_done(ask, self._held_until)
+        task = asyncio.create_task(doing, name=f"upkeep {ask.id}")
         self._under_way[ask.id] = task
         task.add_done_callback(lambda _done: self._under_way.pop(ask.id, None))
 
-    async def _have_done(self, ask: Ask) -> None:
+    async def _have_done(self, ask: Ask, until: float) -> None:
         extra = {"action": "inquire" if ask.inquiring else "remind", "ask_id": ask.id}
         try:
             if ask.inquiring:
                 await self._ask_backend(ask)
             else:
-                async with self._slots:
+                async with self._while_claimed(ask.id, until), self._slots:
                     await self._remind(ask.id)
+            return
+        except TimeoutError:
+            # Another process may have it now. If none has, the next look finds it.
+            logger.warning("A reminder was given up: its claim is over", extra=extra)
             return
         except StoreError as error:
             logger.warning("Upkeep of an ask is tried again: %s", error, extra=extra)
         except Exception:  # a defect with one ask must not hold up the others
             logger.exception("Upkeep of an ask failed", extra=extra)
         self._postpone(ask)
+
+    @asynccontextmanager
+    async def _while_claimed(self, ask_id: str, until: float) -> AsyncIterator[None]:
+        """Bounds work to the time for which its claim is held; whoever looks for what is due renews that."""
+        async with asyncio.timeout_at(until) as bound:
+            self._bounds[ask_id] = bound
+            try:
+                yield
+            finally:
+                del self._bounds[ask_id]
 
     def _postpone(self, ask: Ask, seconds: float = _TRY_AGAIN) -> None:
         """Has it tried again so long from now, by the clock as it is set now: it may have been set meanwhile."""
@@ -287,11 +313,21 @@ class Upkeep:
         while self._under_way:
             await asyncio.wait(list(self._under_way.values()))
 
-    async def stop(self) -> None:
-        """Gives up what is under way: the next start begins it again."""
+    async def stop(self, grace: float = STOP_WITHIN) -> bool:
+        """Lets the reminders under way end for ``grace`` seconds; whether all did.
+
+        Inquiries are given up: the next start begins them again, and what did not end.
+        """
+        for ask_id, task in self._under_way.items():
+            if ask_id not in self._bounds:
+                task.cancel()
+        if under_way := set(self._under_way.values()):
+            await asyncio.wait(under_way, timeout=grace)
+        ended = not self._bounds
         for task in self._under_way.values():
             task.cancel()
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        return ended
 
 
 def _began(ask: Ask) -> float:

@@ -32,9 +32,9 @@ class Call:
 class Fault:
     """One planned failure. Without `when="after"` the call is not processed at all.
 
-    `status` (with `retry_after` for 429), `error` (an answer `ok: false`), `hang` (until `release()`
-    or the caller leaves), `drop` (the line is cut) are alternatives; `when="after"` processes the
-    call first and then spoils the answer: for hang, drop and status.
+    `status` (with `retry_after` for 429), `error` (an answer `ok: false`), `hang` (until `release()`:
+    it is processed then, also for a caller that has left), `drop` (the line is cut) are alternatives.
+    `when="after"` processes the call first and then spoils the answer: for hang, drop and status.
     """
 
     method: str

@@ -82,6 +82,7 @@ class FakeSlack:
             self.methods |= module.METHODS
         self._people: dict[str, Person] = {}
         self._runner: web.AppRunner | None = None
+        self._late: set[asyncio.Task[Json]] = set()
         self._changed = asyncio.Condition()
         self._notifying: set[asyncio.Task[None]] = set()
         self.url = ""
@@ -108,6 +109,7 @@ class FakeSlack:
         trace: TracebackType | None,
     ) -> None:
         self.faults.clear()
+        await asyncio.gather(*self._late)
         await self.queue.close()
         await self.http.close()
         await self.socket.close()
@@ -214,9 +216,16 @@ class FakeSlack:
             return None
         if fault.hang:
             self._log(name, args, token, None, 0, fault)
-            await fault.released.wait()
-            return web.json_response(await self._process(name, args, token))
+            late = asyncio.create_task(self._processed_late(fault, name, args, token))
+            self._late.add(late)
+            late.add_done_callback(self._late.discard)
+            return web.json_response(await asyncio.shield(late))
         return self._spoil(fault, request, name, args, token)
+
+    async def _processed_late(self, fault: Fault, name: str, args: Json, token: str) -> Json:
+        """The answer of a call that hung; it is processed although its caller may have left."""
+        await fault.released.wait()
+        return await self._process(name, args, token)
 
     async def _after(
         self, fault: Fault, request: web.Request, name: str, args: Json, token: str, answer: Json

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from answerback.ports.store import Store
 from answerback.service.routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission import Routes
+from answerback_storage.memory import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import FakePage, FakeSurface, ManualClock
 
@@ -50,6 +52,15 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
     await store.open()
     yield Parts(store, ManualClock(), FakeSurface(), FakePage("web", responders=("anyone",)))
     await store.close()
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """A store of either kind that belongs to one process."""
+    made: Store = SqliteStore(tmp_path / "a.db") if request.param == "sqlite" else MemoryStore()
+    await made.open()
+    yield made
+    await made.close()
 
 
 @pytest.fixture

@@ -74,3 +74,14 @@ async def test_a_claim_that_lasts_longer_than_the_work_may_is_not_renewed() -> N
     with pytest.raises(TimeoutError):
         async with kept(renew, Claim("ann", 60.0), 0.1):
             await asyncio.Event().wait()
+
+
+@pytest.mark.rule("CLAIM-4")
+async def test_work_does_not_begin_under_a_claim_that_may_be_over() -> None:
+    async def renew() -> bool:
+        raise AssertionError("nobody needs that")
+
+    asked = asyncio.get_running_loop().time() - BRIEF.seconds * RENEWED
+    with pytest.raises(TimeoutError, match="may be over before the work begins"):
+        async with kept(renew, BRIEF, WAIT, asked):
+            raise AssertionError("the work has begun")

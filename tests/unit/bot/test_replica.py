@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import aiohttp
@@ -18,9 +19,11 @@ from answerback.ports.claims import Claim, Work
 from answerback.ports.surface import Acted
 from answerback.runtime.app import running
 from answerback.runtime.config import Server, Storage, settings_type
+from answerback.runtime.config_file import load
 from answerback.runtime.replica import release
 from answerback.service.service import Service
-from tests.service_parts import WAIT, actor, ask_user
+from tests.fakes.slack.server import FakeSlack
+from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
@@ -38,6 +41,16 @@ async def test_a_process_that_stops_gives_back_what_it_has_claimed(parts: Parts)
     ask = (await service.submit(ask_user())).ask
     assert await parts.store.claim_message(ask.id, BEN) is None
     await release(service)
+    assert await parts.store.claim_message(ask.id, BEN) is not None
+
+
+@pytest.mark.rule("CLAIM-5")
+async def test_work_that_was_cut_off_is_not_given_back(parts: Parts) -> None:
+    service = sharing(parts)
+    ask = (await service.submit(ask_user())).ask
+    await release(service, {Work.MESSAGE})
+    assert await parts.store.claim_message(ask.id, BEN) is None
+    await release(service, {Work.TIMER, Work.DELIVERY})
     assert await parts.store.claim_message(ask.id, BEN) is not None
 
 
@@ -93,6 +106,40 @@ async def test_a_machine_whose_clock_is_an_hour_off_changes_nothing_for_the_othe
     with psycopg.connect(database) as connection:
         noted = connection.execute("SELECT entry FROM record WHERE ask_id IS NULL")
         assert noted.fetchall() == []
+
+
+@pytest.mark.long
+@pytest.mark.rule("CLAIM-5", "CLAIM-12")
+async def test_a_process_that_stops_while_slack_takes_its_time_has_posted_once(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with FakeSlack() as slack, AsyncExitStack() as stack:
+        ada = slack.person("U0ADA", "ada")
+        slack.workspace.add_channel("C0OPS", ada.id)
+        monkeypatch.setenv("SLACK_BOT_TOKEN", slack.bot_token)
+        monkeypatch.setenv("SLACK_APP_TOKEN", slack.app_token)
+        monkeypatch.setenv("ANSWERBACK_SLACK__API_URL", slack.api_url)
+        monkeypatch.setenv("ANSWERBACK_STORAGE__URL", database)
+        monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "0")
+        one = await stack.enter_async_context(running(load()))
+        async with running(load()) as other:
+            slow = slack.faults.add("chat.postMessage", hang=True)
+            call = ask_user(boolean("a"), boolean("b"), to="slack:C0OPS", responders=[ada.id])
+            ask = (await one.service.submit(call)).ask
+            await slack.until(lambda: slow.hits)
+            stopping = asyncio.create_task(stack.aclose())
+            await asyncio.wait([stopping], timeout=2.0)  # it waits for Slack
+            acted = await other.service.act(
+                ask.id, Answer(value=True), actor(ada.id, surface="slack"), revision=1
+            )
+            assert isinstance(acted, Acted)
+            with suppress(TimeoutError):  # the other one does not post it meanwhile
+                await slack.until(lambda: slack.messages("C0OPS"), timeout=0.5)
+            slow.release()  # Slack posts it now, whoever has hung up
+            await stopping
+            await slack.until(lambda: "b?" in ada.sees(slack.messages("C0OPS")[0]).text)
+        assert len(slack.messages("C0OPS")) == 1
 
 
 async def test_what_cannot_be_given_back_is_free_after_the_lease_and_is_told(

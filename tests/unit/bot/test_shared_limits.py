@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -13,18 +11,8 @@ from answerback.core.errors import RateLimitedError
 from answerback.core.walker import Answer
 from answerback.ports.store import Store
 from answerback.workers.message_sync import place_of
-from answerback_storage.memory import MemoryStore
-from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.shared_parts import ANN, BEN, BRIEF, Processes
-
-
-@pytest.fixture(params=["sqlite", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    made: Store = SqliteStore(tmp_path / "a.db") if request.param == "sqlite" else MemoryStore()
-    await made.open()
-    yield made
-    await made.close()
 
 
 @pytest.fixture

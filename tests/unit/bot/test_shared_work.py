@@ -19,21 +19,11 @@ from answerback.ports.records import DeliveryState
 from answerback.ports.store import Store
 from answerback.webhooks import outbox as outbox_module
 from answerback.workers.scheduler import Upkeep
-from answerback_storage.memory import MemoryStore
-from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquired
 from tests.unit.bot.outbox_parts import Outbox, outbox
 from tests.unit.bot.shared_parts import ANN, BEN, BRIEF, LASTING, Processes
-
-
-@pytest.fixture(params=["sqlite", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    made: Store = SqliteStore(tmp_path / "a.db") if request.param == "sqlite" else MemoryStore()
-    await made.open()
-    yield made
-    await made.close()
 
 
 @pytest.fixture
@@ -236,26 +226,25 @@ async def test_a_show_that_takes_longer_than_its_lease_stays_claimed(store: Stor
     assert (processes.chat.posts, processes.chat.shows) == (1, 1)
 
 
-@pytest.mark.rule("CLAIM-4")
-async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing_when_it_wakes(
+@pytest.mark.rule("CLAIM-3")
+async def test_a_reminder_that_takes_longer_than_its_lease_stays_claimed_and_is_sent_once(
     store: Store,
 ) -> None:
     processes = Processes(store)
-    ann, anns = processes.start(Claim("ann", BRIEF))
-    _, bens = processes.start(BEN)
-    chat = processes.chat
-    chat.hold = asyncio.Event()
-    ask = (await ann.submit(ask_user())).ask
-    async with asyncio.timeout(WAIT), chat.changed:
-        await chat.changed.wait_for(lambda: chat.shows == 1)
-    held, chat.hold = chat.hold, None
-    held.set()  # it would go on in this very moment
-    time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
-    await bens.sweep(10)
-    await bens.idle()
+    (ann, anns), (ben, bens) = processes.start(Claim("ann", LASTING)), processes.start(BEN)
+    slow, other = Upkeep(ann, anns), Upkeep(ben, bens)
+    ask = (await ann.submit(ask_user(remind_after=[10]))).ask
     await anns.idle()
-    assert ask.id in chat.messages
-    assert chat.posts == 1
+    processes.chat.hold = asyncio.Event()
+    await processes.clock.advance(11)
+    since = time.monotonic()
+    while time.monotonic() - since < 1.5 * LASTING:
+        await slow.once()
+        assert not await other.once()
+        await asyncio.sleep(0.01)
+    processes.chat.hold.set()
+    await slow.idle()
+    assert processes.chat.reminders == [(ask.id, 0)]
 
 
 @pytest.fixture

@@ -1,0 +1,133 @@
+"""Work whose claim is over, or is given back at a stop: who has lost it does nothing more, and another does it once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.ports.claims import Claim
+from answerback.ports.store import Store
+from answerback.workers import message_sync
+from answerback.workers.scheduler import Upkeep
+from tests.service_parts import WAIT, ask_user
+from tests.unit.bot.shared_parts import BEN, BRIEF, Processes
+
+
+@pytest.mark.rule("CLAIM-4")
+async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing_when_it_wakes(
+    store: Store,
+) -> None:
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", BRIEF))
+    _, bens = processes.start(BEN)
+    chat = processes.chat
+    chat.hold = asyncio.Event()
+    ask = (await ann.submit(ask_user())).ask
+    async with asyncio.timeout(WAIT), chat.changed:
+        await chat.changed.wait_for(lambda: chat.shows == 1)
+    held, chat.hold = chat.hold, None
+    held.set()  # it would go on in this very moment
+    time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
+    await bens.sweep(10)
+    await bens.idle()
+    await anns.idle()
+    assert ask.id in chat.messages
+    assert chat.posts == 1
+
+
+@pytest.mark.rule("CLAIM-4")
+async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothing_when_it_wakes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", BRIEF))
+    _, bens = processes.start(BEN)
+    real, claimed, wakes = store.claim_message, asyncio.Event(), asyncio.Event()
+
+    async def claim_message(ask_id: str, claim: Claim) -> Ask | None:
+        found = await real(ask_id, claim)
+        if claim.holder == "ann" and not claimed.is_set():
+            claimed.set()
+            await (
+                wakes.wait()
+            )  # the store's answer lies in the socket of a process that stands still
+        return found
+
+    monkeypatch.setattr(store, "claim_message", claim_message)
+    ask = (await ann.submit(ask_user())).ask
+    await claimed.wait()
+    async with asyncio.timeout(WAIT):
+        while ask.id not in processes.chat.messages:
+            await bens.sweep(10)
+            await bens.idle()
+    wakes.set()
+    await anns.idle()
+    assert (processes.chat.posts, processes.chat.shows) == (1, 1)
+
+
+@pytest.mark.rule("CLAIM-4")
+async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_sends_it(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    processes = Processes(store)
+    (ann, anns), (ben, bens) = processes.start(Claim("ann", BRIEF)), processes.start(BEN)
+    losing, other = Upkeep(ann, anns), Upkeep(ben, bens)
+    ask = (await ann.submit(ask_user(remind_after=[10]))).ask
+    await anns.idle()
+    processes.chat.hold = asyncio.Event()
+    await processes.clock.advance(11)
+    assert await losing.once()
+    await losing.idle()  # nobody renews the claim: whoever was to look for what is due stands still
+    assert "A reminder was given up: its claim is over" in caplog.text
+    processes.chat.hold = None
+    async with asyncio.timeout(WAIT):
+        while not await other.once():  # noqa: ASYNC110 a lease that is over tells nobody
+            await asyncio.sleep(0.01)
+        await other.idle()
+    assert processes.chat.reminders == [(ask.id, 0)]
+
+
+@pytest.mark.rule("CLAIM-5")
+async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_more(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_AT_ONCE", 2)
+    processes = Processes(store)
+    chat = processes.chat
+    service, shower = processes.start(BEN)
+    upkeep = Upkeep(service, shower)
+    reminded = (await service.submit(ask_user(remind_after=[10]))).ask
+    await shower.idle()
+    chat.hold = asyncio.Event()
+    await processes.clock.advance(11)
+    assert await upkeep.once()
+    for place in range(4):
+        await service.submit(ask_user(to=f"chat:C{place}"))
+    await chat.until(lambda: chat.shows == 3)
+    stopping = [asyncio.create_task(one.stop(WAIT)) for one in (shower, upkeep)]
+    await asyncio.sleep(0)
+    chat.hold.set()
+    assert all(await asyncio.gather(*stopping))
+    assert chat.reminders == [(reminded.id, 0)]
+    assert chat.shows == len(chat.messages) == 3
+
+
+@pytest.mark.rule("CLAIM-5")
+async def test_a_stop_cuts_off_what_does_not_end_in_time_and_says_so(store: Store) -> None:
+    processes = Processes(store)
+    service, shower = processes.start(BEN)
+    upkeep = Upkeep(service, shower)
+    await service.submit(ask_user(remind_after=[10]))
+    await shower.idle()
+    processes.chat.hold = asyncio.Event()
+    await processes.clock.advance(11)
+    assert await upkeep.once()
+    await service.submit(ask_user())
+    await processes.chat.until(lambda: processes.chat.shows == 2)
+    assert not any(await asyncio.gather(shower.stop(0.01), upkeep.stop(0.01)))
+    processes.chat.hold.set()
+    await asyncio.sleep(0)
+    assert (len(processes.chat.messages), processes.chat.reminders) == (1, [])
