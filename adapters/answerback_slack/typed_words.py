@@ -90,6 +90,8 @@ class Listener:
             shown_here = await self._asks.open_in("slack", channel, None)
             if any(may_be(ask, thread) for ask in shown_here):
                 raise UnavailableError("Whose thread this was typed in is not known yet")
+            # Since the first look, a post may have become known.
+            return [ask for ask in shown_here if ask.thread and ask.thread.id == thread]
         return found
 
     def asks_back(self, said: Words, meant: Sequence[Ask]) -> str:

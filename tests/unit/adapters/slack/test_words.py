@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Status
+from answerback.core.ask import Ask, Status
 from tests.fakes.slack import methods_chat
 from tests.fakes.slack.workspace import BOT_USER, Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
@@ -283,6 +283,21 @@ async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(u
     await up.slack.queue.redeliver(up.slack.way)
     await up.taken(said)
     assert (await up.shown(ask)).walk.answers[0].value == "already here"
+
+
+async def test_words_under_a_message_that_becomes_known_while_it_is_looked_up_are_taken(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await up.submit(NOTE)
+    real, looks = up.app.service.open_in, list[str | None]()
+
+    async def open_in(surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
+        looks.append(thread)
+        return [] if len(looks) == 1 else await real(surface, channel, thread)
+
+    monkeypatch.setattr(up.app.service, "open_in", open_in)
+    await up.taken(await up.says(ask, "just in time"))
+    assert (await up.shown(ask)).walk.answers[0].value == "just in time"
 
 
 async def test_threads_of_others_are_left_alone_while_a_post_is_not_known(up: Rig) -> None:
