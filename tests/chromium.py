@@ -13,8 +13,10 @@ ARGUMENTS: Final = [
     "--disable-sync",
     "--no-first-run",
     "--disable-smooth-scrolling",
+    "--renderer-process-limit=1",
 ]
-"""Nothing in the background; and a key scrolls at once, while in mid-scroll Chromium may lose the next key."""
+"""Nothing in the background, and as few processes as can be; a key scrolls at once: in mid-scroll, Chromium may lose
+the next one."""
 
 
 def found() -> str | None:

@@ -53,9 +53,12 @@ def _cut(text: str, limit: int) -> int:
 
 
 def _index(text: str, limit: int) -> int:
-    """How many code points the first ``limit`` units hold."""
+    """How many code points the first ``limit`` units hold; at least one."""
+    begin = text[: max(limit, 1)]
+    if units(begin) == len(begin):
+        return len(begin)
     at = count = 0
-    for char in text:
+    for char in begin:
         count += 2 if char > "\uffff" else 1
         if count > limit:
             break

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from answerback.cli import main
+from answerback.runtime.plugins import installed
 from tests.meta.project import PYTHONPATH
 
 CLOCK_OFF: Final = "CLOCK_OFF"
@@ -218,9 +219,18 @@ def _be(start: _Start) -> None:
     os.environ.update(start.environment)
     if off := os.environ.pop(CLOCK_OFF, ""):
         _set_the_clock(float(off))
+    _look_where_told()
     sys.argv = ["answerback", *start.arguments]
     gc.freeze()  # what was imported is not looked through again in each process
     main.main()
+
+
+def _look_where_told() -> None:
+    """Has what PYTHONPATH names be found, plug-ins too, as in a process that is started with it."""
+    paths = os.environ["PYTHONPATH"].split(os.pathsep)
+    if more := [path for path in paths if path not in sys.path]:
+        sys.path[:0] = more
+        installed.cache_clear()
 
 
 def _text(number: int) -> io.TextIOWrapper:

@@ -8,11 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.acceptance import process
 from tests.meta.project import PYTHONPATH, ROOT
 from tests.postgres import Server
 
@@ -37,88 +37,80 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def run(site: Path, folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
-    """A program's status and all that it prints, where the example is installed."""
-    return _run(site, folder, ["-m", "answerback.cli.main", *arguments], variables)
+async def run(site: Path, folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
+    """A command's status and all that it prints, where the example is installed."""
+    environment = {"PYTHONPATH": _path(site), **variables}
+    code, out, err = await process.run(*arguments, folder=folder, environment=environment)
+    return code, out + err
 
 
-def _run(
-    site: Path, folder: Path, arguments: Sequence[str], variables: dict[str, str]
-) -> tuple[int, str]:
-    path = os.pathsep.join((str(site), PYTHONPATH))
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        text=True,
-        timeout=280,
-    )
-    return done.returncode, done.stdout
-
-
-def _contract(site: Path, folder: Path, *wanted: str, **variables: str) -> str:
-    """What pytest says of the example's own tests."""
-    tests = shutil.copytree(EXAMPLE / "tests", folder / "tests")
-    shutil.copy(EXAMPLE / "pyproject.toml", folder)
-    # Its author has no other plug-in of pytest; those of our environment take seconds to load.
-    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    words = ["-m", "pytest", "-q", "-p", "pytest_asyncio.plugin", str(tests), *wanted]
-    code, told = _run(site, folder, words, {**alone, **variables})
-    assert code == 0, told
-    return told
-
-
-def test_it_keeps_the_contract_of_every_surface(site: Path, tmp_path: Path) -> None:
-    told = _contract(site, tmp_path, "-k", "not OnPostgres")
-    assert re.search(r"^\d+ passed, \d+ deselected in", told, re.MULTILINE), told
+def _path(site: Path) -> str:
+    return os.pathsep.join((str(site), PYTHONPATH))
 
 
 @pytest.mark.rule("DATA-20", "PLUGIN-2")
-def test_it_keeps_the_contract_on_postgresql_too_with_one_replica_and_with_two(
+def test_it_keeps_the_contract_of_every_surface_on_postgresql_too(
     site: Path, tmp_path: Path, postgres_server: Server
 ) -> None:
+    tests = shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
+    shutil.copy(EXAMPLE / "pyproject.toml", tmp_path)
     with postgres_server.lent() as database:
-        url = postgres_server.url(database)
-        told = _contract(site, tmp_path, "-k", "OnPostgres", LINECHAT_POSTGRES=url)
-    assert re.search(r"^\d+ passed, \d+ deselected in", told, re.MULTILINE), told
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "pytest_asyncio.plugin", str(tests)],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PYTHONPATH": _path(site),
+                # Its author has no other plug-in of pytest; those of our environment take seconds to load.
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "LINECHAT_POSTGRES": postgres_server.url(database),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            text=True,
+            timeout=280,
+        )
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^\d+ passed in", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_its_table_is_part_of_the_configuration(site: Path, tmp_path: Path) -> None:
+async def test_its_table_is_part_of_the_configuration(site: Path, tmp_path: Path) -> None:
     config = tmp_path / "answerback.toml"
     config.write_text('default_route = "linechat:ops"\n[linechat]\nport = 0\n')
-    code, told = run(site, tmp_path, "serve", "--check")
+    code, told = await run(site, tmp_path, "serve", "--check")
     assert code == 0, told
     assert "surfaces: web, linechat\n" in told
     assert "default linechat:ops" in told
     config.write_text("[linechat]\nprot = 0\n")
-    code, told = run(site, tmp_path, "serve", "--check")
+    code, told = await run(site, tmp_path, "serve", "--check")
     assert code == 1
     assert "there is no key linechat.prot; did you mean linechat.port?" in told
     config.unlink()
-    assert "surfaces: web\n" in run(site, tmp_path, "serve", "--check")[1]
-    assert "web, linechat\n" in run(site, tmp_path, "serve", "--check", LINECHAT_PORT="0")[1]
+    assert "surfaces: web\n" in (await run(site, tmp_path, "serve", "--check"))[1]
+    assert (
+        "web, linechat\n" in (await run(site, tmp_path, "serve", "--check", LINECHAT_PORT="0"))[1]
+    )
 
 
-def test_the_doctor_looks_at_it(site: Path, tmp_path: Path) -> None:
-    code, told = run(site, tmp_path, "doctor", LINECHAT_PORT="0")
+async def test_the_doctor_looks_at_it(site: Path, tmp_path: Path) -> None:
+    code, told = await run(site, tmp_path, "doctor", LINECHAT_PORT="0")
     assert code == 0, told
     assert "✓ Line chat: port 0" in told
-    assert "Line chat" not in run(site, tmp_path, "doctor")[1]
+    assert "Line chat" not in (await run(site, tmp_path, "doctor"))[1]
 
 
-def test_it_is_previewed(site: Path, tmp_path: Path) -> None:
+async def test_it_is_previewed(site: Path, tmp_path: Path) -> None:
     form = tmp_path / "form.json"
     form.write_text(json.dumps(FORM))
-    code, told = run(site, tmp_path, "preview", str(form), "--surface", "linechat")
+    code, told = await run(site, tmp_path, "preview", str(form), "--surface", "linechat")
     assert code == 0, told
     [sent] = json.loads(told)
     assert "Go <on>?" in sent["text"]
     assert sent["offers"] == ["reply", "end_turn"]
     page = tmp_path / "page.html"
-    assert run(site, tmp_path, "preview", str(form), "--html", str(page))[0] == 0
+    code, told = await run(site, tmp_path, "preview", str(form), "--html", str(page))
+    assert code == 0, told
     shown = page.read_text("utf-8")
     assert "<figcaption>Line chat" in shown
     assert "Go &lt;on&gt;?" in shown

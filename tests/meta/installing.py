@@ -66,8 +66,8 @@ def environment(target: Path, wheels: Iterable[Path], wanted: Iterable[str]) -> 
     python = target / "bin" / "python"
     subprocess.run(
         [
-            *(sys.executable, "-m", "pip", "--python", str(python), "install", "-qq"),
-            *("--no-index", "--no-deps", *map(str, wheels)),
+            *(sys.executable, "-m", "uv", "pip", "install", "--python", str(python), "--quiet"),
+            *("--offline", "--no-cache", "--no-deps", *map(str, wheels)),
         ],
         check=True,
         timeout=50,
