@@ -213,6 +213,8 @@ async def test_ask_that_is_interrupted_says_that_the_ask_stays_open(
     service: Service, tmp_path: Path
 ) -> None:
     async with asking(service, tmp_path) as (process, ask):
+        assert process.child.stderr is not None
+        assert f"{ask['id']}: asked at" in (await process.child.stderr.readline()).decode()
         process.signal(signal.SIGINT)
         code, _, err = await process.ended()
     assert code == 130

@@ -1,7 +1,8 @@
-"""``answerback wait`` as a real process, beside a service that is killed and started anew."""
+"""``answerback wait`` and ``ask`` as real processes, beside a service that is killed, and one that says nothing."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.acceptance.agents import eventually
 from tests.acceptance.process import command, serving
-from tests.acceptance.test_commands import FORM, free_port
+from tests.acceptance.test_commands import FORM, form, free_port
 from tests.keys import bearer
 
 pytestmark = pytest.mark.acceptance
@@ -42,3 +43,26 @@ async def test_wait_goes_on_over_a_restart_of_the_service(tmp_path: Path) -> Non
                     assert response.status == 200
                 code, out, _ = await waiting.ended()
     assert (code, json.loads(out)["structured"]) == (0, {"apply": True})
+
+
+async def test_ask_that_is_interrupted_before_it_is_told_the_id_says_where_to_look(
+    tmp_path: Path,
+) -> None:
+    asked = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        asked.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        url = f"http://{host}:{port}"
+        async with command("ask", form(tmp_path, FORM), "--url", url, folder=tmp_path) as process:
+            await asked.wait()
+            process.signal(signal.SIGINT)
+            code, _, err = await process.ended()
+    assert code == 130
+    assert "`answerback list` shows what is open" in err
+    assert "Traceback" not in err

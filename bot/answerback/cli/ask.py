@@ -132,6 +132,9 @@ async def _submit(
             body = await response.json(content_type=None)
             if response.status < HTTPStatus.BAD_REQUEST:
                 return dict(body)
+    except asyncio.CancelledError:
+        warn("Perhaps it is asked already: `answerback list` shows what is open.")
+        raise
     except (aiohttp.InvalidURL, ValueError):
         fail(f"{base} is not an address of Answerback: use http://host:port.")
     except (aiohttp.ClientError, TimeoutError):
