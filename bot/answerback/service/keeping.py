@@ -58,8 +58,6 @@ async def kept(
                 except StoreError as error:
                     logger.warning("A claim is renewed later: %s", error, extra={"action": "keep"})
                     continue
-                if bound.expired():
-                    return
                 bound.reschedule(asked + held if mine else asked)
 
         keeping = asyncio.create_task(keep())

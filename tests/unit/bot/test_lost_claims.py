@@ -90,6 +90,37 @@ async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_se
     assert processes.chat.reminders == [(ask.id, 0)]
 
 
+@pytest.mark.rule("CLAIM-4")
+async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_no_deadline(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = Processes(store)
+    service, shower = processes.start(Claim("ann", BRIEF))
+    upkeep = Upkeep(service, shower)
+    ask = (await service.submit(ask_user(remind_after=[10], expires_in=20))).ask
+    await shower.idle()
+    given_up, ends = asyncio.Event(), asyncio.Event()
+
+    async def remind(_ask: Ask, _number: int) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            given_up.set()
+            await ends.wait()
+
+    monkeypatch.setattr(processes.chat, "remind", remind)
+    await processes.clock.advance(11)
+    assert await upkeep.once()
+    await given_up.wait()
+    await processes.clock.advance(10)
+    assert await upkeep.once()
+    ended = await service.get(ask.id)
+    assert ended is not None
+    assert not ended.open
+    ends.set()
+    await upkeep.idle()
+
+
 @pytest.mark.rule("CLAIM-5")
 async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_more(
     store: Store, monkeypatch: pytest.MonkeyPatch
