@@ -47,5 +47,5 @@ class Background:
         except PlatformError as error:
             extra = {"action": what, "code": error.code}
             logger.warning("A %s failed: %s", what, error, extra=extra)
-        except Exception:
+        except Exception:  # a task's top: nobody waits for it who could be told
             logger.exception("A %s failed", what, extra={"action": what})

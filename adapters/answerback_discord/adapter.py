@@ -282,12 +282,9 @@ class DiscordSurface(ChatSurface):
     async def _heard(self, body: Json) -> None:
         if self._listener is None or self._posting.bot_id is None:
             return
-        try:
-            await self._listener.heard(body, self._posting.bot_id)
-            if self._missed is not None:
-                await self._missed.heard(moment(str(body.get("id"))))
-        except Exception:
-            logger.exception("A typed message failed", extra={"action": "message_failed"})
+        await self._listener.heard(body, self._posting.bot_id)
+        if self._missed is not None:
+            await self._missed.heard(moment(str(body.get("id"))))
 
     def _back(self, anew: bool) -> None:
         self._connected = True

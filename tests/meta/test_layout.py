@@ -30,7 +30,6 @@ LOOP_TOPS = (
     "bot/answerback/api/problems.py",
     # what a platform hands over, and notes sent behind its back
     "adapters/answerback_chat/interactions.py",
-    "adapters/answerback_discord/adapter.py",
     "adapters/answerback_slack/listeners.py",
     "adapters/answerback_chat/background.py",
     # what goes on in the background

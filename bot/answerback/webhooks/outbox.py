@@ -275,7 +275,7 @@ class Deliverer:
         except TimeoutError:
             # Another process has it now, or the try hung in what has no time limit.
             return Sent(None, TIMED_OUT)
-        except Exception:
+        except Exception:  # a defect with one delivery must not leave it pending for ever
             extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
             logger.exception("A webhook's try crashed", extra=extra)
             return Sent(None, FAILED)
@@ -311,7 +311,7 @@ class Deliverer:
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)
-            except Exception:
+            except Exception:  # forgetting what was sent would send it again
                 logger.exception("Storing a webhook's result crashed", extra=extra)
             await backoff.wait()
 

@@ -41,6 +41,8 @@ _AT_ONCE_AGAIN: Final = Again()
 _OUTRUN: Final = Again(1.0, firm=True)
 """For a message whose ask moved on while it was edited: it is edited once a second, as often as Slack may allow
 (https://docs.slack.dev/reference/methods/chat.update), and no more often than it can be read."""
+_NEWER: Final = (_AT_ONCE_AGAIN, _OUTRUN)
+"""What says that the ask has moved on since it was shown."""
 _REFILL: Final = 1_000
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
@@ -129,7 +131,11 @@ class Shower:
         self._brought.pop(ask_id, None)
         try:
             async with self._slots:
-                return None if self._stopping else await self._show_latest(ask_id)
+                again = None if self._stopping else await self._show_latest(ask_id)
+                while self._stopping and again in _NEWER:  # others would come to it seconds later
+                    await asyncio.sleep(again.seconds)
+                    again = await self._show_latest(ask_id)
+                return again
         except RateLimitedError as error:
             return Again(error.retry_after, limited=True)
         except (UnauthorizedError, UnreadableError) as error:
@@ -141,8 +147,7 @@ class Shower:
             wait = Backoff(self._first_pause, _LONGEST_PAUSE).after(failures)
             self._warn(ask_id, error, wait)
             return Again(wait, failed=True)
-        except Exception:
-            # A defect in rendering must not take the other asks down with it; this one is tried again.
+        except Exception:  # a defect in rendering must not take the other asks of a lane down
             logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
             return Again(_LONGEST_PAUSE, failed=True)
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -72,8 +70,6 @@ class Upkeep:
         self._under_way: dict[str, asyncio.Task[None]] = {}
         """Inquiries and reminders: what others have to do for an ask, and nobody else waits for."""
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._held_until = 0.0
-        """Until when what was found last is surely claimed, by the event loop's time."""
         self._bounds: dict[str, asyncio.Timeout] = {}
         """What ends a reminder that is being sent, with the claim that it is sent under."""
         self._postponed: dict[str, float] = {}
@@ -179,23 +175,23 @@ class Upkeep:
         waiting = self._postponed.keys() | self._under_way.keys() | self._set_aside.keys()
         claim, since = self._service.claim, asyncio.get_running_loop().time()
         found = await self._service.store.claim_due(claim, now, _BATCH + len(waiting))
-        self._held_until = since + claim.seconds * RENEWED
+        until = since + claim.seconds * RENEWED
         done, self._later = 0, None
         for ask_id in found:
             if (bound := self._bounds.get(ask_id)) is not None and not bound.expired():
-                bound.reschedule(self._held_until)
+                bound.reschedule(until)
             if ask_id not in self._set_aside:
-                done += await self._attend_alone(ask_id, now)
+                done += await self._attend_alone(ask_id, now, until)
         return done > 0
 
-    async def _attend_alone(self, ask_id: str, now: float) -> bool:
+    async def _attend_alone(self, ask_id: str, now: float, until: float) -> bool:
         """Whether there was anything to do; an odd ask is set aside, and holds nobody up."""
         extra = {"action": "upkeep_failed", "ask_id": ask_id}
         try:
             ask = await self._service.get(ask_id)
             if ask is None or not ask.open:
                 return True  # it ended meanwhile, and is due no more
-            if await self._attend(ask, now):
+            if await self._attend(ask, now, until):
                 return True
             times = (self._later, ask.expires_at, ask.lapses_at, _escalates_at(ask))
             self._later = min((at for at in times if at is not None), default=None)
@@ -209,8 +205,12 @@ class Upkeep:
             self._set_aside[ask_id] = now + _TRY_AGAIN
         return False
 
-    async def _attend(self, ask: Ask, now: float) -> bool:
-        """Whether there was anything to do for an ask that is not done already, or put off."""
+    async def _attend(self, ask: Ask, now: float, until: float) -> bool:
+        """Whether there was anything to do for an ask that is not done already, or put off.
+
+        Args:
+            until: when the claim may be over, by the event loop's time.
+        """
         handed_on = _escalates_at(ask)
         if ask.expires_at is not None and ask.expires_at <= now:
             await self._service.expire(ask.id)
@@ -219,15 +219,14 @@ class Upkeep:
         elif ask.lapses_at is not None and ask.lapses_at <= now:
             await self._service.attend(ask.id, attended=self._service.listeners.listens(ask.id))
         elif ask.id not in self._under_way and ask.id not in self._postponed:
-            self._begin(ask)
+            self._begin(ask, until)
         else:
             return False
         return True
 
-    def _begin(self, ask: Ask) -> None:
+    def _begin(self, ask: Ask, until: float) -> None:
         """Has others do what takes its time, while everything else goes on."""
-        doing = self._have_done(ask, self._held_until)
-        task = asyncio.create_task(doing, name=f"upkeep {ask.id}")
+        task = asyncio.create_task(self._have_done(ask, until), name=f"upkeep {ask.id}")
         self._under_way[ask.id] = task
         task.add_done_callback(lambda _done: self._under_way.pop(ask.id, None))
 
@@ -237,12 +236,7 @@ class Upkeep:
             if ask.inquiring:
                 await self._ask_backend(ask)
             else:
-                async with self._while_claimed(ask.id, until), self._slots:
-                    await self._remind(ask.id)
-            return
-        except TimeoutError:
-            # Another process may have it now. If none has, the next look finds it.
-            logger.warning("A reminder was given up: its claim is over", extra=extra)
+                await self._remind_while_claimed(ask.id, until)
             return
         except StoreError as error:
             logger.warning("Upkeep of an ask is tried again: %s", error, extra=extra)
@@ -250,15 +244,20 @@ class Upkeep:
             logger.exception("Upkeep of an ask failed", extra=extra)
         self._postpone(ask)
 
-    @asynccontextmanager
-    async def _while_claimed(self, ask_id: str, until: float) -> AsyncIterator[None]:
-        """Bounds work to the time for which its claim is held; whoever looks for what is due renews that."""
-        async with asyncio.timeout_at(until) as bound:
-            self._bounds[ask_id] = bound
-            try:
-                yield
-            finally:
-                del self._bounds[ask_id]
+    async def _remind_while_claimed(self, ask_id: str, until: float) -> None:
+        """Reminds, within the time for which the claim is held; whoever looks for what is due renews that."""
+        bound = self._bounds[ask_id] = asyncio.timeout_at(until)
+        try:
+            async with bound, self._slots:
+                await self._remind(ask_id)
+        except TimeoutError:
+            if not bound.expired():
+                raise  # it is the surface's own
+            # Another process may have it now. If none has, the next look finds it.
+            extra = {"action": "remind", "ask_id": ask_id}
+            logger.warning("A reminder was given up: its claim is over", extra=extra)
+        finally:
+            del self._bounds[ask_id]
 
     def _postpone(self, ask: Ask, seconds: float = _TRY_AGAIN) -> None:
         """Has it tried again so long from now, by the clock as it is set now: it may have been set meanwhile."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
-from tests.service_parts import FakePage, FakeSurface, ManualClock
+from tests.service_parts import FakePage, FakeSurface, ManualClock, ask_user
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 BRIEF = 0.3
@@ -35,3 +37,11 @@ class Processes:
         shower = Shower(service, first_pause=0.01)
         service.hooks.show = shower.poke
         return service, shower
+
+    async def due(self, service: Service, shower: Shower, **envelope: Any) -> Ask:
+        """An ask that is shown, and of which people are to be reminded now; from now on the chat does not answer."""
+        ask = (await service.submit(ask_user(remind_after=[10], **envelope))).ask
+        await shower.idle()
+        self.chat.hold = asyncio.Event()
+        await self.clock.advance(11)
+        return ask

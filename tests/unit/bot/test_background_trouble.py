@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
             reminded.append(asks[2].id)
             stored = await service.get(asks[2].id)
             assert stored is not None
-            await other._attend(stored, parts.clock.now())
+            await other._attend(stored, parts.clock.now(), inf)
             await other.idle()
 
     monkeypatch.setattr(parts.web, "remind", remind)
@@ -87,7 +88,7 @@ async def test_an_ask_that_was_handed_on_meanwhile_is_not_handed_on_again(parts:
     stale = await submit(service, to=None, responders=None)
     await parts.clock.advance(61)
     for _ in range(2):
-        await upkeep._attend(stale, parts.clock.now())
+        await upkeep._attend(stale, parts.clock.now(), inf)
     handed_on = [e for e in await service.record(stale.id) if "escalated" in e.entry.body]
     assert len(handed_on) == 1
     now = await service.get(stale.id)

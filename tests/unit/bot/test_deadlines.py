@@ -91,8 +91,12 @@ async def test_a_deadline_that_comes_while_upkeep_is_awake_is_not_slept_over(
         assert (await ended(service, late[0])).status is Status.EXPIRED
 
 
+@pytest.mark.parametrize("defect", [KeyError("unforeseen"), TimeoutError("unforeseen")])
 async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    parts: Parts,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    defect: Exception,
 ) -> None:
     service = parts.service()
     upkeep = Upkeep(service, Shower(service))
@@ -101,7 +105,7 @@ async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
 
     async def remind(_ask: Ask, number: int) -> None:
         tried.append(number)
-        raise KeyError("unforeseen")
+        raise defect
 
     monkeypatch.setattr(parts.web, "remind", remind)
     await parts.clock.advance(11)

@@ -8,11 +8,12 @@ import time
 import pytest
 
 from answerback.core.ask import Ask
+from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.workers import message_sync
 from answerback.workers.scheduler import Upkeep
-from tests.service_parts import WAIT, ask_user
+from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.shared_parts import BEN, BRIEF, Processes
 
 
@@ -51,9 +52,8 @@ async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothin
         found = await real(ask_id, claim)
         if claim.holder == "ann" and not claimed.is_set():
             claimed.set()
-            await (
-                wakes.wait()
-            )  # the store's answer lies in the socket of a process that stands still
+            # The store's answer lies in the socket of a process that stands still.
+            await wakes.wait()
         return found
 
     monkeypatch.setattr(store, "claim_message", claim_message)
@@ -73,12 +73,9 @@ async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_se
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     processes = Processes(store)
-    (ann, anns), (ben, bens) = processes.start(Claim("ann", BRIEF)), processes.start(BEN)
-    losing, other = Upkeep(ann, anns), Upkeep(ben, bens)
-    ask = (await ann.submit(ask_user(remind_after=[10]))).ask
-    await anns.idle()
-    processes.chat.hold = asyncio.Event()
-    await processes.clock.advance(11)
+    ann, ben = processes.start(Claim("ann", BRIEF)), processes.start(BEN)
+    losing, other = Upkeep(*ann), Upkeep(*ben)
+    ask = await processes.due(*ann)
     assert await losing.once()
     await losing.idle()  # nobody renews the claim: whoever was to look for what is due stands still
     assert "A reminder was given up: its claim is over" in caplog.text
@@ -97,8 +94,7 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
     processes = Processes(store)
     service, shower = processes.start(Claim("ann", BRIEF))
     upkeep = Upkeep(service, shower)
-    ask = (await service.submit(ask_user(remind_after=[10], expires_in=20))).ask
-    await shower.idle()
+    ask = await processes.due(service, shower, expires_in=20)
     given_up, ends = asyncio.Event(), asyncio.Event()
 
     async def remind(_ask: Ask, _number: int) -> None:
@@ -109,7 +105,6 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
             await ends.wait()
 
     monkeypatch.setattr(processes.chat, "remind", remind)
-    await processes.clock.advance(11)
     assert await upkeep.once()
     await given_up.wait()
     await processes.clock.advance(10)
@@ -130,16 +125,14 @@ async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_m
     chat = processes.chat
     service, shower = processes.start(BEN)
     upkeep = Upkeep(service, shower)
-    reminded = (await service.submit(ask_user(remind_after=[10]))).ask
-    await shower.idle()
-    chat.hold = asyncio.Event()
-    await processes.clock.advance(11)
+    reminded = await processes.due(service, shower)
     assert await upkeep.once()
     for place in range(4):
         await service.submit(ask_user(to=f"chat:C{place}"))
     await chat.until(lambda: chat.shows == 3)
     stopping = [asyncio.create_task(one.stop(WAIT)) for one in (shower, upkeep)]
     await asyncio.sleep(0)
+    assert chat.hold is not None
     chat.hold.set()
     assert all(await asyncio.gather(*stopping))
     assert chat.reminders == [(reminded.id, 0)]
@@ -147,18 +140,31 @@ async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_m
 
 
 @pytest.mark.rule("CLAIM-5")
+async def test_a_stop_shows_what_was_answered_while_it_waited(store: Store) -> None:
+    processes = Processes(store)
+    chat = processes.chat
+    service, shower = processes.start(BEN)
+    chat.hold = asyncio.Event()
+    ask = (await service.submit(ask_user(boolean("a"), boolean("b")))).ask
+    await chat.until(lambda: chat.shows == 1)
+    stopping = asyncio.create_task(shower.stop(WAIT))
+    await service.act(ask.id, Answer(value=True), actor())
+    chat.hold.set()
+    assert await stopping
+    assert chat.messages[ask.id].revision == 2
+
+
+@pytest.mark.rule("CLAIM-5")
 async def test_a_stop_cuts_off_what_does_not_end_in_time_and_says_so(store: Store) -> None:
     processes = Processes(store)
     service, shower = processes.start(BEN)
     upkeep = Upkeep(service, shower)
-    await service.submit(ask_user(remind_after=[10]))
-    await shower.idle()
-    processes.chat.hold = asyncio.Event()
-    await processes.clock.advance(11)
+    await processes.due(service, shower)
     assert await upkeep.once()
     await service.submit(ask_user())
     await processes.chat.until(lambda: processes.chat.shows == 2)
     assert not any(await asyncio.gather(shower.stop(0.01), upkeep.stop(0.01)))
+    assert processes.chat.hold is not None
     processes.chat.hold.set()
     await asyncio.sleep(0)
     assert (len(processes.chat.messages), processes.chat.reminders) == (1, [])

@@ -138,7 +138,7 @@ async def test_a_process_that_stops_while_slack_takes_its_time_has_posted_once(
                 await slack.until(lambda: slack.messages("C0OPS"), timeout=0.5)
             slow.release()  # Slack posts it now, whoever has hung up
             await stopping
-            await slack.until(lambda: "b?" in ada.sees(slack.messages("C0OPS")[0]).text)
+            assert "b?" in ada.sees(slack.messages("C0OPS")[0]).text, "it brings that up to date"
         assert len(slack.messages("C0OPS")) == 1
 
 

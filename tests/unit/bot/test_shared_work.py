@@ -231,17 +231,15 @@ async def test_a_reminder_that_takes_longer_than_its_lease_stays_claimed_and_is_
     store: Store,
 ) -> None:
     processes = Processes(store)
-    (ann, anns), (ben, bens) = processes.start(Claim("ann", LASTING)), processes.start(BEN)
-    slow, other = Upkeep(ann, anns), Upkeep(ben, bens)
-    ask = (await ann.submit(ask_user(remind_after=[10]))).ask
-    await anns.idle()
-    processes.chat.hold = asyncio.Event()
-    await processes.clock.advance(11)
+    ann, ben = processes.start(Claim("ann", LASTING)), processes.start(BEN)
+    slow, other = Upkeep(*ann), Upkeep(*ben)
+    ask = await processes.due(*ann)
     since = time.monotonic()
     while time.monotonic() - since < 1.5 * LASTING:
         await slow.once()
         assert not await other.once()
         await asyncio.sleep(0.01)
+    assert processes.chat.hold is not None
     processes.chat.hold.set()
     await slow.idle()
     assert processes.chat.reminders == [(ask.id, 0)]

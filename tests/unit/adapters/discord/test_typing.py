@@ -278,6 +278,27 @@ async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
     assert await answers(up, ask) == [["here now"]]
 
 
+async def test_a_message_whose_handling_crashes_is_logged_and_holds_up_no_other(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = await asked(up)
+    crashed = asyncio.Event()
+
+    async def odd(*_: object, **__: object) -> None:
+        crashed.set()
+        raise KeyError("unforeseen")
+
+    with monkeypatch.context() as odd_for_now:
+        odd_for_now.setattr(Service, "apply", odd)
+        up.ann.mentions_bot(own_thread(up, ask), "odd")
+        async with asyncio.timeout(WAIT):
+            await crashed.wait()
+    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
+    assert await answers(up, ask) == [["here now"]]
+    [failed] = [each for each in caplog.records if each.message == "A message failed"]
+    assert failed.exc_info is not None
+
+
 @pytest.mark.usefixtures("impatient")
 async def test_a_note_that_cannot_be_sent_is_logged(
     up: Rig, caplog: pytest.LogCaptureFixture

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask, Status
+from answerback.service.service import Service
 from answerback_slack.manifest import EVENTS
 from tests.fakes.slack import admin
 from tests.fakes.slack.workspace import BOT_USER
+from tests.service_parts import WAIT
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -57,6 +59,28 @@ async def test_a_live_message_that_is_deleted_is_posted_again_in_its_thread(up: 
     assert up.live(other).ts > gone.ts
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+async def test_an_event_whose_handling_crashes_is_logged_and_taken_when_it_comes_again(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    crashed = asyncio.Event()
+
+    async def odd(*_: object, **__: object) -> None:
+        crashed.set()
+        raise KeyError("unforeseen")
+
+    up.slack.queue.delays = ()
+    ask = await up.submit(APPLY)
+    with monkeypatch.context() as odd_for_now:
+        odd_for_now.setattr(Service, "show_again", odd)
+        await up.ada.delete(up.live(ask))
+        async with asyncio.timeout(WAIT):
+            await crashed.wait()
+    await up.slack.queue.redeliver(up.slack.way)
+    await up.slack.until(lambda: up.slack.count("chat.postMessage") == 2)
+    failed = [each for each in caplog.records if each.message == "A payload could not be handled"]
+    assert [each.exc_info is not None for each in failed] == [True]
 
 
 async def test_a_deleted_message_with_replies_is_posted_again_too(up: Rig) -> None:
