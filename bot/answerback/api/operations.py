@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from answerback.api.calls import Call, json_response
-from answerback.api.docs_page import DESCRIBED
+from answerback.api.docs_page import DESCRIPTION
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.problems import problem
 from answerback.core.errors import ProblemError, StoreError
@@ -96,11 +96,12 @@ async def metrics(call: Call) -> web.Response:
 
 async def openapi_json(call: Call) -> web.Response:
     """``GET /openapi.json``."""
-    return web.Response(body=call.request.app[DESCRIBED].as_json, content_type="application/json")
+    described = await call.request.app[DESCRIPTION].rendered()
+    return web.Response(body=described.as_json, content_type="application/json")
 
 
 async def docs(call: Call) -> web.Response:
     """``GET /docs``."""
-    page = call.request.app[DESCRIBED]
-    policy = {"Content-Security-Policy": page.policy}
-    return web.Response(text=page.as_page, content_type="text/html", headers=policy)
+    described = await call.request.app[DESCRIPTION].rendered()
+    policy = {"Content-Security-Policy": described.policy}
+    return web.Response(text=described.as_page, content_type="text/html", headers=policy)

@@ -13,7 +13,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 from answerback.api import openapi
 from answerback.api.auth import Caller, actor, reader_or_person
 from answerback.api.calls import SURFACE, Api, Call, Operation
-from answerback.api.docs_page import DESCRIBED, Described, described
+from answerback.api.docs_page import DESCRIPTION, Description
 from answerback.api.guard import guarded, refused
 from answerback.api.problems import problems
 from answerback.api.routes import OPERATIONS
@@ -40,7 +40,7 @@ def application(
     """
     app = web.Application(middlewares=[_answering(api)])
     app[ARRIVALS] = Arrivals()
-    app[DESCRIBED] = _described(api.tokens.required)
+    app[DESCRIPTION] = _description(api.tokens.required)
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)
     app.add_routes([guarded(page) if loopback else page for page in pages])
@@ -70,8 +70,8 @@ def public_application(
 
 
 @functools.cache
-def _described(tokens: bool) -> Described:
-    return described(openapi.document(OPERATIONS, VERSION, tokens=tokens))
+def _description(tokens: bool) -> Description:
+    return Description(lambda: openapi.document(OPERATIONS, VERSION, tokens=tokens))
 
 
 def _route(api: Api, operation: Operation) -> web.RouteDef:
