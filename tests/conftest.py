@@ -4,6 +4,7 @@ Owns nothing about the product; fixtures of one kind of test live beside those t
 """
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -124,10 +125,14 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(autouse=True)
 def clean_environment() -> Iterator[None]:
-    """No test sees a variable of ours that it did not set, or leaves one to the next."""
+    """No test sees a variable of ours that it did not set, or leaves one, or where its log went, to the next."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     _scrub()
     yield
     _scrub()
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)

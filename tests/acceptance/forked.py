@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from answerback.cli import main
+from answerback.runtime.config import settings_type
 from answerback.runtime.plugins import installed
 from tests.meta.project import PYTHONPATH
 
@@ -43,6 +44,7 @@ CONTEXT.set_forkserver_preload(
         "tests.unit.storage.crash_writer",
     ]
 )
+settings_type()  # nor does each of them look for the plug-ins that are installed
 
 
 class Child:

@@ -5,21 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from answerback.runtime import logs
-
-
-@pytest.fixture(autouse=True)
-def kept() -> Iterator[None]:
-    """The root logger as pytest has set it up, again after the test."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def refuse(message: str) -> None:

@@ -17,6 +17,7 @@ from answerback.core.walker import Answer, Back
 from answerback.ports.claims import Claim
 from answerback.ports.records import DeliveryState
 from answerback.ports.store import Store
+from answerback.service import keeping
 from answerback.webhooks import outbox as outbox_module
 from answerback.workers.scheduler import Upkeep
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
@@ -193,10 +194,10 @@ async def test_a_try_that_takes_longer_than_its_lease_stays_claimed_and_is_not_s
 async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_stored(
     box: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(keeping, "_RENEWALS", 500)  # it is noticed soon, and the claim still lasts
     async with receiving() as dead:
         dead.always = never
-        # Long enough for it to be taken before it lapses; it is looked at four times as often.
-        async with box.draining(claim=Claim("ann", 4.0)) as deliverer:
+        async with box.draining(claim=Claim("ann", 36.0)) as deliverer:
             ask = await box.answered(dead.url)
             await dead.until(1)
             await box.store.taken_over(ANN, BEN, box.clock.now())
