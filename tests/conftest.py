@@ -125,7 +125,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(autouse=True)
 def clean_environment() -> Iterator[None]:
-    """No test sees a variable of ours that it did not set, or leaves one, or where its log went, to the next."""
+    """No test sees a variable of ours that it did not set, and none leaves one, or its logging, to the next."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     _scrub()

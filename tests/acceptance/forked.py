@@ -44,7 +44,7 @@ CONTEXT.set_forkserver_preload(
         "tests.unit.storage.crash_writer",
     ]
 )
-settings_type()  # nor does each of them look for the plug-ins that are installed
+settings_type()  # finds the installed plug-ins once, and not in each process
 
 
 class Child:

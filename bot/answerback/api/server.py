@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -40,7 +39,8 @@ def application(
     """
     app = web.Application(middlewares=[_answering(api)])
     app[ARRIVALS] = Arrivals()
-    app[DESCRIPTION] = _description(api.tokens.required)
+    required = api.tokens.required
+    app[DESCRIPTION] = Description(lambda: openapi.document(OPERATIONS, VERSION, tokens=required))
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)
     app.add_routes([guarded(page) if loopback else page for page in pages])
@@ -67,11 +67,6 @@ def public_application(
     app = web.Application(middlewares=[but_hooks])
     app.add_routes([*hooks, *pages])
     return app
-
-
-@functools.cache
-def _description(tokens: bool) -> Description:
-    return Description(lambda: openapi.document(OPERATIONS, VERSION, tokens=tokens))
 
 
 def _route(api: Api, operation: Operation) -> web.RouteDef:
