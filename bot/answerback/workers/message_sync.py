@@ -118,14 +118,16 @@ class Shower:
         What waits, and what did not end, the next start finds behind, and shows.
         """
         self._stopping = True
-        ended = False
+        held = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
-                for _ in range(_AT_ONCE):  # who holds all slots knows that nothing is being shown
+                while held < _AT_ONCE:  # who holds all slots knows that nothing is being shown
                     await self._slots.acquire()
-                ended = True
+                    held += 1
         await self._lanes.stop()
-        return ended
+        for _ in range(held):
+            self._slots.release()
+        return held == _AT_ONCE
 
     async def _attend(self, ask_id: str, failures: int) -> Again | None:
         self._brought.pop(ask_id, None)

@@ -167,6 +167,13 @@ async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: 
     assert parts.chat.posts == 1
 
 
+async def test_a_second_stop_waits_for_nothing(parts: Parts) -> None:
+    async with running(parts) as (service, shower):
+        await submit(service)
+        assert await shower.stop()
+        assert await shower.stop(grace=0)
+
+
 async def test_an_ask_that_ended_before_it_was_posted_is_never_posted(parts: Parts) -> None:
     parts.chat.failures += [UnavailableError("down")] * 1_000
     async with running(parts) as (service, shower):
