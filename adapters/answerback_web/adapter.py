@@ -117,13 +117,13 @@ class WebSurface:
         inbox = Inbox(self._front, visitors, tokens=self._tokens)
         asks = AskPages(self._front, visitors)
         return [
-            web.get("/", inbox.door),
-            web.post("/", inbox.enter),
-            web.get("/inbox/{name}", inbox.get),
+            web.get("/", pages.drawing(inbox.door)),
+            web.post("/", pages.drawing(inbox.enter)),
+            web.get("/inbox/{name}", pages.drawing(inbox.get)),
             web.get("/inbox/{name}/events", inbox.events),
-            web.get("/inbox/{name}/history", inbox.history),
+            web.get("/inbox/{name}/history", pages.drawing(inbox.history)),
             web.get("/a/-/{name}", pages.static),
-            web.get("/a/{link}", asks.linked(asks.get)),
-            web.post("/a/{link}", asks.linked(asks.post)),
+            web.get("/a/{link}", pages.drawing(asks.linked(asks.get))),
+            web.post("/a/{link}", pages.drawing(asks.linked(asks.post))),
             web.get("/a/{link}/events", asks.linked(asks.events)),
         ]

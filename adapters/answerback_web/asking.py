@@ -81,7 +81,7 @@ class AskPages:
         self._front = front
         self._visitors = visitors
 
-    def linked(self, handler: _Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def linked(self, handler: _Handler) -> pages.Handler:
         """A handler for the pages that a link opens."""
 
         async def handle(request: web.Request) -> web.StreamResponse:

@@ -53,7 +53,7 @@ DESCRIPTION: Final = web.AppKey("description", Description)
 
 
 def _described(document: Mapping[str, JsonValue]) -> Described:
-    page = _TEMPLATE.render(document=document, style=_STYLE)
+    page = _template().render(document=document, style=_STYLE)
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
@@ -80,4 +80,3 @@ def _template() -> Template:
 
 # Read at import: no request, and no start of a service, waits for the disk.
 _STYLE: Final = (_HERE / "docs.css").read_text(encoding="utf-8")
-_TEMPLATE: Final = _template()
