@@ -49,7 +49,7 @@ SERIOUS: Final = {"serious", "critical"}
 KEYS: Final = {KEY: OPERATOR, "abp_alice": ALICE}
 LOOKS: Final[tuple[tuple[Literal["light", "dark"], int], ...]] = (("light", 1024), ("dark", 320))
 """Each colour and each width once: no colour depends on the width, and no place on the colours."""
-AXE: Final = "axe.run({resultTypes: ['violations']})"
+AXE: Final = "axe.run({resultTypes: ['violations'], selectors: false})"
 State = Callable[[Page, Site], Awaitable[None]]
 
 

@@ -30,7 +30,7 @@ class WalkedForms(RuleBasedStateMachine):
     walk: Walk
     model: NaiveWalk
 
-    @initialize(form=forms())
+    @initialize(form=forms(text_size=8))
     def begin(self, form: Form) -> None:
         self.form, self.walk, self.model = form, walker.start(form), NaiveWalk(form)
 

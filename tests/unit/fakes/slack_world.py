@@ -66,7 +66,10 @@ async def running(mode: str, *, ping_interval: float = 10) -> AsyncIterator[Worl
         slack.person("U2", "Bo")
         client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
         app = AsyncApp(
-            client=client, signing_secret=slack.signing_secret, process_before_response=True
+            name="world",
+            client=client,
+            signing_secret=slack.signing_secret,
+            process_before_response=True,
         )
         world = World(slack, client, app)
         listen(world)
