@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,16 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
     await store.open()
     yield Parts(store, ManualClock(), FakeSurface(), FakePage("web", responders=("anyone",)))
     await store.close()
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Puts back the signal handlers after a test that runs a command on its own loop, which leaves some behind."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(params=["sqlite", "memory"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -221,18 +220,14 @@ def test_a_page_of_previews_leaves_out_a_surface_that_has_none(
 
 
 @pytest.fixture
-def without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+def without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: None) -> Settings:
     """Settings where the only surface that is installed has no page."""
     only = [entry(value=f"{HERE}:PagelessPlugin")]
     monkeypatch.setattr(plugins, "entry_points", lambda group: only)
     installed.cache_clear()
-    before = signal.getsignal(signal.SIGTERM)
-    yield Settings.model_construct(
+    return Settings.model_construct(
         server=Server(port=0), storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}")
     )
-    signal.signal(
-        signal.SIGTERM, before
-    )  # what the commands set, asyncio takes back to the default
 
 
 def test_the_demo_says_that_it_needs_a_surface_with_a_page(

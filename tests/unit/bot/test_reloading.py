@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -105,15 +105,6 @@ async def test_a_file_has_changed_once_nobody_writes_it_any_more(tmp_path: Path)
         again = asyncio.create_task(watched.changed())
         file.unlink()
         await again
-
-
-@pytest.fixture
-def signals() -> Iterator[None]:
-    """What the service sets, asyncio takes back to the default."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.rule("CLI-14")
