@@ -197,6 +197,8 @@ async def test_an_error_of_the_editor_is_no_answer(service: Served, editor: Edit
     await editor.next()
     ask = await service.newest()
     await editor.send({"id": 7, "error": {"code": -32601, "message": "Method not found"}})
+    await editor.send(notice("_after"))
+    assert await editor.heard() == notice("_after")
     await service.act(ask, **value("yes"))
     assert await editor.heard() == selected("yes")
     await editor.prompt(permission(10))
