@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    async_playwright,
+    expect,
+)
 
 from tests.browser.site import Site, site
 from tests.chromium import ARGUMENTS
@@ -44,17 +51,25 @@ async def settled(page: Page) -> None:
 @asynccontextmanager
 async def tab(browser: Browser, **options: Any) -> AsyncIterator[Page]:
     """A page in a fresh browser profile; what it complains about fails the test."""
+    context = await browser.new_context(**options)
+    async with page_of(context) as page:
+        yield page
+    await context.close()
+
+
+@asynccontextmanager
+async def page_of(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page of a profile; what it complains about fails the test."""
     complaints: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"} and not message.text.startswith(EXPECTED):
             complaints.append(message.text)
 
-    context = await browser.new_context(**options)
     context.set_default_timeout(8_000)
     page = await context.new_page()
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
-    await context.close()
+    await page.close()
     assert complaints == []

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal
 import pytest
 import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from answerback.core.ask import Ask
 from answerback.core.clarifying import AskBack
 from answerback.core.walker import Answer, EndTurn, Reply
-from tests.browser.conftest import tab
+from tests.browser.conftest import page_of, tab
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT
 from tests.unit.adapters.web.test_people import ALICE, ALICES
@@ -169,10 +169,22 @@ STATES: Final[dict[str, State]] = {
 }
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def profile(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """A browser profile for all states. A page stays open, and with it the process that has compiled axe."""
+    context = await browser.new_context()
+    await context.new_page()
+    yield context
+    await context.close()
+
+
 @pytest.mark.rule("WEB-5")
 @pytest.mark.parametrize("state", STATES)
-async def test_axe_finds_nothing_serious(browser: Browser, peopled: Site, state: str) -> None:
-    async with tab(browser) as page:
+async def test_axe_finds_nothing_serious(
+    profile: BrowserContext, peopled: Site, state: str
+) -> None:
+    await profile.clear_cookies()
+    async with page_of(profile) as page:
         await page.emulate_media(reduced_motion="reduce")
         await STATES[state](page, peopled)
         await page.locator("main").wait_for()
