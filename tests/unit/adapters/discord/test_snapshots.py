@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.json import JSONSnapshotExtension
-from syrupy.location import PyTestLocation
 
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
@@ -20,8 +17,8 @@ from answerback_discord import forms, lists, modals, reading, render
 from answerback_discord.option_controls import Look
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
+from tests.unit.adapters.snapshots import InFolder
 
-FOLDER = Path(__file__).parents[3] / "snapshots" / "discord" / "test_snapshots"
 LABELS = Labels()
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -65,15 +62,6 @@ KINDS: dict[str, tuple[Question, Answer]] = {
     ),
     "schema-json": (question(AnswerType.SCHEMA, json_schema=TREE), Answer(value=[[1], [2, 3]])),
 }
-
-
-class InFolder(JSONSnapshotExtension):
-    """One file a case, in tests/snapshots."""
-
-    @classmethod
-    def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """Where all of Discord's lie."""
-        return str(FOLDER)
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from slack_sdk.models.views import View as SdkView
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.json import JSONSnapshotExtension
-from syrupy.location import PyTestLocation
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Reason, Status, Thread
@@ -28,6 +25,7 @@ from answerback_slack import home_view, modals, notes
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, one
+from tests.unit.adapters.snapshots import InFolder
 
 LABELS = Labels()
 ENVIRONMENTS = (Option(value="staging", label="staging"), Option(value="prod", label="production"))
@@ -129,15 +127,9 @@ MODALS: dict[str, tuple[str, Verb]] = {
 }
 
 
-class _InOnePlace(JSONSnapshotExtension):
-    @classmethod
-    def dirname(cls, *, test_location: PyTestLocation) -> str:
-        return str(Path(__file__).parents[3] / "snapshots" / "slack" / "test_block_kit")
-
-
 @pytest.fixture
 def as_json(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    return snapshot.use_extension(_InOnePlace)
+    return snapshot.use_extension(InFolder)
 
 
 @pytest.mark.rule("SLACK-1", "SLACK-2", "SLACK-3")
