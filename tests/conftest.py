@@ -3,6 +3,7 @@
 Owns nothing about the product; fixtures of one kind of test live beside those tests.
 """
 
+import atexit
 import gc
 import logging
 import os
@@ -56,9 +57,12 @@ def _scrub() -> None:
         del os.environ[name]
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Forget the developer's own tokens before the first fixture can start a process; have Ctrl-C mean something."""
     _scrub()
+    if hasattr(config, "workerinput"):
+        # Whatever else runs at the exit has run by then. The interpreter would then take seconds to free every object.
+        atexit.register(os._exit, 0)
     # A shell that starts us in the background has us, and whom we start, ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(
