@@ -87,9 +87,9 @@ async def test_a_firm_pause_lasts_whoever_looks() -> None:
     desk = Desk()
     queue = Lanes(desk.attend, desk.refill)
     desk.script = {"a": [Again(0.05, firm=True)]}
+    began = asyncio.get_running_loop().time()
     queue.add("a", None)
     await desk.until(1)
-    began = asyncio.get_running_loop().time()
     await asyncio.sleep(0)
     queue.add("a", None)
     await queue.idle()
