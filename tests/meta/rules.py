@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, TypeGuard
 
-from tests.meta.project import ROOT, sources
+from tests.meta.project import ROOT, sources, tree
 
 PAGE: Final = ROOT / "docs" / "specification.md"
 _RULE: Final = re.compile(
@@ -66,17 +66,15 @@ def marks() -> Marks:
     """The marks of all tests."""
     found = Marks()
     for path in (*sources("tests"), *sources("bot")):
-        text = path.read_text("utf-8")
-        if "mark.rule" in text:
-            note_marks(found, str(path.relative_to(ROOT)), text)
+        if "mark.rule" in path.read_text("utf-8"):
+            note_marks(found, str(path.relative_to(ROOT)), tree(path))
     return found
 
 
-def note_marks(found: Marks, file: str, text: str) -> None:
+def note_marks(found: Marks, file: str, module: ast.Module) -> None:
     """Adds the marks of one source file to those that were found."""
-    tree = ast.parse(text)
     read = 0
-    for name, calls in _marked(tree):
+    for name, calls in _marked(module):
         for call in calls:
             read += 1
             if not call.args or call.keywords or not all(map(_is_text, call.args)):
@@ -84,7 +82,7 @@ def note_marks(found: Marks, file: str, text: str) -> None:
             for argument in call.args:
                 if isinstance(argument, ast.Constant):
                     found.proofs[str(argument.value)].append((file, name))
-    if read != sum(_is_mark(node) for node in ast.walk(tree)):
+    if read != sum(_is_mark(node) for node in ast.walk(module)):
         found.unread.append(f"{file}: a mark that stands on no test")
 
 
@@ -105,11 +103,11 @@ def _named(proofs: list[tuple[str, str]]) -> str:
     )
 
 
-def _marked(tree: ast.Module) -> Iterator[tuple[str, list[ast.Call]]]:
+def _marked(module: ast.Module) -> Iterator[tuple[str, list[ast.Call]]]:
     """The tests of a module, its classes of tests and the module itself, each with its marks."""
-    if _has_tests(tree):
-        yield "", _of_module(tree)
-    for node in ast.walk(tree):
+    if _has_tests(module):
+        yield "", _of_module(module)
+    for node in ast.walk(module):
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if (is_function and _is_test(node)) or (
             isinstance(node, ast.ClassDef) and _has_tests(node)
@@ -117,10 +115,10 @@ def _marked(tree: ast.Module) -> Iterator[tuple[str, list[ast.Call]]]:
             yield node.name, [one for one in node.decorator_list if _is_mark(one)]
 
 
-def _of_module(tree: ast.Module) -> list[ast.Call]:
+def _of_module(module: ast.Module) -> list[ast.Call]:
     values = [
         node.value
-        for node in tree.body
+        for node in module.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
     ]
     parts = [

@@ -24,7 +24,7 @@ from answerback.dialects.detection import NAMES
 from answerback.dialects.registry import DIALECTS
 from answerback.runtime.config_file import customary, keys
 from tests.meta import made_docs
-from tests.meta.project import ROOT, SOURCE_FOLDERS, sources
+from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
 
 def _page(name: str) -> str:
@@ -153,7 +153,7 @@ def test_exactly_the_codes_that_there_are_are_documented() -> None:
 
 def _codes(path: Path) -> Iterator[str]:
     """The codes of mistakes that a module gives."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree(path)):
         match node:
             case ast.keyword(arg="code", value=ast.Constant(value=str(code))):
                 yield code

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.project import ROOT, SOURCE_FOLDERS, files, sources
+from tests.meta.project import ROOT, SOURCE_FOLDERS, files, sources, tree
 
 MOST_LINES = 400
 TOP_LEVEL = {
@@ -84,14 +84,14 @@ def _is_bare(path: Path) -> bool:
     allowed: tuple[type[ast.stmt], ...] = (ast.Expr,)
     if path.parent.name in PUBLIC:
         allowed = (ast.Expr, ast.ImportFrom, ast.Assign)
-    return all(isinstance(node, allowed) for node in ast.parse(path.read_text("utf-8")).body)
+    return all(isinstance(node, allowed) for node in tree(path).body)
 
 
 def test_every_module_says_what_it_owns() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for path in sources(*SOURCE_FOLDERS, "tests")
-        if path.name != "__init__.py" and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        if path.name != "__init__.py" and not ast.get_docstring(tree(path))
     ]
     assert silent == []
 
@@ -101,7 +101,7 @@ def test_every_public_class_and_function_says_what_it_is_for(package: str) -> No
     silent = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in sources(package)
-        for node in _public(ast.parse(path.read_text("utf-8")))
+        for node in _public(tree(path))
         if not ast.get_docstring(node)
     ]
     assert silent == []
@@ -141,7 +141,7 @@ def test_only_loop_tops_log_what_they_caught_and_go_on() -> None:
 
 
 def _catching_everything(path: Path) -> Iterator[ast.ExceptHandler]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ExceptHandler):
             caught = ast.unparse(node.type) if node.type else "BaseException"
             if re.search(r"\b(Base)?Exception\b", caught):

@@ -21,7 +21,7 @@ from types import CodeType, ModuleType
 import pytest
 
 from tests.edges import Test, guards
-from tests.meta.project import SOURCE_FOLDERS, module_name, sources
+from tests.meta.project import SOURCE_FOLDERS, module_name, sources, tree
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def constants(bounds: Bounds) -> list[str]:
     held = vars(importlib.import_module(bounds.module))
     named = [
         node.target.id
-        for node in parsed(MODULES[bounds.module]).body
+        for node in tree(MODULES[bounds.module]).body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     return [
@@ -94,15 +94,9 @@ def constants(bounds: Bounds) -> list[str]:
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    """A file's syntax tree."""
-    return ast.parse(path.read_text("utf-8"))
-
-
-@cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """All that is in a file's syntax tree."""
-    return tuple(ast.walk(parsed(path)))
+    return tuple(ast.walk(tree(path)))
 
 
 ALL = [pytest.param(bounds, id=bounds.module) for bounds in BOUNDS]
@@ -148,7 +142,7 @@ def read_in(path: Path, module: str, bounds: Bounds) -> Iterator[str]:
 
 @pytest.mark.parametrize("bounds", ALL)
 def test_every_bound_says_its_unit_or_source(bounds: Bounds) -> None:
-    body = parsed(MODULES[bounds.module]).body
+    body = tree(MODULES[bounds.module]).body
     said = {
         node.target.id: isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
         for node, after in zip(body, [*body[1:], None], strict=True)
@@ -253,8 +247,8 @@ def compiled(path: str) -> CodeType:
 
 def imported_with(bounds: Bounds, name: str, value: object) -> None:
     """Imports a module as if one of its constants were written otherwise."""
-    tree = ast.parse(MODULES[bounds.module].read_text("utf-8"))
-    for node in tree.body:
+    changed = ast.parse(MODULES[bounds.module].read_text("utf-8"))
+    for node in changed.body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
             node.value = ast.parse(repr(value), mode="eval").body
     package, _, last = bounds.module.rpartition(".")
@@ -262,5 +256,5 @@ def imported_with(bounds: Bounds, name: str, value: object) -> None:
     made = ModuleType(bounds.module)
     made.__file__ = str(MODULES[bounds.module])
     sys.modules[bounds.module] = made
-    exec(compile(ast.fix_missing_locations(tree), made.__file__, "exec"), vars(made))
+    exec(compile(ast.fix_missing_locations(changed), made.__file__, "exec"), vars(made))
     setattr(parent, last, made)

@@ -1,5 +1,7 @@
 """Each rule of the specification that is built is proved by a test, and each mark names such a rule."""
 
+import ast
+
 import pytest
 
 from tests.meta.rules import Marks, marks, note_marks, rules, rules_of
@@ -46,7 +48,7 @@ def test_rules_are_read_as_they_are_written() -> None:
 )
 def test_a_mark_on_a_test_is_read(source: str, proofs: list[tuple[str, str]]) -> None:
     found = Marks()
-    note_marks(found, "f.py", source.replace("{}", 'pytest.mark.rule("A-1")'))
+    note_marks(found, "f.py", ast.parse(source.replace("{}", 'pytest.mark.rule("A-1")')))
     assert dict(found.proofs) == {"A-1": proofs}
     assert found.unread == []
 
@@ -64,5 +66,5 @@ def test_a_mark_on_a_test_is_read(source: str, proofs: list[tuple[str, str]]) ->
 )
 def test_a_mark_that_proves_nothing_is_told(source: str) -> None:
     found = Marks()
-    note_marks(found, "f.py", source)
+    note_marks(found, "f.py", ast.parse(source))
     assert found.unread
