@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from answerback.agents import claude_answers
 from answerback.core.errors import ProblemError
-from answerback.service.submission import problems_of
+from answerback.service.body_problems import problems_of
 
 DEFAULT_WAIT: Final = 590.0
 """Seconds: just under the 600 after which Claude Code gives up a hook that has no timeout of its own."""

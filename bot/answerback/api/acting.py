@@ -17,7 +17,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import Problem, ProblemError, ReusedKeyError
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, Why
-from answerback.service.submission import oversized, problems_of
+from answerback.service.body_problems import oversized, problems_of
 
 _INVALID: Final = "Invalid action"
 

@@ -20,8 +20,9 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.json_schema import schemas
 from answerback.ports.surface import Acted, Why
+from answerback.service.body_problems import problems_of
 from answerback.service.serialize import ask_json, entry_json
-from answerback.service.submission import problems_of, read_submission
+from answerback.service.submission import read_submission
 
 MAX_KEY: Final = 255
 """Characters of an idempotency key."""

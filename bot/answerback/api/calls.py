@@ -24,11 +24,12 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import Holders, is_operator
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
+from answerback.service.body_problems import problems_of
 from answerback.service.callers import CARRIER
 from answerback.service.inbox import concerns
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
-from answerback.service.submission import Agent, problems_of
+from answerback.service.submission import Agent
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)

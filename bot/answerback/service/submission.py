@@ -5,7 +5,7 @@ Reads it, and finds every mistake in it at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
@@ -15,44 +15,12 @@ from answerback.core.ask import ANYONE, Destination, Escalation
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.json_schema import schemas
-from answerback.core.json_schema.costs import size
+from answerback.dialects.reading import did_you_mean
+from answerback.service.body_problems import oversized, problems_of
 
 DEFAULT_SURFACE: Final = "web"
 _MAX_NAME: Final = 1_000
 _MAX_SECONDS: Final = 366 * 86_400
-_CODES: Final = {
-    "missing": "required",
-    "extra_forbidden": "unknown_value",
-    "literal_error": "unknown_value",
-    "too_long": "too_many",
-    "string_too_long": "too_long",
-    "string_too_short": "empty",
-    "value_error": "wrong_type",
-}
-
-_WORDS: Final = {
-    "missing": "is missing",
-    "extra_forbidden": "is not a field that is known here",
-    "string_type": "must be a string",
-    "string_too_short": "must not be empty",
-    "string_unicode": "holds half a surrogate pair, which is no text",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
-    "tuple_type": "must be an array",
-    "float_type": "must be a number",
-    "greater_than": "must be a number greater than 0",
-}
-"""What pydantic finds, in the words of JSON; what is not here is told in pydantic's own."""
-_CHOICES: Final = {
-    "to": "must be a string or an object",
-    "responders": 'must be an array of ids, or "anyone"',
-}
-"""Fields that may be of several types."""
-
-_MAX_VALUES: Final = 2_000
-"""JSON values of a body beside what the call is about: a thousand responders and all else there is."""
-_DEEP: Final = 64
 
 
 def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -213,54 +181,18 @@ def read_submission(body: JsonValue) -> Submission:
     try:
         return Submission.model_validate(body)
     except ValidationError as error:
-        raise InvalidCallError(_tool(body), problems_of(error)) from None
+        raise InvalidCallError(_tool(body), problems_of(error, _about_unknown)) from None
 
 
-def oversized(body: JsonValue, free: Collection[str]) -> Problem | None:
-    """What is wrong with a body of more values than anybody means; naming every mistake in it would take seconds.
-
-    Args:
-        free: members that may be as large as a body may be.
-    """
-    bounded = (
-        {key: value for key, value in body.items() if key not in free}
-        if isinstance(body, dict)
-        else body
-    )
-    nodes = size(bounded, _DEEP).nodes
-    if nodes <= _MAX_VALUES:
-        return None
-    words = (
-        f"The body has {nodes} values outside of {' and '.join(free)}; {_MAX_VALUES} are allowed."
-    )
-    return Problem(pointer="", code="too_many", message=words)
+def _about_unknown(field: str) -> str:
+    """What to do about a field that a submission does not have: often it is a part of the tool call."""
+    nearest = did_you_mean(field, Submission.model_fields)
+    return nearest or '; what the tool was called with belongs in "arguments"'
 
 
 def _tool(body: JsonValue) -> str:
     name = body.get("name") if isinstance(body, dict) else None
     return name[:100] if isinstance(name, str) and schemas.is_text(name) else "ask"
-
-
-def problems_of(error: ValidationError) -> tuple[Problem, ...]:
-    """Pydantic's findings as problems with JSON pointers."""
-    found: dict[str, Problem] = {}
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
-        # the names of a union's members are in pydantic's path, and no part of the document
-        path = [
-            p
-            for p in item["loc"]
-            if p not in {"str", "constrained-str", "To"} and "[" not in str(p)
-        ]
-        where = schemas.pointer(path)
-        code = _CODES.get(item["type"], "wrong_type")
-        name = ".".join(map(str, path)) or "The body"
-        several = _CHOICES.get(name) if code == "wrong_type" else None
-        words = several or _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
-        message = f"{name} {words}."
-        found.setdefault(where, Problem(pointer=where, code=code, message=message))
-    # Of a field that may be of several types, what is wrong within one says all.
-    inner = {f"/{name}" for name in _CHOICES if any(w.startswith(f"/{name}/") for w in found)}
-    return tuple(problem for where, problem in found.items() if where not in inner)
 
 
 def plan(

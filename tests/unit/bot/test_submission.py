@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from answerback.core.ask import Destination
-from answerback.core.errors import ConfigError, InvalidCallError
+from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.service.submission import (
     Agent,
     Plan,
@@ -19,6 +19,7 @@ from answerback.service.submission import (
     plan,
     read_submission,
 )
+from tests.timing import BLOCKED, seconds
 
 SURFACES = frozenset({"chat", "web"})
 CALL: dict[str, Any] = {"name": "ask_user", "arguments": {}}
@@ -84,6 +85,35 @@ def test_every_mistake_of_the_envelope_has_its_place(
         read_submission(body)
     assert [(p.pointer, p.code) for p in refused.value.problems] == expected
     assert all(problem.message.endswith(".") for problem in refused.value.problems)
+
+
+@pytest.mark.rule("SUBMIT-2")
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"questions": []}, 'here; what the tool was called with belongs in "arguments".'),
+        ({**CALL, "respondents": ["U1"]}, 'here (did you mean "responders"?).'),
+        ({**CALL, "expiresIn": 60}, 'here (did you mean "expires_in"?).'),
+        ({**CALL, "callback": {"url": "https://a.test", "method": "PUT"}}, "known here."),
+    ],
+)
+def test_an_unknown_field_is_told_with_what_to_do_about_it(body: Any, words: str) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        read_submission(body)
+    [unknown] = [p for p in refused.value.problems if p.code == "unknown_value"]
+    assert unknown.message.endswith(words), unknown.message
+
+
+def test_however_many_fields_are_unknown_telling_them_holds_nobody_up() -> None:
+    body: Any = {**CALL, **{f"expires_in{n}": n for n in range(1_900)}}
+
+    def read() -> tuple[Problem, ...]:
+        with pytest.raises(InvalidCallError) as refused:
+            read_submission(body)
+        return refused.value.problems
+
+    assert len(read()) == 1_900
+    assert seconds(read, BLOCKED / 2) < BLOCKED / 2
 
 
 def planned(routes: Routes | None = None, agent: Agent | None = None, **envelope: Any) -> Plan:
