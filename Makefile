@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 # More than processors, for a test often waits for a timer or another process; but each of them imports all tests first.
-WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
 # Tests start hundreds of processes: each module is compiled once, and not by each of them. pytest compiles its own.
