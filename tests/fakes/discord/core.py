@@ -247,7 +247,7 @@ class Discord:
         if "components" in body:
             message.components = numbered(message.components)
         message.flags = (message.flags | (body.get("flags") or 0)) & ~64
-        message.edited_at = self.clock.now()
+        message.edited_at = self.world.moment(self.clock.now())
         message.version += 1
         if not message.ephemeral:
             self._tell("MESSAGE_UPDATE", message)

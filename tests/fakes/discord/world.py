@@ -148,12 +148,19 @@ class World:
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
         self.max_active_threads = 1000
-        self._last_id = 0
+        self._last_ms = 0
 
     def new_id(self, at: float) -> int:
         """The next snowflake for a moment given in seconds since 1970; ids never repeat or go back."""
-        self._last_id = max((int(at * 1000) - EPOCH_MS) << 22, self._last_id + 1)
-        return self._last_id
+        return (round(self.moment(at) * 1000) - EPOCH_MS) << 22
+
+    def moment(self, at: float) -> float:
+        """The first whole millisecond from a moment on in which nothing has happened yet.
+
+        A person types after they have seen, and never in the millisecond of it, as a test can.
+        """
+        self._last_ms = max(int(at * 1000), self._last_ms + 1)
+        return self._last_ms / 1000
 
     def channel(self, channel_id: int) -> Channel:
         """The channel, thread or direct message with this id."""

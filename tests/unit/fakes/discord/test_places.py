@@ -3,6 +3,7 @@
 import aiohttp
 import pytest
 
+from answerback_discord.parse import moment, since
 from tests.fakes.discord.problems import Payload
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import PRIVATE_THREAD, Can, Channel
@@ -19,6 +20,19 @@ async def test_a_thread_from_a_message_has_its_id_and_a_second_one_is_160004(
     status, thread = await rest("POST", route, {"name": "work"})
     assert (status, thread["id"], thread["type"]) == (201, message["id"], 11)
     assert (await rest("POST", route, {"name": "work"}))[1]["code"] == 160004
+
+
+async def test_what_happens_in_one_millisecond_is_dated_one_after_another(
+    fake: FakeDiscord, channel: Channel, rest: Rest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = fake.clock.now()
+    monkeypatch.setattr(fake.clock, "now", lambda: stopped)
+    _, message = await rest("POST", f"/channels/{channel.id}/messages", HELLO)
+    route = f"/channels/{channel.id}/messages/{message['id']}"
+    _, edited = await rest("PATCH", route, {"content": "x"})
+    said = fake.person("ann", next(iter(fake.world.guilds.values()))).types(channel, "read it")
+    moments = [moment(message["id"]), since(edited), moment(str(said.id))]
+    assert moments == sorted({each for each in moments if each is not None})
 
 
 async def test_a_full_guild_is_160006_and_a_forum_that_wants_a_tag_40067(
