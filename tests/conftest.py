@@ -25,7 +25,7 @@ from tests import chromium as chromium_browser
 from tests import postgres
 from tests.meta.project import PACKAGES
 
-pytest_plugins = ["answerback.testing.plugin"]
+pytest_plugins = ["answerback.testing.pytest_plugin"]
 
 OURS = ("ANSWERBACK_", "SLACK_", "DISCORD_")
 """Prefixes of the environment variables that configure Answerback."""

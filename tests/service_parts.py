@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Later, Shown
-from answerback.service.submission import Submission, read_submission
+from answerback.service.submission_request import Submission, read_submission
 
 WAIT = 60.0
 """Seconds after which a test gives up waiting for an event."""

@@ -12,7 +12,7 @@ import pytest
 from answerback.ports.claims import SOLE
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import Storage
-from answerback.runtime.stores import Opened, opened
+from answerback.runtime.open_store import Opened, opened
 from answerback_storage.sqlite.store import SqliteStore
 from tests.acceptance.replicas import Proxy
 from tests.postgres import Server

@@ -16,7 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent, Wanted
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
-from answerback_chat.controls import Control
+from answerback_chat.control_codec import Control
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
 from answerback_chat.sanitize import one_line
-from answerback_chat.texts import fits
+from answerback_chat.text_fitting import fits
 
 FEW: Final = 5
 """Options up to which each is a button: more of them side by side are not read."""

@@ -20,30 +20,30 @@ from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Shared
 from answerback.ports.surface import Asks
-from answerback_chat.background import Background
-from answerback_chat.identity import Identifying
+from answerback_chat.background_tasks import Background
+from answerback_chat.bot_identity import Identifying
+from answerback_chat.catch_up import Missed
+from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
-from answerback_chat.leading import Leading, fenced
-from answerback_chat.missed import Missed
-from answerback_chat.outages import Outage
-from answerback_chat.surface import ChatSurface
-from answerback_discord import commands, notes
-from answerback_discord.answers import Answers
-from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls
+from answerback_chat.leader_lease import Leading, fenced
+from answerback_chat.outage_log import Outage
+from answerback_discord import private_notes, slash_commands
+from answerback_discord.api_client import Calls
+from answerback_discord.catch_up import Place, missed
 from answerback_discord.channels import Channels
+from answerback_discord.components import Json
 from answerback_discord.errors import TOKEN_REFUSED
-from answerback_discord.events import EVENTS, Events
-from answerback_discord.front import PATH, Front
-from answerback_discord.groups import Groups
-from answerback_discord.inbound import Inbound
-from answerback_discord.missed import Place, missed
+from answerback_discord.gateway_client import Gateway, Shards
+from answerback_discord.group_membership import Groups
+from answerback_discord.http_endpoint import PATH, Front
+from answerback_discord.interaction_responses import Reply, private
+from answerback_discord.interactions import Inbound
 from answerback_discord.option_controls import Look
 from answerback_discord.parse import SURFACE, Interaction, moment
+from answerback_discord.pending_edits import Answers
+from answerback_discord.platform_events import EVENTS, Events
 from answerback_discord.posting import Posting
-from answerback_discord.replies import Reply, private
-from answerback_discord.sockets import Gateway, Shards
-from answerback_discord.typed_words import Listener
+from answerback_discord.typed_messages import Listener
 
 logger = logging.getLogger(__name__)
 
@@ -260,7 +260,7 @@ class DiscordSurface(ChatSurface):
             logger.warning("A message stays as it is for now: %s", error, extra=extra)
 
     async def _not_started(self, _body: Json) -> Reply:
-        return private(notes.retry(self._labels.try_again, "", self._labels))
+        return private(private_notes.retry(self._labels.try_again, "", self._labels))
 
     async def _disconnect(self) -> None:
         """Leaves the gateway to another process."""
@@ -305,7 +305,7 @@ class DiscordSurface(ChatSurface):
         self._refused = None
         self._outage.reached("api")
         self._catch_up()
-        self._background.do("command", commands.registered(self.calls, self._labels))
+        self._background.do("command", slash_commands.registered(self.calls, self._labels))
 
     def _unknown(self, error: PlatformError) -> bool:
         """Whether to ask again: a token that was never good will not become so."""

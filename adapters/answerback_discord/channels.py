@@ -12,8 +12,8 @@ from typing import Final
 
 from answerback.core.ask import Destination
 from answerback.core.errors import UnavailableError
-from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls
+from answerback_discord.api_client import Calls
+from answerback_discord.components import Json
 
 THREADS: Final = frozenset({10, 11, 12})
 FORUMS: Final = frozenset({15, 16})

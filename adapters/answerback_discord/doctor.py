@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError, RefusedError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback_chat.diagnostics import Diagnosis
-from answerback_discord import commands, limits, manifest
-from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls
-from answerback_discord.front import SIGNATURE_WINDOW
+from answerback_chat.doctor_checks import Diagnosis
+from answerback_discord import limits, manifest, slash_commands
+from answerback_discord.api_client import Calls
+from answerback_discord.components import Json
+from answerback_discord.http_endpoint import SIGNATURE_WINDOW
 from answerback_discord.parse import INBOX
 
 _DISCORD: Final = Diagnosis("Discord")
@@ -155,10 +155,10 @@ async def _command(setup: Setup, calls: Calls, application_id: str) -> Finding:
     """Whether the slash command is there; its words are set by the service, which knows the labels."""
     what = f"command /{INBOX}"
     try:
-        found = await commands.known(calls, application_id)
+        found = await slash_commands.known(calls, application_id)
         if found is None and setup.fix:
-            await commands.register(calls, Labels(), application_id)
-            found = await commands.known(calls, application_id)
+            await slash_commands.register(calls, Labels(), application_id)
+            found = await slash_commands.known(calls, application_id)
     except PlatformError as error:
         return _DISCORD.failed(what, error)
     if found is not None:

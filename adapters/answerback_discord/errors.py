@@ -20,7 +20,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from answerback_chat.failures import Failure, pause, table, unexplained
+from answerback_chat.platform_errors import Failure, pause, table, unexplained
 
 
 class Code(IntEnum):

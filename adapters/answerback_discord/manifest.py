@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from pydantic import JsonValue
 
-from answerback_discord.blocks import Json
-from answerback_discord.front import PATH
+from answerback_discord.components import Json
+from answerback_discord.http_endpoint import PATH
 from answerback_discord.limits import FLAG_MESSAGE_CONTENT_LIMITED, PERMISSIONS
 
 PERMISSION_BITS: Final = sum(PERMISSIONS.values())

@@ -14,11 +14,11 @@ from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
-from answerback_chat import messages, people
-from answerback_chat.people import Marks
-from answerback_discord.blocks import Json
+from answerback_chat import attribution, wording
+from answerback_chat.attribution import Marks
+from answerback_discord.components import Json
+from answerback_discord.markdown_text import escape, in_a_line
 from answerback_discord.parse import SURFACE
-from answerback_discord.text import escape, in_a_line
 
 _ID: Final = re.compile(r"[0-9]{1,20}")
 _NAME_ROOM: Final = 160
@@ -42,7 +42,7 @@ def person(who: Person) -> str:
     """Somebody who acted, by the name that they are known by."""
     if who.name is None and who.surface == SURFACE:
         return mention(who.user_id)
-    return in_a_line(messages.name_of(who), _NAME_ROOM)[0]
+    return in_a_line(wording.name_of(who), _NAME_ROOM)[0]
 
 
 def time(at: float) -> str:
@@ -59,7 +59,7 @@ def notifying(responders: Sequence[str]) -> Json:
 
 
 def _named(who: str) -> str | None:
-    name = people.name_of(SURFACE, who)
+    name = attribution.name_of(SURFACE, who)
     return responder(who) if name is None else in_a_line(name, _NAME_ROOM)[0]
 
 

@@ -11,13 +11,13 @@ from pydantic import JsonValue
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback_chat.controls import Control, Verb
-from answerback_chat.texts import units
-from answerback_discord import blocks as c
+from answerback_chat.control_codec import Control, Verb
+from answerback_chat.text_fitting import units
+from answerback_discord import components as c
 from answerback_discord import limits
-from answerback_discord.blocks import Json
-from answerback_discord.sheets import Look, Sheet, Slot, Values
-from answerback_discord.text import code_block, fit, shorten
+from answerback_discord.components import Json
+from answerback_discord.markdown_text import code_block, fit, shorten
+from answerback_discord.modal_pages import Look, Sheet, Slot, Values
 
 SHORT, PARAGRAPH = 1, 2
 INTRO_ROOM: Final = 2_000

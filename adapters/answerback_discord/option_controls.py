@@ -13,17 +13,17 @@ from typing import Final, TypeAlias
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
-from answerback_chat import controls
-from answerback_chat.controls import Verb
+from answerback_chat import control_codec
+from answerback_chat.control_codec import Verb
 from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line
-from answerback_discord import blocks as c
+from answerback_discord import components as c
 from answerback_discord import limits
-from answerback_discord.blocks import Json, Style
-from answerback_discord.fitting import Block
-from answerback_discord.forms import takes_note
+from answerback_discord.components import Json, Style
 from answerback_discord.limits import MESSAGE_TEXT
-from answerback_discord.text import fit, fit_button
+from answerback_discord.markdown_text import fit, fit_button
+from answerback_discord.message_fitting import Block
+from answerback_discord.modal_inputs import takes_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ OPTIONS: Final = OptionLimits(
 
 def control(view: View, verb: Verb, argument: str | int = "") -> str:
     """The custom_id of one control of a view."""
-    return controls.encode(view.ask_id, view.revision, verb, str(argument))
+    return control_codec.encode(view.ask_id, view.revision, verb, str(argument))
 
 
 def button(
     view: View, label: str, verb: Verb, argument: str | int = "", style: Style = Style.SECONDARY
 ) -> Json:
     """A button of a view, with as much of its label as it holds."""
-    custom_id = controls.encode(view.ask_id, view.revision, verb, str(argument))
+    custom_id = control_codec.encode(view.ask_id, view.revision, verb, str(argument))
     return c.button(fit_button(label), custom_id, style)
 
 
@@ -75,12 +75,12 @@ Plan: TypeAlias = tuple[tuple[str, str, Style], ...]
 
 def planned(label: str, verb: Verb, argument: str = "", style: Style = Style.SECONDARY) -> Plan:
     """A plan of one button."""
-    return ((fit_button(label), controls.tail(verb, argument), style),)
+    return ((fit_button(label), control_codec.tail(verb, argument), style),)
 
 
 def laid_out(view: View, plan: Plan) -> list[Json]:
     """The buttons of a plan, on the message of a view."""
-    stem = controls.stem(view.ask_id, view.revision)
+    stem = control_codec.stem(view.ask_id, view.revision)
     return [c.button(label, stem + tail, style) for label, tail, style in plan]
 
 

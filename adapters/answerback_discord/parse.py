@@ -19,8 +19,8 @@ from typing_extensions import TypedDict
 from answerback.core.intents import Choose, Wanted
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.controls import NO_ASK, Control, Verb, decode, digits
-from answerback_discord import blocks as c
+from answerback_chat.control_codec import NO_ASK, Control, Verb, decode, digits
+from answerback_discord import components as c
 from answerback_discord import limits
 
 SURFACE: Final = "discord"

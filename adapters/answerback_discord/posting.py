@@ -23,18 +23,18 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Later, Shown
-from answerback_chat import messages
-from answerback_chat.controls import decode
+from answerback_chat import wording
+from answerback_chat.control_codec import decode
 from answerback_chat.live_message import LiveMessages, Missing, Save
-from answerback_discord import blocks as c
-from answerback_discord import limits, mentions, notes, parse, render
-from answerback_discord.answers import Answers
-from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls, page_behind
+from answerback_discord import components as c
+from answerback_discord import limits, mentions, parse, private_notes, render
+from answerback_discord.api_client import Calls, page_behind
 from answerback_discord.channels import Channels, Kind, Place
+from answerback_discord.components import Json
 from answerback_discord.errors import Code, has_code
+from answerback_discord.markdown_text import fit
 from answerback_discord.option_controls import Look
-from answerback_discord.text import fit
+from answerback_discord.pending_edits import Answers
 
 logger = logging.getLogger(__name__)
 
@@ -211,10 +211,10 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.post_reminder`."""
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
         view = view_of(ask)
-        about = fit(messages.reminded_of(view, self._labels), _QUESTION_ROOM)
+        about = fit(wording.reminded_of(view, self._labels), _QUESTION_ROOM)
         words = f"{self._labels.reminder.format(label=view.label)}\n{about}"
         body: Json = {
-            "content": notes.reminder(listed, words, notes.link(ref)),
+            "content": private_notes.reminder(listed, words, private_notes.link(ref)),
             "allowed_mentions": mentions.notifying(listed),
             "nonce": _nonce(f"{ask.id}:reminder:{number}", ref),
             "enforce_nonce": True,
@@ -226,14 +226,14 @@ class Posting(LiveMessages[Json, Json]):
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
         """See `LiveMessages.reminders`: they end in the message's address."""
         found = await self._in_thread(ref, lambda where: self._listed(where, str(ref["id"])))
-        of_it = [one for one in found if str(one.get("content")).endswith(notes.link(ref))]
+        of_it = [one for one in found if str(one.get("content")).endswith(private_notes.link(ref))]
         for number, one in enumerate(of_it):
             yield str(one["id"]), number
 
     async def end_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.end_reminder`."""
-        ending = messages.ended_by(view_of(ask), self._labels)
-        content = notes.reminder((), ending, notes.link(ref))
+        ending = wording.ended_by(view_of(ask), self._labels)
+        content = private_notes.reminder((), ending, private_notes.link(ref))
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(
             ref,
@@ -244,7 +244,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def lead_on(self, ref: Json, to: Destination) -> None:
         """See `LiveMessages.lead_on`."""
-        body = notes.elsewhere(notes.place(to), self._labels)
+        body = private_notes.elsewhere(private_notes.place(to), self._labels)
         await self._in_open_thread(ref, *_edit_of(ref), body)
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
@@ -340,7 +340,7 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
     return Thread(
         channel=str(channel),
         id=str(thread) if thread else None,
-        url=notes.link(message) if "id" in message else None,
+        url=private_notes.link(message) if "id" in message else None,
     )
 
 

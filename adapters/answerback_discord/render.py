@@ -14,16 +14,23 @@ from answerback.core.ask import Status
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
-from answerback_chat import messages, outline, people
-from answerback_chat.controls import Verb
+from answerback_chat import answer_summary, attribution, wording
+from answerback_chat.control_codec import Verb
 from answerback_chat.sanitize import one_line
-from answerback_chat.texts import units
-from answerback_discord import blocks as c
-from answerback_discord import context, forms, limits, lists, mentions, option_controls
-from answerback_discord.blocks import Json, Style
-from answerback_discord.fitting import TEXT_BUDGET, Block, fitted, fitted_lines
+from answerback_chat.text_fitting import units
+from answerback_discord import components as c
+from answerback_discord import (
+    limits,
+    long_lists,
+    mentions,
+    modal_inputs,
+    option_controls,
+    question_context,
+)
+from answerback_discord.components import Json, Style
+from answerback_discord.markdown_text import escape, in_a_line, shorten
+from answerback_discord.message_fitting import TEXT_BUDGET, Block, fitted, fitted_lines
 from answerback_discord.option_controls import Look, Plan, button, laid_out, planned
-from answerback_discord.text import escape, in_a_line, shorten
 
 LABEL_ROOM: Final = 200
 HEADER_ROOM: Final = 60
@@ -58,7 +65,7 @@ def message(view: View, labels: Labels, look: Look | None = None) -> Json:
 
 def plain(view: View, labels: Labels) -> Json:
     """The least that can be shown, for when Discord refuses `message`, which would be our defect."""
-    said = view.prompt.question.text if view.prompt else messages.ending(view, labels)
+    said = view.prompt.question.text if view.prompt else wording.ending(view, labels)
     heading = _heading(view, labels)[0]
     body, _ = shorten(said or labels.review_title, NOTE_ROOM)
     return c.message(
@@ -68,14 +75,14 @@ def plain(view: View, labels: Labels) -> Json:
 
 def _heading(view: View, labels: Labels) -> tuple[str, bool]:
     """Who asks, and below it who may answer and until when; and whether anything was shortened."""
-    asks, short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
-    for_whom = people.audience(view.responders, view.closes_at, labels, mentions.MARKS)
+    asks, short = in_a_line(wording.asks_line(view, labels), LABEL_ROOM)
+    for_whom = attribution.audience(view.responders, view.closes_at, labels, mentions.MARKS)
     return f"-# {asks}\n-# {for_whom}" if for_whom else f"-# {asks}", short
 
 
 def _credits(view: View, labels: Labels) -> str:
     """Who answered and when, as a line of its own; empty where that goes without saying."""
-    said = people.given_by(view, labels, mentions.MARKS)
+    said = attribution.given_by(view, labels, mentions.MARKS)
     return f"\n-# {said}" if said else ""
 
 
@@ -92,11 +99,11 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         blocks.append(Block(selected, option_controls.SELECTION_ROOM, "-# ☑ {}"))
     blocks += [Block(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
     room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
-    asides = context.asides(view, labels, min(ASIDES_ROOM, room // 3))
+    asides = question_context.asides(view, labels, min(ASIDES_ROOM, room // 3))
     room -= units(asides.text)
-    about = context.within(prompt, room)
+    about = question_context.within(prompt, room)
     (asked, *others), left_out = fitted(blocks, room - min(units(about.text), room // 2))
-    about = context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
+    about = question_context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
     parts = [c.text(heading)]
     if so_far:
         parts += (c.text(so_far), c.separator())
@@ -114,7 +121,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         parts += option_controls.sections(view, prompt, labels, told)
     else:
         parts += _answering(view, prompt, labels, look)
-    full = short or header_short or so_far_short or left_out or forms.needs_full(prompt)
+    full = short or header_short or so_far_short or left_out or modal_inputs.needs_full(prompt)
     more = labels.details if full else about.more(labels) or asides.more(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
@@ -125,7 +132,7 @@ def _filled_in(prompt: Prompt, labels: Labels) -> list[str]:
     note = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
     return [
         *([one_line(note)] if prompt.note else []),
-        *filter(None, (outline.prefilled(prompt, labels),)),
+        *filter(None, (answer_summary.prefilled(prompt, labels),)),
     ]
 
 
@@ -208,7 +215,7 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
             edit = button(view, f"{labels.edit} {i + 1}", Verb.EDIT, i)
             parts.append(c.section(text, edit) if line.editable else c.text(text))
     else:
-        parts = [c.text("\n".join(lines)), *lists.edits(view, labels, look)]
+        parts = [c.text("\n".join(lines)), *long_lists.edits(view, labels, look)]
     submit = button(view, labels.submit, Verb.SUBMIT, style=Style.PRIMARY)
     ends = c.rows([submit, *_controls(view, labels, labels.details if short or left_out else None)])
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
@@ -217,8 +224,8 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
 def _record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    heading, short = in_a_line(messages.ended_by(view, labels), LABEL_ROOM)
-    asks, asks_short = in_a_line(messages.asks_line(view, labels), LABEL_ROOM)
+    heading, short = in_a_line(wording.ended_by(view, labels), LABEL_ROOM)
+    asks, asks_short = in_a_line(wording.asks_line(view, labels), LABEL_ROOM)
     at = mentions.time(view.outcome.at)
     above = f"-# {asks}\n**{heading}** · {at}{_credits(view, labels)}"
     room = TEXT_BUDGET - units(above)
@@ -243,12 +250,12 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
     def line_of(line: Line) -> str:
         nonlocal short
         question, cut_question = in_a_line(line.question.text, QUESTION_IN_LINE)
-        said = " · ".join(map(one_line, outline.answer_texts(line, labels)))
+        said = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
         answer, cut_answer = in_a_line(said, ANSWER_IN_LINE)
         short = short or cut_question or cut_answer
         return f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
 
-    lines, earlier = outline.so_far(view, line_of)
+    lines, earlier = answer_summary.so_far(view, line_of)
     heading = [f"-# {escape(labels.answered_so_far)}"]
     if earlier:
         heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")

@@ -18,28 +18,28 @@ from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat import responders
-from answerback_chat.background import Background
-from answerback_chat.identity import Identifying
+from answerback_chat.background_tasks import Background
+from answerback_chat.bot_identity import Identifying
+from answerback_chat.catch_up import Missed
+from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.live_message import Save
-from answerback_chat.missed import Missed
-from answerback_chat.selections import Selections
-from answerback_chat.surface import ChatSurface
-from answerback_slack.calls import Calls, client_of
-from answerback_slack.events import Events
-from answerback_slack.front import Front
-from answerback_slack.groups import Groups
+from answerback_chat.selection_drafts import Selections
+from answerback_slack.agent_status import Sessions
+from answerback_slack.api_client import Calls, client_of
+from answerback_slack.bolt_app import Listeners
+from answerback_slack.catch_up import Place, missed
+from answerback_slack.group_membership import Groups
 from answerback_slack.home_tab import HomeTabs
-from answerback_slack.inbound import Ack, Inbound
-from answerback_slack.listeners import Listeners
-from answerback_slack.missed import Place, missed
-from answerback_slack.names import Names
-from answerback_slack.notes import Notes
+from answerback_slack.http_endpoint import Front
+from answerback_slack.interactions import Ack, Inbound
 from answerback_slack.parse import Click, Identity, Submission, words
+from answerback_slack.platform_events import Events
 from answerback_slack.posting import Posting
-from answerback_slack.sessions import Sessions
-from answerback_slack.sockets import Sockets
-from answerback_slack.typed_words import Listener
+from answerback_slack.private_notes import Notes
+from answerback_slack.responder_names import Names
+from answerback_slack.socket_mode_client import Sockets
+from answerback_slack.typed_messages import Listener
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from answerback_chat import texts
+from answerback_chat import text_fitting
 from answerback_chat.sanitize import visible
 from answerback_slack import limits
 
@@ -24,7 +24,7 @@ def plain(text: str, limit: int = limits.SECTION_TEXT) -> Block:
 
 
 def _plain(shown: str, limit: int = limits.SECTION_TEXT) -> Block:
-    kept = texts.shorten(shown, limit)
+    kept = text_fitting.shorten(shown, limit)
     return {"type": "plain_text", "text": kept if kept.strip() else "–", "emoji": False}
 
 
@@ -45,12 +45,12 @@ def escape_within(text: str, most: int) -> str:
     """
     # What is shown has at least half as many characters: of two that end a line it has one.
     shown = visible(text[: 2 * max(most, 0) + 2])
-    made, room = escape(texts.shorten(shown, most)), most
-    while (over := texts.units(made) - most) > 0:
+    made, room = escape(text_fitting.shorten(shown, most)), most
+    while (over := text_fitting.units(made) - most) > 0:
         room -= max(over // 5, 1)
         if room <= 0:
             return ""
-        made = escape(texts.shorten(shown, room))
+        made = escape(text_fitting.shorten(shown, room))
     return made
 
 
@@ -62,7 +62,7 @@ def section(text: str, accessory: Block | None = None) -> Block:
 
 def sections(text: str) -> list[Block]:
     """A text of any length, in as many paragraphs as it takes."""
-    pieces = texts.chunks(visible(text), limits.SECTION_TEXT)
+    pieces = text_fitting.chunks(visible(text), limits.SECTION_TEXT)
     return [paragraph(piece) for piece in pieces if piece.strip()]
 
 
@@ -85,7 +85,7 @@ def folded(title: str, blocks: Sequence[Block]) -> Block:
 
 def headline(text: str) -> list[Block]:
     """A text as a heading where it is one short line, else as paragraphs."""
-    if "\n" not in visible(text) and texts.units(visible(text)) <= limits.HEADER_TEXT:
+    if "\n" not in visible(text) and text_fitting.units(visible(text)) <= limits.HEADER_TEXT:
         return [{"type": "header", "text": plain(text, limits.HEADER_TEXT)}]
     return sections(text)
 
@@ -113,7 +113,9 @@ def link_button(text: str, action_id: str, url: str, about: str) -> Block:
         "text": plain(text, limits.BUTTON_TEXT),
         "action_id": action_id,
         "url": url,
-        "accessibility_label": texts.shorten(visible(f"{text}: {about}"), limits.BUTTON_TEXT),
+        "accessibility_label": text_fitting.shorten(
+            visible(f"{text}: {about}"), limits.BUTTON_TEXT
+        ),
     }
 
 
@@ -171,7 +173,7 @@ def weight(value: object) -> int:
     """How many characters of text there are in blocks, as `limits.BLOCKS_TEXT` counts them."""
     if isinstance(value, dict):
         own = value.get("text")
-        found = texts.units(own) if isinstance(own, str) else 0
+        found = text_fitting.units(own) if isinstance(own, str) else 0
         value = value.values()
     elif isinstance(value, list):
         found = 0

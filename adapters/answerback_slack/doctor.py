@@ -14,12 +14,12 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback_chat.diagnostics import Diagnosis
+from answerback_chat.doctor_checks import Diagnosis
 from answerback_slack import home_view
-from answerback_slack.calls import Calls, client_of
+from answerback_slack.api_client import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, SCOPES
-from answerback_slack.sockets import CROWDED, TOO_MANY
+from answerback_slack.socket_mode_client import CROWDED, TOO_MANY
 
 _SLACK: Final = Diagnosis("Slack")
 _GREETED: Final = 10.0

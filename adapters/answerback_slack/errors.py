@@ -19,7 +19,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from answerback_chat.failures import pause, table, unexplained
+from answerback_chat.platform_errors import pause, table, unexplained
 
 _TABLE: Final = table(
     {

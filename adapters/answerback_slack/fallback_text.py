@@ -10,11 +10,11 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import text_of
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Prompt, View
-from answerback_chat import messages, outline, texts
+from answerback_chat import answer_summary, text_fitting, wording
 from answerback_chat.asides import asides_text
-from answerback_chat.context import drawn
 from answerback_chat.option_controls import chosen_indexes
-from answerback_slack import limits, lines, option_controls
+from answerback_chat.question_context import drawn
+from answerback_slack import limits, option_controls, record_text
 from answerback_slack.blocks import escape, escape_within
 
 _HOLE: Final = "\0"
@@ -24,16 +24,18 @@ _LEAST: Final = 40
 """Units below which a context is left out."""
 
 
-def fallback_text(view: View, labels: Labels, names: Mapping[str, str] = lines.UNKNOWN) -> str:
+def fallback_text(
+    view: View, labels: Labels, names: Mapping[str, str] = record_text.UNKNOWN
+) -> str:
     """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
-    first = messages.asks_line(view, labels)
+    first = wording.asks_line(view, labels)
     if view.outcome is not None:
-        first += f": {messages.ended_by(view, labels, _HOLE)}"
+        first += f": {wording.ended_by(view, labels, _HOLE)}"
     by = view.outcome.ended_by if view.outcome else None
-    name = lines.who(by) if by else ""
+    name = record_text.who(by) if by else ""
     begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
-    for_whom = lines.audience(view, labels, names)
-    room = limits.MESSAGE_TEXT - texts.units(f"{begun}\n{for_whom}\n")
+    for_whom = record_text.audience(view, labels, names)
+    room = limits.MESSAGE_TEXT - text_fitting.units(f"{begun}\n{for_whom}\n")
     rest = (
         _given(view, labels, room)
         if view.prompt is None
@@ -45,7 +47,7 @@ def fallback_text(view: View, labels: Labels, names: Mapping[str, str] = lines.U
 def _given(view: View, labels: Labels, room: int) -> str:
     """What was answered; in a review, what is to be done with it."""
     review = f"{labels.review_title}. {labels.review_text}" if view.outcome is None else ""
-    said = [review, *(lines.answered(line, labels) for line in view.lines), view.reply or ""]
+    said = [review, *(record_text.answered(line, labels) for line in view.lines), view.reply or ""]
     return escape_within("\n".join(filter(str.strip, said)), room)
 
 
@@ -53,12 +55,12 @@ def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
     """The question and its choices; the context has the room that they leave, so that neither is cut off for it."""
     question = prompt.question
     asked = "\n".join(filter(str.strip, (question.header or "", question.text)))
-    least = min(texts.units(escape(asked)), room // 3) + 1  # with the end of its line
+    least = min(text_fitting.units(escape(asked)), room // 3) + 1  # with the end of its line
     choices_said = "\n".join(filter(str.strip, _choices(prompt, labels)))
     choice = escape_within(choices_said, room - least)
-    room -= texts.units(choice) + bool(choice)
+    room -= text_fitting.units(choice) + bool(choice)
     asked = escape_within(asked, room)
-    room -= texts.units(asked) + 1
+    room -= text_fitting.units(asked) + 1
     context = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
     about = "\n".join(filter(str.strip, (asides_text(view, labels), context)))
     about = escape_within(about, room) if room > _LEAST else ""
@@ -67,7 +69,7 @@ def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
 
 def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
     """How the question can be answered, and what is filled in."""
-    question, chosen = prompt.question, outline.prefilled(prompt, labels)
+    question, chosen = prompt.question, answer_summary.prefilled(prompt, labels)
     match question.answer_type:
         case AnswerType.BOOLEAN:
             yield f"{labels.yes} / {labels.no}"

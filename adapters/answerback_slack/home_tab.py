@@ -23,14 +23,14 @@ from answerback.core.errors import (
 )
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.records import Page
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks
-from answerback_chat.background import Background
+from answerback_chat.background_tasks import Background
 from answerback_client.backoff import Backoff
 from answerback_slack import home_view
-from answerback_slack.calls import Calls
-from answerback_slack.capabilities import Capability
-from answerback_slack.groups import Groups
+from answerback_slack.api_client import Calls
+from answerback_slack.group_membership import Groups
+from answerback_slack.optional_features import Capability
 
 logger = logging.getLogger(__name__)
 

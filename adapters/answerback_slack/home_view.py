@@ -11,10 +11,10 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback_chat import messages, texts
-from answerback_chat.controls import Control, Verb
+from answerback_chat import text_fitting, wording
+from answerback_chat.control_codec import Control, Verb
 from answerback_chat.sanitize import one_line, visible
-from answerback_slack import limits, lines
+from answerback_slack import limits, record_text
 from answerback_slack.blocks import (
     Block,
     actions,
@@ -80,20 +80,20 @@ def _waiting(ask: Ask, labels: Labels) -> list[Block]:
     times = [escape(labels.waits_since).format(time=moment(ask.created_at))]
     if ask.expires_at is not None:
         times.append(escape(labels.closes).format(time=moment(ask.expires_at)))
-    who = plain(one_line(messages.asks_line(view, labels, briefly=True)), _WHO_ROOM)
+    who = plain(one_line(wording.asks_line(view, labels, briefly=True)), _WHO_ROOM)
     return [_entry(ask, view, asked, labels), _small(who, mrkdwn(" · ".join(times)))]
 
 
 def _answered(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.lines[0].question.text if view.lines else labels.not_answered
-    who = plain(one_line(messages.who_asks(view, labels)), _WHO_ROOM)
-    return [_entry(ask, view, asked, labels), _small(who, mrkdwn(lines.ending(view, labels)))]
+    who = plain(one_line(wording.who_asks(view, labels)), _WHO_ROOM)
+    return [_entry(ask, view, asked, labels), _small(who, mrkdwn(record_text.ending(view, labels)))]
 
 
 def _entry(ask: Ask, view: View, asked: str, labels: Labels) -> Block:
     """What is asked, and the way to its message; where Slack told no address, everything is shown in place."""
-    shown = texts.shorten(visible(asked), _QUESTION_ROOM)
+    shown = text_fitting.shorten(visible(asked), _QUESTION_ROOM)
     url = ask.thread.url if ask.thread else None
     if url:
         return section(shown, link_button(labels.open_message, f"{_OPEN}.{ask.id}", url, asked))

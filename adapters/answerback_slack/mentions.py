@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from answerback_chat import texts
+from answerback_chat import text_fitting
 from answerback_slack.blocks import escape
-from answerback_slack.lines import NAME_ROOM
+from answerback_slack.record_text import NAME_ROOM
 
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 
@@ -24,7 +24,7 @@ def mention(responder: str) -> str:
     An id is what the agent says: one that can be none of Slack's is shown as the text that it is.
     """
     if not is_id(responder):
-        return escape(texts.shorten(responder, NAME_ROOM))
+        return escape(text_fitting.shorten(responder, NAME_ROOM))
     return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
 
 

@@ -16,16 +16,16 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.intents import Wanted
 from answerback.core.labels import Labels
-from answerback.core.schema_entries import value_of
+from answerback.core.schema_field_values import value_of
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
 from answerback.core.walker import Answer, Other
-from answerback_chat import texts
-from answerback_chat.controls import Control, Verb
-from answerback_chat.entries import TextEntry, action_of, text_entry
+from answerback_chat import text_fitting
+from answerback_chat.control_codec import Control, Verb
 from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import as_json
-from answerback_slack import forms, limits, option_controls, reading
+from answerback_chat.text_entries import TextEntry, action_of, text_entry
+from answerback_slack import limits, modal_inputs, option_controls, show_in_full
 from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
 from answerback_slack.parse import Submission, Values, chosen
 from answerback_slack.render import fits_inputs
@@ -47,9 +47,9 @@ def opened(
     prompt = view.prompt
     match control.verb:
         case Verb.FULL:
-            return reading.full(view, labels, 0, metadata)
+            return show_in_full.full(view, labels, 0, metadata)
         case Verb.PREVIEW:
-            return reading.preview(view, labels, _number(control), metadata)
+            return show_in_full.preview(view, labels, _number(control), metadata)
         case Verb.CHOOSE if prompt is not None and prompt.question.options:
             return _choose(prompt, control, labels, metadata)
     entry = text_entry(view, control.verb, labels)
@@ -69,7 +69,7 @@ def opened(
         case Verb.FILL:
             return _fill(prompt, entry, control, labels, metadata)
         case _:
-            inputs = forms.spelled_out(_entry_inputs(entry), labels)
+            inputs = modal_inputs.spelled_out(_entry_inputs(entry), labels)
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
 
 
@@ -79,9 +79,9 @@ def notice(text: str, typed: str, labels: Labels) -> Block:
     ``text`` is mrkdwn, so that people stand there by their names. It holds all that a modal's
     inputs can; only what Slack takes in no view is cut.
     """
-    why = mrkdwn(texts.shorten(text, limits.SECTION_TEXT))
+    why = mrkdwn(text_fitting.shorten(text, limits.SECTION_TEXT))
     blocks: list[Block] = [{"type": "section", "text": why, "expand": True}]
-    rest, more = sections(typed), small(texts.ELLIPSIS)
+    rest, more = sections(typed), small(text_fitting.ELLIPSIS)
     frame = modal(labels.answer, "ab1:notice", "", blocks, close=labels.close)
     room = limits.MODAL_BYTES - size(frame)
     if sum(map(_listed, rest)) > room:
@@ -136,8 +136,10 @@ def submitted(submission: Submission, view: View, labels: Labels) -> Wanted | di
         return replace(selected, note=typed_text(values) or None)
     fields = _native(view.prompt) if control.verb is Verb.FILL and view.prompt else None
     if fields is not None and view.prompt is not None:
-        value = value_of(fields, forms.entered(fields, view.prompt.prefill, values))
-        return forms.errors(fields, value) if isinstance(value, tuple) else Answer(value=value)
+        value = value_of(fields, modal_inputs.entered(fields, view.prompt.prefill, values))
+        return (
+            modal_inputs.errors(fields, value) if isinstance(value, tuple) else Answer(value=value)
+        )
     found = action_of(control.verb, typed_text(values))
     if isinstance(found, Problem):
         first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
@@ -162,7 +164,7 @@ def refused(control: Control, view: View, problems: Sequence[Problem]) -> dict[s
     if control.verb is Verb.FILL and prompt is not None:
         fields = _native(prompt)
         if fields is not None:
-            return forms.errors(fields, problems, "/value")
+            return modal_inputs.errors(fields, problems, "/value")
     if control.verb in {Verb.CHOOSE, Verb.NOTE}:
         return {_first_menu(control): _sentences(problems)}
     return {_first_text(view, control): _sentences(problems)}
@@ -226,7 +228,7 @@ def _own_words(
     question = prompt.question
     if question.answer_type is AnswerType.MULTI_SELECT and question.other_beside:
         return _beside(prompt, entry, control, labels, selected)
-    words = forms.spelled_out(_entry_inputs(entry), labels)
+    words = modal_inputs.spelled_out(_entry_inputs(entry), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
         return words
     return [small(labels.other_replaces), *words]
@@ -238,7 +240,7 @@ def _beside(
     """The options as they are selected, and below them the inputs of words that go along with them."""
     chosen_now = chosen_indexes(prompt) if selected is None else selected
     menus = _menus(prompt, control, labels, chosen_now)
-    words = forms.spelled_out(_entry_inputs(entry), labels)
+    words = modal_inputs.spelled_out(_entry_inputs(entry), labels)
     if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
         words = text_inputs(entry.label, "", optional=not entry.required)
     return [*menus, *words]
@@ -253,7 +255,7 @@ def _fill(
 ) -> Block:
     fields = _native(prompt)
     if fields is not None:
-        inputs = forms.inputs(fields, prompt.prefill, labels)
+        inputs = modal_inputs.inputs(fields, prompt.prefill, labels)
     else:  # the JSON editor: the schema to read, and an input that starts from the prefill
         inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
     return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
@@ -269,12 +271,12 @@ def shows_schema_in_full(prompt: Prompt) -> bool:
     """Whether the modal of a schema question shows everything its schema says."""
     fields = _native(prompt)
     if fields is not None:
-        return forms.fully_shown(fields)
-    return texts.units(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
+        return modal_inputs.fully_shown(fields)
+    return text_fitting.units(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
 
 
 def _native(prompt: Prompt) -> tuple[Field, ...] | None:
-    return forms.native_fields(prompt.question.json_schema, prompt.prefill)
+    return modal_inputs.native_fields(prompt.question.json_schema, prompt.prefill)
 
 
 def _first_text(view: View, control: Control) -> str:
@@ -292,8 +294,8 @@ def _text_block(index: int, joined: bool) -> str:
 def _pieces(text: str) -> list[tuple[str, bool]]:
     """A text in pieces an input can hold, each with whether the line end behind it was taken out."""
     pieces: list[tuple[str, bool]] = []
-    while texts.units(text) > limits.INPUT_TEXT:
-        head = texts.chunks(text, limits.INPUT_TEXT)[0]
+    while text_fitting.units(text) > limits.INPUT_TEXT:
+        head = text_fitting.chunks(text, limits.INPUT_TEXT)[0]
         at = head.rfind("\n")
         if at > 0:
             pieces.append((text[:at], True))

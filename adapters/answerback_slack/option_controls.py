@@ -11,14 +11,14 @@ from typing import Final
 
 from answerback.core.form import AnswerType, Question
 from answerback.core.view import Prompt
-from answerback_chat import texts
-from answerback_chat.controls import Verb
+from answerback_chat import text_fitting
+from answerback_chat.control_codec import Verb
 from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line, visible
-from answerback_chat.texts import fits
+from answerback_chat.text_fitting import fits
 from answerback_slack import limits
 from answerback_slack.blocks import Block, entry, offered, option, plain, size, weight
-from answerback_slack.sheet import Sheet
+from answerback_slack.message_layout import Sheet
 
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
 """How long a menu's labels may be, tried in this order until a modal of them fits."""
@@ -147,7 +147,7 @@ def _options(question: Question, length: int) -> list[Block]:
     made = []
     for index, each in enumerate(question.options):
         label = one_line(each.label)
-        label = texts.shorten(f"{index + 1}. {label}" if numbered else label, length)
+        label = text_fitting.shorten(f"{index + 1}. {label}" if numbered else label, length)
         fitting = length == limits.OPTION_TEXT and fits(
             each.description or "", limits.OPTION_DESCRIPTION
         )

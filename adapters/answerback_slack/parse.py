@@ -18,10 +18,10 @@ from typing_extensions import TypedDict
 
 from answerback.core.intents import Wanted
 from answerback.core.intents import Words as TypedWords
-from answerback.core.schema_entries import Entry
+from answerback.core.schema_field_values import Entry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.controls import Control, Verb, decode
+from answerback_chat.control_codec import Control, Verb, decode
 
 Values: TypeAlias = Mapping[str, Entry]
 """What stands in the inputs of a message or modal, by block_id: text, or the indexes of what is chosen."""

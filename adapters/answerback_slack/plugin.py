@@ -16,7 +16,7 @@ from answerback.ports.plugin import (
     Preview,
     SurfacePlugin,
 )
-from answerback_chat.settings import ChatSettings
+from answerback_chat.chat_settings import ChatSettings
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask

@@ -24,16 +24,16 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
 from answerback_chat.live_message import LiveMessages, Missing, Save
-from answerback_chat.selections import Selections
-from answerback_slack import errors, lines, parse, reminders
+from answerback_chat.selection_drafts import Selections
+from answerback_slack import errors, parse, record_text, reminders
+from answerback_slack.api_client import Calls
 from answerback_slack.blocks import escape, section
-from answerback_slack.calls import Calls
-from answerback_slack.capabilities import Capability
+from answerback_slack.channel_history import History, event_of, objects
 from answerback_slack.fallback_text import fallback_text
-from answerback_slack.groups import Groups
-from answerback_slack.history import History, event_of, objects
-from answerback_slack.names import Names
+from answerback_slack.group_membership import Groups
+from answerback_slack.optional_features import Capability
 from answerback_slack.render import Message, render
+from answerback_slack.responder_names import Names
 
 logger = logging.getLogger(__name__)
 
@@ -294,7 +294,7 @@ class Posting(LiveMessages[Ref, Message]):
     async def end_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
         """See `LiveMessages.end_reminder`."""
         url = await self._url(ask, ref)
-        ending = lines.ending(view_of(ask), self._labels)
+        ending = record_text.ending(view_of(ask), self._labels)
         over = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), over)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback_chat import messages, texts
+from answerback_chat import text_fitting, wording
 from answerback_slack.blocks import Block, escape, escape_within, mrkdwn, section
 from answerback_slack.mentions import is_id, mentions
 from answerback_slack.render import Message
@@ -27,5 +27,5 @@ def reminder(view: View, responders: Sequence[str], url: str | None, labels: Lab
     link = [f"<{url}>"] if url else []
     named = " ".join([*mentions(pinged, MOST_REMINDED), said, *link])
     first: Block = {"type": "section", "text": mrkdwn(named)}
-    about = texts.shorten(messages.reminded_of(view, labels), _QUESTION_ROOM)
+    about = text_fitting.shorten(wording.reminded_of(view, labels), _QUESTION_ROOM)
     return Message(f"{said}\n{escape(about)}", [first, section(about)])

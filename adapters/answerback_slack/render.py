@@ -13,13 +13,13 @@ from typing import Final, assert_never
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
-from answerback_chat import messages, outline, texts
-from answerback_chat.controls import Verb
+from answerback_chat import answer_summary, text_fitting, wording
+from answerback_chat.control_codec import Verb
 from answerback_chat.sanitize import as_json, one_line, visible
-from answerback_slack import fallback_text, limits, lines, option_controls
+from answerback_slack import fallback_text, limits, option_controls, record_text
 from answerback_slack.blocks import Block, folded, mrkdwn, plain, small, weight
-from answerback_slack.context import literal
-from answerback_slack.sheet import Sheet
+from answerback_slack.message_layout import Sheet
+from answerback_slack.question_context import literal
 
 QUESTION_ROOM: Final = 4_500
 CONTEXT_ROOM: Final = 2_500
@@ -71,7 +71,7 @@ class Message:
 def render(
     view: View,
     labels: Labels,
-    names: Mapping[str, str] = lines.UNKNOWN,
+    names: Mapping[str, str] = record_text.UNKNOWN,
     selected: Sequence[int] | None = None,
     *,
     folding: bool = False,
@@ -98,7 +98,7 @@ def render(
 
 def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     question = prompt.question
-    title = messages.asks_line(sheet.view, sheet.labels)
+    title = wording.asks_line(sheet.view, sheet.labels)
     sheet.heading(f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM)
     _so_far(sheet)
     sheet.context(prompt, CONTEXT_ROOM)
@@ -117,15 +117,15 @@ def _so_far(sheet: Sheet) -> None:
         return
 
     def line_of(line: Line) -> str:
-        text = f"{one_line(line.question.text)} ➜ {lines.given(line, sheet.labels, ', ')}"
+        text = f"{one_line(line.question.text)} ➜ {record_text.given(line, sheet.labels, ', ')}"
         return sheet.fit(one_line(text), SO_FAR_ITEM)
 
-    kept, earlier = outline.so_far(sheet.view, line_of)
+    kept, earlier = answer_summary.so_far(sheet.view, line_of)
     heading = [f"{sheet.labels.answered_so_far}:"]
     if earlier:
         sheet.shortened = True
         heading.append(sheet.labels.answered_earlier.format(count=earlier))
-    sheet.small("\n".join([*heading, *kept]), outline.SO_FAR_LENGTH * 2)
+    sheet.small("\n".join([*heading, *kept]), answer_summary.SO_FAR_LENGTH * 2)
     sheet.beside(sheet.credits())
 
 
@@ -169,7 +169,7 @@ def _yes_no(sheet: Sheet, prompt: Prompt) -> list[Block]:
 
 
 def _prefilled(sheet: Sheet, prompt: Prompt) -> list[Block]:
-    text = outline.prefilled(prompt, sheet.labels)
+    text = answer_summary.prefilled(prompt, sheet.labels)
     return [small(sheet.fit(text, PREFILL_ROOM))] if text else []
 
 
@@ -189,7 +189,7 @@ def fits_modal(prompt: Prompt) -> bool:
 
 def fits_inputs(text: str) -> bool:
     """Whether a text can be edited in the inputs of a modal."""
-    return texts.units(text) <= limits.INPUT_TEXT * PREFILL_PARTS
+    return text_fitting.units(text) <= limits.INPUT_TEXT * PREFILL_PARTS
 
 
 def _navigation(sheet: Sheet) -> Block:
@@ -229,12 +229,12 @@ def _end_turn(sheet: Sheet) -> Block:
 
 def _review(sheet: Sheet) -> None:
     labels, given = sheet.labels, sheet.view.lines
-    sheet.heading(messages.asks_line(sheet.view, labels), TITLE_ROOM)
+    sheet.heading(wording.asks_line(sheet.view, labels), TITLE_ROOM)
     sheet.headline(labels.review_title, limits.HEADER_TEXT)
     sheet.small(labels.review_text, TITLE_ROOM)
     sheet.beside(sheet.credits())
     room = sheet.left - SPARE * 2
-    entries = [lines.answered(line, labels) for line in given]
+    entries = [record_text.answered(line, labels) for line in given]
     if len(given) <= EDIT_BUTTONS:
         for place, text in enumerate(entries):
             sheet.items([text], room // len(given))
@@ -271,21 +271,21 @@ def _edit_menu(sheet: Sheet) -> Block:
 
 def _record(sheet: Sheet, *, folding: bool) -> None:
     view, labels = sheet.view, sheet.labels
-    sheet.small(messages.asks_line(view, labels), TITLE_ROOM)
+    sheet.small(wording.asks_line(view, labels), TITLE_ROOM)
     if len(view.lines) == 1:
         sheet.headline(view.lines[0].question.text, QUESTION_ROOM)
-        sheet.paragraphs(f"➜ {lines.given(view.lines[0], labels)}", QUESTION_ROOM)
+        sheet.paragraphs(f"➜ {record_text.given(view.lines[0], labels)}", QUESTION_ROOM)
     else:
         above = len(sheet.blocks)
         room = sheet.left - REPLY_ROOM - SPARE
-        sheet.items([lines.answered(line, labels) for line in view.lines], room)
+        sheet.items([record_text.answered(line, labels) for line in view.lines], room)
         answers = sheet.blocks[above:]
         if folding and len(view.lines) >= LONG_RECORD:
             title = labels.questions_answered.format(count=len(view.lines))
             sheet.blocks[above:] = [folded(title, answers)]
     if view.reply is not None:
         sheet.paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
-    sheet.blocks.append({"type": "context", "elements": [mrkdwn(lines.ending(view, labels))]})
+    sheet.blocks.append({"type": "context", "elements": [mrkdwn(record_text.ending(view, labels))]})
     sheet.beside(sheet.credits())
     if sheet.shortened:
         sheet.blocks.append(sheet.row("full", [sheet.press(labels.details, Verb.FULL)]))

@@ -16,12 +16,12 @@ from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.labels import Labels
 from answerback.ports.person_key import Holders
 from answerback.ports.surface import Asks, Shown
-from answerback_web import pages
-from answerback_web.access import Access
-from answerback_web.asking import AskPages
-from answerback_web.front import NAME, Front
+from answerback_web import responses
+from answerback_web.ask_page import AskPages
 from answerback_web.inbox import Inbox
-from answerback_web.proxy import Proxies
+from answerback_web.page_access import Access
+from answerback_web.proxy_identity import Proxies
+from answerback_web.site import NAME, Front
 from answerback_web.visitors import Visitors
 
 
@@ -117,13 +117,13 @@ class WebSurface:
         inbox = Inbox(self._front, visitors, tokens=self._tokens)
         asks = AskPages(self._front, visitors)
         return [
-            web.get("/", pages.drawing(inbox.door)),
-            web.post("/", pages.drawing(inbox.enter)),
-            web.get("/inbox/{name}", pages.drawing(inbox.get)),
+            web.get("/", responses.drawing(inbox.door)),
+            web.post("/", responses.drawing(inbox.enter)),
+            web.get("/inbox/{name}", responses.drawing(inbox.get)),
             web.get("/inbox/{name}/events", inbox.events),
-            web.get("/inbox/{name}/history", pages.drawing(inbox.history)),
-            web.get("/a/-/{name}", pages.static),
-            web.get("/a/{link}", pages.drawing(asks.linked(asks.get))),
-            web.post("/a/{link}", pages.drawing(asks.linked(asks.post))),
+            web.get("/inbox/{name}/history", responses.drawing(inbox.history)),
+            web.get("/a/-/{name}", responses.static),
+            web.get("/a/{link}", responses.drawing(asks.linked(asks.get))),
+            web.post("/a/{link}", responses.drawing(asks.linked(asks.post))),
             web.get("/a/{link}/events", asks.linked(asks.events)),
         ]

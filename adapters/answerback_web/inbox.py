@@ -12,11 +12,11 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.http.strangers import known
-from answerback.ports.records import Page
-from answerback_web import filters, listing, pages, render
-from answerback_web.front import NAME, Front
-from answerback_web.listing import SearchForm
+from answerback.http.unverified_connections import known
+from answerback.ports.store_values import Page
+from answerback_web import history_filters, inbox_items, render, responses
+from answerback_web.inbox_items import SearchForm
+from answerback_web.site import NAME, Front
 from answerback_web.visitors import ME, Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -52,9 +52,9 @@ class Inbox:
         """
         try:
             if self._visitors.named(request) is not None:
-                return pages.see(f"inbox/{ME}")
+                return responses.see(f"inbox/{ME}")
             if not await self._visitors.expected():
-                raise web.HTTPNotFound(headers=pages.HEADERS)
+                raise web.HTTPNotFound(headers=responses.HEADERS)
             if "key" not in request.query:
                 return self._closed(200, root="")
             return await self._let_in(request, request.query["key"])
@@ -65,7 +65,7 @@ class Inbox:
         """Takes the key that was entered at the door."""
         try:
             if not await self._visitors.expected():
-                raise web.HTTPNotFound(headers=pages.HEADERS)
+                raise web.HTTPNotFound(headers=responses.HEADERS)
             post = await self._front.post_of(request, root="", home=None)
             if isinstance(post, web.Response):
                 return post
@@ -81,11 +81,11 @@ class Inbox:
         name = self._visitors.inbox(visitor)
         if name is None:
             return self._closed(403, root="", error=self._front.labels.key_elsewhere)
-        return pages.see(f"inbox/{name}")
+        return responses.see(f"inbox/{name}")
 
     def _closed(self, status: int, *, root: str, error: str | None = None) -> web.Response:
         body = self._front.html("door", root=root, home=None, here=root or "./", error=error)
-        return pages.page(body, status)
+        return responses.page(body, status)
 
     def _failed(self, root: str) -> web.Response:
         logger.exception("The inbox failed", extra={"action": "page"})
@@ -94,7 +94,7 @@ class Inbox:
     async def _visitor(self, request: web.Request) -> Visitor | None:
         visitor = await self._visitors.at_inbox(request)
         if visitor is None and not await self._visitors.expected():
-            raise web.HTTPNotFound(headers=pages.HEADERS)
+            raise web.HTTPNotFound(headers=responses.HEADERS)
         if visitor is not None:
             known(request)
         return visitor
@@ -143,7 +143,7 @@ class Inbox:
         )
 
     async def _past(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
-        filled, after = filters.read(request.query), request.query.get("after")
+        filled, after = history_filters.read(request.query), request.query.get("after")
         wrong: str | None = None
         found: Page[Ask] = Page((), None)
         try:
@@ -157,7 +157,7 @@ class Inbox:
         people = await self._visitors.names() if visitor.is_operator else None
         form = SearchForm(
             filled,
-            listing.statuses(labels, own=people is None),
+            inbox_items.statuses(labels, own=people is None),
             self._front.agents,
             people,
             wrong,
@@ -174,7 +174,7 @@ class Inbox:
         **more: object,
     ) -> web.Response:
         labels = self._front.labels
-        page = listing.inbox_page(
+        page = inbox_items.inbox_page(
             found.rows, labels, now=self._front.now(), after=found.after, first=not after
         )
         links = {
@@ -183,7 +183,7 @@ class Inbox:
             if visitor.is_operator or ask.destination.surface == NAME
         }
         you = render.known_as(visitor.person, labels)
-        return pages.page(
+        return responses.page(
             self._front.html(
                 name, root=frame.root, home=frame.home, you=you, page=page, links=links, **more
             )
@@ -193,7 +193,7 @@ class Inbox:
         """Says once that the inbox does not look as the browser has it."""
         visitor = await self._visitor(request)
         if visitor is None:
-            return web.Response(status=403, headers=pages.HEADERS)
+            return web.Response(status=403, headers=responses.HEADERS)
         after = request.query.get("after")
 
         async def event() -> str:
@@ -206,7 +206,7 @@ class Inbox:
                     await following.changed()
             return "moved"
 
-        return await pages.tell_once(request, event)
+        return await responses.tell_once(request, event)
 
     def _curl(self) -> str:
         token = ' -H "Authorization: Bearer $ANSWERBACK_TOKEN"' if self._tokens else ""

@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_entries import Entry, text_value, value_of
+from answerback.core.schema_field_values import Entry, text_value, value_of
 from answerback.core.schema_fields import Field, Kind, fields_of
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_web import limits

@@ -18,7 +18,7 @@ from answerback.ports.plugin import (
     SurfacePlugin,
     SurfaceSettings,
 )
-from answerback.ports.tables import Names, Table
+from answerback.ports.settings_tables import Names, Table
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
@@ -130,7 +130,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     async def build(self, settings: WebSettings, host: Host) -> Built:
         """See `SurfacePlugin.build`."""
         from answerback_web.adapter import WebSurface
-        from answerback_web.proxy import Proxies
+        from answerback_web.proxy_identity import Proxies
 
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
@@ -164,10 +164,10 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         """See `SurfacePlugin.preview`."""
         from markupsafe import Markup
 
-        from answerback_web import pages, render
+        from answerback_web import render, responses
 
         page = render.ask_page(ask, labels)
-        whole = pages.standalone(
+        whole = responses.standalone(
             "ask", labels, page=page, answering=True, stranger=False, key_error=None, share=None
         )
         frame = Markup('<iframe sandbox title="{}" srcdoc="{}"></iframe>').format(self.title, whole)

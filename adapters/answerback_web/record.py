@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Entry
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.ports.records import StoredEntry
-from answerback_chat import messages
+from answerback.ports.store_values import StoredEntry
+from answerback_chat import wording
 from answerback_chat.sanitize import as_json, visible
-from answerback_web import credits
+from answerback_web import attribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def lines_of(entries: Iterable[StoredEntry], ask: Ask, labels: Labels) -> tuple[
 def _line(entry: Entry, ask: Ask, labels: Labels) -> RecordLine:
     what, said = _words(entry, ask, labels)
     shown = visible(said if isinstance(said, str) else as_json(said)) if said is not None else None
-    return RecordLine(entry.at, what, shown, credits.by(entry.by, labels))
+    return RecordLine(entry.at, what, shown, attribution.by(entry.by, labels))
 
 
 def _words(entry: Entry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
@@ -55,7 +55,7 @@ def _words(entry: Entry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
         case "context":
             return labels.record_explained, body.get("text")
         case "ended":
-            ending = messages.ending(view_of(ask), labels)
+            ending = wording.ending(view_of(ask), labels)
             reply = body.get("reply")
             return labels.record_ended, ending if reply is None else f"{ending}: {reply}"
         case "delivery":

@@ -14,18 +14,18 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
-from answerback.core.clarifying import walked
+from answerback.core.clarification import walked
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import Line, Prompt, View, texts_of, view_of
 from answerback.core.walker import Given, Person, place_of
-from answerback_chat import messages
+from answerback_chat import wording
 from answerback_chat.sanitize import as_json, one_line, unseen, visible
-from answerback_chat.texts import shorten
-from answerback_web import context, credits, inputs, limits, parse
-from answerback_web.inputs import Choice, Input
+from answerback_chat.text_fitting import shorten
+from answerback_web import attribution, form_inputs, limits, parse, question_context
+from answerback_web.form_inputs import Choice, Input
 from answerback_web.parse import OTHER, Do, Post
 
 
@@ -175,7 +175,7 @@ def ask_page(
         revision=view.revision,
         title=one_line(_title(view, labels)),
         label=one_line(view.label),
-        asks=one_line(messages.who_asks(view, labels)),
+        asks=one_line(wording.who_asks(view, labels)),
         progress=prompt.progress if prompt else None,
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=_prompt_part(prompt, labels, post) if prompt else None,
@@ -186,18 +186,18 @@ def ask_page(
         folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows) > limits.SO_FAR,
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
-        asides=context.asides(view, labels),
+        asides=question_context.asides(view, labels),
         walked=walked(ask),
         filled=post is not None,
         ask_back=post.one("ask_back") if post else "",
         reply=post.one("reply") if post else "",
         reply_open=post is not None and bool(post.one("reply") or post.do is Do.REPLY),
-        ended=visible(messages.ending(view, labels)) or None,
-        ended_by=credits.by(outcome.ended_by, labels) if outcome else None,
+        ended=visible(wording.ending(view, labels)) or None,
+        ended_by=attribution.by(outcome.ended_by, labels) if outcome else None,
         outcome=outcome.status.value if outcome else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
-        audience=credits.audience(view, ask.destination.surface, labels),
+        audience=attribution.audience(view, ask.destination.surface, labels),
         ended_at=outcome.at if outcome else None,
         errors=errors,
         notice=visible(notice) if notice else None,
@@ -209,14 +209,14 @@ def known_as(person: Person | None, labels: Labels) -> str | None:
     """Who the visitor of a page is, and how that is known; None for a visitor who is nobody in particular."""
     if person is None:
         return None
-    return labels.you_are.format(name=credits.named(person, labels))
+    return labels.you_are.format(name=attribution.named(person, labels))
 
 
 def _title(view: View, labels: Labels) -> str:
     if view.prompt:
         progress = f"{view.prompt.progress} " if view.prompt.progress else ""
         return progress + shorten(one_line(view.prompt.question.text), 80)
-    return messages.ending(view, labels) or labels.review_title
+    return wording.ending(view, labels) or labels.review_title
 
 
 def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPart:
@@ -225,7 +225,7 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
         at=prompt.position - 1,
         header=one_line(question.header) if question.header else None,
         text=visible(question.text),
-        context=context.drawn(prompt, labels),
+        context=question_context.drawn(prompt, labels),
     )
     again = post if post is not None and post.one("at") == str(part.at) else None
     match question.answer_type:
@@ -276,7 +276,9 @@ def _with_choices(
                 label=visible(option.label),
                 chosen=str(i) in chosen,
                 description=visible(option.description) if option.description else None,
-                preview=context.preview(option.preview, labels) if option.preview else None,
+                preview=question_context.preview(option.preview, labels)
+                if option.preview
+                else None,
                 key=str(i + 1) if i < limits.KEYED else None,
                 recommended=question.has_default and not many and option.value == question.default,
             )
@@ -310,7 +312,7 @@ def _with_schema(
         text = again.one("json") if again else start
         return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
     entered = parse.entries(again, fields) if again else None
-    return replace(part, inputs=inputs.inputs_of(fields, prompt.prefill, entered, labels))
+    return replace(part, inputs=form_inputs.inputs_of(fields, prompt.prefill, entered, labels))
 
 
 def _row(ask: Ask, line: Line, labels: Labels) -> Row:
@@ -321,8 +323,8 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         answers=_answer_texts(line.question, given, labels) if given else (),
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_of(line.question.json_schema) is None,
-        note=messages.source_note(given.source, labels) if given else None,
-        by=credits.by(given.by, labels) if given else None,
+        note=wording.source_note(given.source, labels) if given else None,
+        by=attribution.by(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
         edit=f"{Do.EDIT}:{index}" if line.editable else None,
     )

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from answerback.core.walker import Person
 from answerback.ports.person_key import Holder, Holders, holder_of
-from answerback_web.access import Access, Opened
-from answerback_web.proxy import Proxies
+from answerback_web.page_access import Access, Opened
+from answerback_web.proxy_identity import Proxies
 
 ME: Final = "me"
 """The name of the inbox of whomever the proxy names."""

@@ -1,8 +1,7 @@
 """The Python client of Answerback: `Client`, `AsyncClient` for asyncio, and `verify_webhook`."""
 
-from answerback_client.blocking import Client
-from answerback_client.client import AsyncClient
-from answerback_client.shapes import (
+from answerback_client.async_client import AsyncClient
+from answerback_client.models import (
     Answers,
     Ask,
     AskedBackError,
@@ -21,6 +20,7 @@ from answerback_client.shapes import (
     WebhookError,
     verify_webhook,
 )
+from answerback_client.sync_client import Client
 
 __all__ = [
     "Answers",

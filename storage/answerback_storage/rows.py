@@ -21,11 +21,11 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from answerback.core.ask import Ask, Entry, Request, Thread
-from answerback.core.erasing import erased_request
+from answerback.core.erasure import erased_request
 from answerback.core.errors import ReusedKeyError, StoreError, UnreadableError
 from answerback.core.walker import Given, Walk
 from answerback.ports.claims import Claim
-from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
+from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 
 logger = logging.getLogger(__name__)
 

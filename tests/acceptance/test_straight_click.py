@@ -36,8 +36,8 @@ pytestmark = pytest.mark.acceptance
 MOST_FILES = 12
 DATABASE = "answerback.db"
 ARRIVED = {
-    ("bot/answerback/http/bodies.py", "receive"),
-    ("bot/answerback/http/strangers.py", "known"),
+    ("bot/answerback/http/request_body.py", "receive"),
+    ("bot/answerback/http/unverified_connections.py", "known"),
 }
 """What reads a request, and notes that it is known who sent it: after both the payload has arrived."""
 QUESTIONS = [

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 from answerback.cli import main as program
-from answerback.runtime import interpreter
-from answerback_slack import front
+from answerback.runtime import interpreter_tuning
+from answerback_slack import http_endpoint
 from answerback_storage import rows
-from answerback_storage.sqlite.worker import Worker
+from answerback_storage.sqlite.writer_thread import Worker
 from tests.benchmarks.processes import OTHERS, Process, service, slow_slack
 from tests.benchmarks.slack import CLIENTS, FORM, Clicker, hammer
 
@@ -31,12 +31,12 @@ SECONDS: Final = 0.3
 
 def hash_at_once() -> None:
     """The signature's hash in one piece, which lets go of the interpreter's lock."""
-    front._PIECE = 2**31  # type: ignore[misc] # what is measured is the constant
+    http_endpoint._PIECE = 2**31  # type: ignore[misc] # what is measured is the constant
 
 
 def usual_switching() -> None:
     """Python's own switch interval."""
-    interpreter._SWITCH_SECONDS = 0.005  # type: ignore[misc] # as above
+    interpreter_tuning._SWITCH_SECONDS = 0.005  # type: ignore[misc] # as above
 
 
 def job_by_job() -> None:
@@ -58,7 +58,7 @@ def every_column() -> None:
 def whole_payloads() -> None:
     """All of a click's payload is made into objects, with its copy of the message."""
     decoder = msgspec.json.Decoder()
-    front._CLICK = decoder  # type: ignore[misc] # as above
+    http_endpoint._CLICK = decoder  # type: ignore[misc] # as above
 
 
 def nothing() -> None:

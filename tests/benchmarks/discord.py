@@ -38,9 +38,9 @@ from answerback.core.walker import start
 from answerback.ports.store import Write
 from answerback.runtime.app import running
 from answerback.runtime.config import Public, Server, Storage, settings_type
-from answerback.runtime.interpreter import tune
-from answerback_chat.controls import Control, Verb
-from answerback_discord.front import PATH
+from answerback.runtime.interpreter_tuning import tune
+from answerback_chat.control_codec import Control, Verb
+from answerback_discord.http_endpoint import PATH
 from answerback_discord.plugin import DiscordSettings
 from answerback_storage.sqlite.store import SqliteStore
 from tests.unit.adapters.discord.rig import rig

@@ -37,11 +37,11 @@ from answerback.core.view import view_of
 from answerback.core.walker import Answer, start
 from answerback.ports.store import Write
 from answerback.runtime.clock import SystemClock
-from answerback.runtime.interpreter import tune
+from answerback.runtime.interpreter_tuning import tune
 from answerback.service.service import Service
 from answerback.testing.store_examples import ANN
 from answerback.workers.message_sync import Shower
-from answerback_chat.controls import Control, Verb
+from answerback_chat.control_codec import Control, Verb
 from answerback_slack.adapter import PATH, SlackSurface
 from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from answerback.api.guard import guarded
+from answerback.api.origin_guard import guarded
 from answerback.core.ask import Ask
 from answerback.core.intents import Intent, Wanted
 from answerback.core.labels import Labels
@@ -18,9 +18,9 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import Holder, operator, operators
 from answerback.ports.surface import Acted, Actor
 from answerback.service.service import Service
-from answerback.service.submission import Submission
-from answerback_web.access import Access
+from answerback.service.submission_request import Submission
 from answerback_web.adapter import WebSurface
+from answerback_web.page_access import Access
 from tests.stores import held
 
 SECRET: Final = b"the secret of every site in tests"

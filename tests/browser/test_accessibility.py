@@ -12,7 +12,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from answerback.core.ask import Ask
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.walker import Answer, EndTurn, Reply
 from tests.browser.conftest import page_of, tab
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site

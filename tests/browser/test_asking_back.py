@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, expect
 
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from tests.browser.conftest import settled, tab
 from tests.browser.site import Site
 

@@ -9,12 +9,12 @@ from typing import Final
 
 import pytest
 
-from answerback_discord import calls as discord_calls
-from answerback_discord import groups as discord_groups
-from answerback_discord import inbound as discord_inbound
-from answerback_slack import groups as slack_groups
-from answerback_slack import inbound as slack_inbound
-from answerback_slack import names as slack_names
+from answerback_discord import api_client as discord_calls
+from answerback_discord import group_membership as discord_groups
+from answerback_discord import interactions as discord_inbound
+from answerback_slack import group_membership as slack_groups
+from answerback_slack import interactions as slack_inbound
+from answerback_slack import responder_names as slack_names
 from tests.fakes.discord import interactions
 from tests.fakes.slack import rules
 

@@ -30,18 +30,18 @@ LOOP_TOPS = (
     "bot/answerback/api/problems.py",
     # what a platform hands over, and notes sent behind its back
     "adapters/answerback_chat/interactions.py",
-    "adapters/answerback_slack/listeners.py",
-    "adapters/answerback_chat/background.py",
+    "adapters/answerback_slack/bolt_app.py",
+    "adapters/answerback_chat/background_tasks.py",
     # what goes on in the background
-    "adapters/answerback_discord/sockets.py",
-    "adapters/answerback_chat/missed.py",
-    "adapters/answerback_slack/sockets.py",
+    "adapters/answerback_discord/gateway_client.py",
+    "adapters/answerback_chat/catch_up.py",
+    "adapters/answerback_slack/socket_mode_client.py",
     "bot/answerback/webhooks/outbox.py",
     "bot/answerback/workers/message_sync.py",
     "bot/answerback/runtime/supervision.py",
     "bot/answerback/workers/scheduler.py",
-    "storage/answerback_storage/postgres/changes.py",
-    "storage/answerback_storage/sqlite/worker.py",
+    "storage/answerback_storage/postgres/change_batches.py",
+    "storage/answerback_storage/sqlite/writer_thread.py",
 )
 """Where one request, event or task that fails unforeseen must not take the others down."""
 

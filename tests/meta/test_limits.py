@@ -56,15 +56,26 @@ BOUNDS = (
     Bounds("answerback_web.limits", "answerback_web", "tests.unit.adapters.web", ("test_limits",)),
     Bounds("answerback.core.form", "answerback", "tests.unit.bot", ("test_limits",)),
     Bounds("answerback.core.json_schema.schemas", "answerback", "tests.unit.bot", ("test_limits",)),
-    Bounds("answerback.core.json_schema.costs", "answerback", "tests.unit.bot", ("test_limits",)),
     Bounds(
-        "answerback.core.clarifying", "answerback", "tests.unit.bot", ("test_limits_of_clarifying",)
+        "answerback.core.json_schema.validation_cost",
+        "answerback",
+        "tests.unit.bot",
+        ("test_limits",),
     ),
     Bounds(
-        "answerback.http.strangers", "answerback", "tests.unit.bot", ("test_limits_of_strangers",)
+        "answerback.core.clarification",
+        "answerback",
+        "tests.unit.bot",
+        ("test_limits_of_clarifying",),
     ),
     Bounds(
-        "answerback_storage.postgres.checkup",
+        "answerback.http.unverified_connections",
+        "answerback",
+        "tests.unit.bot",
+        ("test_limits_of_strangers",),
+    ),
+    Bounds(
+        "answerback_storage.postgres.health_checks",
         "answerback_storage",
         "tests.unit.storage",
         ("test_limits_of_doctor",),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerback_storage import rows
-from answerback_storage.sqlite import changes, connections
+from answerback_storage.sqlite import change_batches, connections
 
 
 @cache
@@ -18,7 +18,7 @@ def _migrated() -> bytes:
     """A database without rows, as the migrations leave it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answerback.db"
-        batch = changes.Batch(rows.RequestCache())
+        batch = change_batches.Batch(rows.RequestCache())
         made = connections.Connections(path, 5.0, batch)
         made.open()
         made.close()

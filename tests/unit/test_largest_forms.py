@@ -10,25 +10,25 @@ from typing import Any, Final
 import pytest
 
 from answerback.core import ask as asks
-from answerback.core import typed_words, walker
+from answerback.core import typed_answers, walker
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, Person, Reply
 from answerback.dialects import registry
-from answerback.http.json_text import MAX_BODY
+from answerback.http.json_parsing import MAX_BODY
 from answerback.service.serialize import ask_json
-from answerback_chat.controls import Control, Verb
-from answerback_discord import forms as discord_forms
+from answerback_chat.control_codec import Control, Verb
+from answerback_discord import modal_inputs as discord_forms
 from answerback_discord import option_controls as discord_choices
-from answerback_discord import reading as discord_reading
 from answerback_discord import render as discord
+from answerback_discord import show_in_full as discord_reading
 from answerback_slack import modals as slack_modals
-from answerback_slack import reading as slack_reading
 from answerback_slack import render as slack
+from answerback_slack import show_in_full as slack_reading
 from answerback_storage import rows
-from answerback_web import listing as web_listing
+from answerback_web import inbox_items as web_listing
 from answerback_web import render as web
 from tests.timing import BLOCKED, seconds
 
@@ -307,7 +307,7 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     for n, one in enumerate(wrong):
         yield f"wrong answer {n}", partial(asks.acted, ask, Answer(value=one), at=1.0, by=ADA)
     for n, words in enumerate(("1," * 20_000, ", ".join(_MANY * 20), "x" * 40_000, "[" * 40_000)):
-        yield f"words {n}", partial(typed_words.action_of, ask, words, LABELS)
+        yield f"words {n}", partial(typed_answers.action_of, ask, words, LABELS)
 
 
 @pytest.mark.rule("DATA-9")

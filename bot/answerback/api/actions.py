@@ -1,142 +1,115 @@
-"""What responders do, as the bodies of requests, and the action that each asks for."""
+"""Acting on an ask through the API: for custom front ends, and for local tools that bear a person's key."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Final, Literal, assert_never
+from dataclasses import replace
+from typing import Final
 
-from pydantic import Field, JsonValue, RootModel, StrictBool
+from aiohttp import web
+from pydantic import JsonValue, ValidationError
 
-from answerback.api.wire import Wire
-from answerback.core import walker
-from answerback.core.clarifying import AskBack
+from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_of
+from answerback.api.asks import digest_of, ended, idempotency_key
+from answerback.api.json_bodies import read_json
+from answerback.api.operation import Call, ask_response
+from answerback.api.problems import problem
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem, ProblemError, ReusedKeyError
+from answerback.core.walker import Person
+from answerback.ports.surface import Acted, Actor, Rejected, Why
+from answerback.service.body_errors import oversized, problems_of
 
-
-class ActorBody(Wire):
-    """The person on whose behalf a custom front end acts."""
-
-    user_id: Annotated[str, Field(min_length=1, max_length=200)]
-    name: Annotated[str, Field(max_length=200)] | None = None
-    groups: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
-    """The user groups or roles the person is in, each with its @ or without."""
-
-
-class _Acting(Wire):
-    revision: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The revision the person saw; another one is refused with 409."""
-    actor: ActorBody | None = None
+_INVALID: Final = "Invalid action"
 
 
-class AnswerBody(_Acting):
-    """Answer the prompted question.
-
-    ``remember`` lets the answer hold for the turn, where that is offered; ``note`` is words beside the answer, where
-    the prompt's ``note`` is true.
-    """
-
-    action: Literal["answer"]
-    value: JsonValue
-    remember: StrictBool = False
-    note: str | None = None
-
-
-class OtherBody(_Acting):
-    """Answer with words of one's own, where the question offers that.
-
-    ``value``: the options that are ticked beside them, in a multi_select. Where the prompt's ``other_beside`` is true
-    they stay, and the words are one more row; else the words replace them.
-    """
-
-    action: Literal["other"]
-    text: str
-    value: JsonValue = None
-
-
-class BackBody(_Acting):
-    """Go back to the previous answered question; while an answer is edited, to the review as it was."""
-
-    action: Literal["back"]
+async def act(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/actions``."""
+    ask = await call.ask()
+    key = idempotency_key(call.request)
+    sent = await read_json(call.request)
+    body = _read_action(sent)
+    actor = _actor(call, ask, body.actor)
+    caller = call.agent.name if call.agent else None
+    acting = call.service.act(
+        ask.id,
+        action_of(body),
+        actor,
+        revision=body.revision,
+        delivery=None if key is None else digest_of(["action", caller, key]),
+        # With the key in it, what was answered cannot be guessed from the digest once the answer is erased.
+        digest="" if key is None else digest_of([key, ask.id, sent]),
+    )
+    try:
+        done = await call.api.finish(acting)
+    except ReusedKeyError as error:
+        title = "This Idempotency-Key was used for another body"
+        words = "Send the same action on the same ask again, or use a new key for a new action."
+        raise ProblemError(422, title, words) from error
+    return ask_response(done.ask) if isinstance(done, Acted) else _refused(done, body.revision)
 
 
-class EditBody(_Acting):
-    """In review: answer one question again."""
-
-    action: Literal["edit"]
-    question_id: str
-
-
-class SubmitBody(_Acting):
-    """In review: hand in the answers."""
-
-    action: Literal["submit"]
-
-
-class AskBackBody(_Acting):
-    """Ask the agent to explain the open question, which stays open; where `controls` offers it."""
-
-    action: Literal["ask_back"]
-    text: str
+def _read_action(body: JsonValue) -> ActionModel:
+    name = body.get("action") if isinstance(body, dict) else None
+    model = ACTIONS.get(name) if isinstance(name, str) else None
+    if model is None:
+        message = f"An action is an object whose `action` is one of {', '.join(ACTIONS)}."
+        code = "unknown_value" if isinstance(name, str) else "required"
+        raise ProblemError(
+            422, _INVALID, None, [Problem(pointer="/action", code=code, message=message)]
+        )
+    if (too_many := oversized(body, free=("value",))) is not None:
+        raise ProblemError(422, _INVALID, None, [too_many])
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise ProblemError(422, _INVALID, None, problems_of(error)) from error
 
 
-class ReplyBody(_Acting):
-    """End the ask with words for the agent, or none."""
-
-    action: Literal["reply"]
-    text: str | None = None
-
-
-class EndTurnBody(_Acting):
-    """End the ask and the agent's turn."""
-
-    action: Literal["end_turn"]
-
-
-ActionModel = (
-    AnswerBody
-    | OtherBody
-    | BackBody
-    | EditBody
-    | SubmitBody
-    | AskBackBody
-    | ReplyBody
-    | EndTurnBody
-)
-
-
-ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
-    "answer": AnswerBody,
-    "other": OtherBody,
-    "back": BackBody,
-    "edit": EditBody,
-    "submit": SubmitBody,
-    "ask_back": AskBackBody,
-    "reply": ReplyBody,
-    "end_turn": EndTurnBody,
-}
+def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
+    if call.person is not None:
+        surface = call.person.surface
+        if ask.destination.surface != surface:
+            raise ProblemError(
+                403,
+                f"Not a {surface} ask",
+                f"With a key only asks on the {surface} surface can be acted on by this call; "
+                "`answerback token create NAME --role surface` makes a token for a front end.",
+            )
+        if named is None or named.user_id == call.person.user_id:
+            return Actor(call.person)
+        if call.guest is not None:
+            own = f"This key acts as {call.guest.user_id}. Leave actor out."
+            raise ProblemError(403, "Another actor", own)
+        return Actor(replace(call.person, user_id=named.user_id, name=named.name))
+    if call.agent is None:
+        raise AssertionError("the route lets nobody act without a key or a token")
+    if named is None:
+        raise ProblemError(
+            422, _INVALID, "Say who acts: actor with user_id, and name and groups if known."
+        )
+    person = Person(surface=call.agent.name, user_id=named.user_id, name=named.name)
+    groups = frozenset(group.removeprefix("@") for group in named.groups)
+    # The front end vouches for the person: a group that it does not name is one they are not in.
+    known = frozenset(one.removeprefix("@") for one in ask.responders if one.startswith("@"))
+    return Actor(person, groups, groups | known)
 
 
-def action_of(body: ActionModel) -> walker.Action | AskBack:
-    """The action that a body asks for."""
-    match body:
-        case AnswerBody():
-            return walker.Answer(value=body.value, remember=body.remember, note=body.note)
-        case OtherBody():
-            return walker.Other(text=body.text, value=body.value)
-        case BackBody():
-            return walker.Back()
-        case EditBody():
-            return walker.Edit(question_id=body.question_id)
-        case SubmitBody():
-            return walker.Submit()
-        case AskBackBody():
-            return AskBack(text=body.text)
-        case ReplyBody():
-            return walker.Reply(text=body.text)
-        case EndTurnBody():
-            return walker.EndTurn()
-        case _:
-            assert_never(body)
-
-
-class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):
-    """One action of a responder."""
+def _refused(done: Rejected, revision: int | None) -> web.Response:
+    if done.ask is None:
+        return problem(404, "Not found", "There is no such ask.")
+    if done.why is Why.ENDED and revision not in {None, done.ask.revision}:
+        # Somebody was faster, and that ended the ask: to who acted on an older revision it is a conflict.
+        return ask_response(done.ask, 409)
+    match done.why:
+        case Why.STALE:
+            return ask_response(done.ask, 409)
+        case Why.ENDED:
+            return ended(done.ask)
+        case Why.NOT_ALLOWED:
+            return problem(403, "Not a responder", "This person may not act on this ask.")
+        case Why.UNCHECKED:
+            words = "Whether this person may act could not be found out just now: try again."
+            return problem(503, "Not known now", words)
+        case Why.INVALID | Why.NOT_FOUND:
+            errors: list[JsonValue] = [one.model_dump() for one in done.problems]
+            return problem(422, "Not an answer to this question", more={"errors": errors})

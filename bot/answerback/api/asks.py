@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from answerback.api.bodies import dump_json, read_json
-from answerback.api.calls import Call, ask_response, dumped_response, json_response
+from answerback.api.json_bodies import dump_json, read_json
+from answerback.api.operation import Call, ask_response, dumped_response, json_response
 from answerback.api.prefer import applied, wait_of
 from answerback.api.problems import problem
 from answerback.api.wire import ContextBody
@@ -20,9 +20,9 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.json_schema import schemas
 from answerback.ports.surface import Acted, Why
-from answerback.service.body_problems import problems_of
+from answerback.service.body_errors import problems_of
 from answerback.service.serialize import ask_json, entry_json
-from answerback.service.submission import read_submission
+from answerback.service.submission_request import read_submission
 
 MAX_KEY: Final = 255
 """Characters of an idempotency key."""

@@ -11,7 +11,7 @@ from aiohttp import web
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.ports.person_key import Holders, hash_of, holder_of
-from answerback.service.submission import Agent
+from answerback.service.submission_request import Agent
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 

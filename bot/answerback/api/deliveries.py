@@ -8,9 +8,9 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from answerback.api.asks import bad_cursor, next_link
-from answerback.api.calls import Call, json_response
+from answerback.api.operation import Call, json_response
 from answerback.core.errors import ProblemError
-from answerback.ports.records import DeliveryState
+from answerback.ports.store_values import DeliveryState
 from answerback.service.serialize import delivery_json
 
 

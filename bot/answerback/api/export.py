@@ -9,8 +9,8 @@ from typing import Final
 from aiohttp import web
 from pydantic import JsonValue
 
-from answerback.api.bodies import dump_json
-from answerback.api.calls import Call, NoQuery
+from answerback.api.json_bodies import dump_json
+from answerback.api.operation import Call, NoQuery
 from answerback.core.ask import Ask
 from answerback.ports.store import Store
 from answerback.service.serialize import ask_json, delivery_json, entry_json

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from answerback.api.replica import Replica, ReplicaStatus
+from answerback.api.replica_status import Replica, ReplicaStatus
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST

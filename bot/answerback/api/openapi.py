@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
 from answerback.api import wire
-from answerback.api.calls import SURFACE, Operation, Reply
+from answerback.api.operation import SURFACE, Operation, Reply
 from answerback.api.problems import PROBLEM_JSON
 
 _REF: Final = "#/components/schemas/{model}"

@@ -16,7 +16,7 @@ from aiohttp.typedefs import Handler
 from pydantic import JsonValue
 
 from answerback.api.auth import CHALLENGE
-from answerback.api.bodies import dump_json
+from answerback.api.json_bodies import dump_json
 from answerback.core.errors import (
     InvalidCallError,
     OutcomeUnknownError,
@@ -25,7 +25,7 @@ from answerback.core.errors import (
     UnreadableError,
 )
 from answerback.dialects.registry import refusal
-from answerback.http.bodies import CODINGS
+from answerback.http.request_body import CODINGS
 
 PROBLEM_JSON: Final = "application/problem+json"
 

@@ -8,20 +8,20 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.api import (
-    acting,
+    action_bodies,
     actions,
     asks,
     deliveries,
-    events,
+    event_stream,
     export,
-    finding,
-    operations,
-    telling,
+    inbox_and_search,
+    introspection,
+    late_answers,
     wire,
 )
-from answerback.api.calls import AGENT, BOTH, SURFACE, Header, NoQuery, Operation, Reply
 from answerback.api.metrics import CONTENT_TYPE
-from answerback.service.submission import Submission
+from answerback.api.operation import AGENT, BOTH, SURFACE, Header, NoQuery, Operation, Reply
+from answerback.service.submission_request import Submission
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was followed, where one was asked for."}
 _LOCATION: Final = {"Location": "The ask's path."}
@@ -129,7 +129,7 @@ OPERATIONS: Final = (
         "POST",
         "/v1/asks/{id}/actions",
         "Act on an ask as a responder",
-        acting.act,
+        actions.act,
         {
             200: _ask("The ask after the action."),
             400: _BAD,
@@ -141,7 +141,7 @@ OPERATIONS: Final = (
             422: Reply("The action does not fit; nothing has changed.", wire.ProblemBody),
         },
         roles=SURFACE,
-        body=actions.ActionBody,
+        body=action_bodies.ActionBody,
         headers=(_KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
@@ -202,7 +202,7 @@ OPERATIONS: Final = (
         "GET",
         "/v1/asks/{id}/events",
         "Follow an ask",
-        events.events,
+        event_stream.events,
         {
             200: Reply(
                 "Events `prompt`, `answer`, `clarify` and `context` (lines of the record), and `outcome` (the "
@@ -221,7 +221,7 @@ OPERATIONS: Final = (
         "GET",
         "/v1/answers",
         "Late answers",
-        telling.answers,
+        late_answers.answers,
         {
             200: Reply(
                 "Asks that have ended and of which no response has told the agent, in the order of their ends.",
@@ -229,7 +229,7 @@ OPERATIONS: Final = (
             ),
             400: _BAD,
         },
-        query=telling.AnswersQuery,
+        query=late_answers.AnswersQuery,
         roles=AGENT,
         description="Each once: what a waiting call, a stream, a webhook or an earlier list has told is not repeated. "
         "Start with `after=0`, keep `next` together with the answers, and pass it as `after`: then nothing is lost and "
@@ -253,10 +253,10 @@ OPERATIONS: Final = (
         "GET",
         "/v1/inbox",
         "What waits for one person, oldest first",
-        finding.inbox,
+        inbox_and_search.inbox,
         {200: Reply("A page of open asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         roles=SURFACE,
-        query=finding.InboxQuery,
+        query=inbox_and_search.InboxQuery,
         description="The open asks of all agents that this person may answer: for custom front ends, and for who "
         "bears the person's key. Never for agents.",
     ),
@@ -265,9 +265,9 @@ OPERATIONS: Final = (
         "GET",
         "/v1/search",
         "Search what was asked and answered, newest first",
-        finding.search,
+        inbox_and_search.search,
         {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
-        query=finding.SearchQuery,
+        query=inbox_and_search.SearchQuery,
         description="An agent finds its own asks alone. Whoever bears a personal link's key finds what they answered, "
         "and with `status=open` what waits for them.",
     ),
@@ -316,9 +316,9 @@ OPERATIONS: Final = (
         "GET",
         "/v1/tools",
         "Tool definitions for a model",
-        operations.tools,
+        introspection.tools,
         {200: Reply("The definitions, one a dialect.", wire.ToolsBody), 400: _BAD},
-        query=operations.ToolsQuery,
+        query=introspection.ToolsQuery,
         roles=BOTH,
     ),
     Operation(
@@ -326,7 +326,7 @@ OPERATIONS: Final = (
         "GET",
         "/healthz",
         "Alive",
-        operations.healthz,
+        introspection.healthz,
         {200: Reply("The process is alive.", wire.HealthBody)},
         roles=None,
     ),
@@ -335,7 +335,7 @@ OPERATIONS: Final = (
         "GET",
         "/readyz",
         "Able to serve",
-        operations.readyz,
+        introspection.readyz,
         {
             200: Reply("The database and every configured surface work.", wire.HealthBody),
             503: Reply("`failing` names what does not, in words.", wire.NotReadyBody),
@@ -347,7 +347,7 @@ OPERATIONS: Final = (
         "GET",
         "/metrics",
         "Prometheus metrics",
-        operations.metrics,
+        introspection.metrics,
         {200: Reply("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
         roles=None,
     ),
@@ -356,7 +356,7 @@ OPERATIONS: Final = (
         "GET",
         "/openapi.json",
         "This description",
-        operations.openapi_json,
+        introspection.openapi_json,
         {200: Reply("The OpenAPI document.", wire.AnyBody)},
         roles=None,
     ),
@@ -365,7 +365,7 @@ OPERATIONS: Final = (
         "GET",
         "/docs",
         "This description as a page",
-        operations.docs,
+        introspection.docs,
         {200: Reply("The page.", media="text/html")},
         roles=None,
     ),

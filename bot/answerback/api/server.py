@@ -11,14 +11,14 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.api import openapi
 from answerback.api.auth import Caller, actor, reader_or_person
-from answerback.api.calls import SURFACE, Api, Call, Operation
 from answerback.api.docs_page import DESCRIPTION, Description
-from answerback.api.guard import guarded, refused
+from answerback.api.late_answers import carrier_of, send
+from answerback.api.operation import SURFACE, Api, Call, Operation
+from answerback.api.origin_guard import guarded, refused
 from answerback.api.problems import problems
 from answerback.api.routes import OPERATIONS
-from answerback.api.telling import carrier_of, send
 from answerback.core.errors import ProblemError
-from answerback.http.arrivals import ARRIVALS, Arrivals
+from answerback.http.response_arrival import ARRIVALS, Arrivals
 from answerback.version import VERSION
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}

@@ -16,7 +16,7 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, ContextFormat
 from answerback.core.view import Control
 from answerback.core.walker import Source
-from answerback.ports.records import DeliveryState
+from answerback.ports.store_values import DeliveryState
 
 
 class Wire(BaseModel):

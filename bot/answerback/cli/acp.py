@@ -17,7 +17,7 @@ from types import FrameType
 from typing import IO, Final
 
 from answerback.agents.acp.proxy import Lines, Proxy
-from answerback.agents.hooks.people import People
+from answerback.agents.command_hooks.ask_people import People
 
 _EXIT_CANNOT_RUN: Final = 126
 _EXIT_NOT_FOUND: Final = 127

@@ -11,16 +11,16 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.cli.address import local_key, url_or_configured
-from answerback.cli.choices import Action
-from answerback.cli.lines import PipedLines, TerminalLines
+from answerback.cli.answer_keys import Action
+from answerback.cli.line_input import PipedLines, TerminalLines
 from answerback.cli.output import fail, say
-from answerback.cli.prompting import Prompting
+from answerback.cli.prompt import Prompting
+from answerback.cli.service_address import local_key, url_or_configured
 from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import one_line
-from answerback_chat.texts import shorten
+from answerback_chat.text_fitting import shorten
 from answerback_client import (
     Ask,
     AsyncClient,

@@ -12,12 +12,12 @@ from typing import Final, NoReturn
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.cli.address import url_or_configured
-from answerback.cli.calling import GIVE_TOKEN, START
-from answerback.cli.forms import EXIT_INVALID, read_call
+from answerback.cli.api_client import GIVE_TOKEN, START
+from answerback.cli.form_files import EXIT_INVALID, read_call
 from answerback.cli.output import EXIT_FAILED, console, fail, result, say, warn
+from answerback.cli.service_address import url_or_configured
 from answerback.core.ask import Status
-from answerback.core.clarifying import CLARIFY
+from answerback.core.clarification import CLARIFY
 from answerback_chat.sanitize import as_json, one_line
 
 EXIT_CODES: Final = {

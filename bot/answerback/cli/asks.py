@@ -10,16 +10,16 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.cli import people
-from answerback.cli.address import url_or_configured
+from answerback.cli import people_text
+from answerback.cli.api_client import called, caller
 from answerback.cli.ask import asked_back, finish, leave_open
-from answerback.cli.calling import called, caller
-from answerback.cli.forms import EXIT_INVALID
+from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.output import fail, result, say
+from answerback.cli.service_address import url_or_configured
 from answerback.core.ask import Status
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import as_json, one_line
-from answerback_chat.texts import shorten
+from answerback_chat.text_fitting import shorten
 from answerback_client import (
     Ask,
     AsyncClient,
@@ -74,7 +74,7 @@ def show(ask_id: str, url: str | None, token: str | None, *, as_values: bool) ->
         result(as_json({"ask": ask, "record": [*entries]}))
         return
     labels = load().labels
-    about = [people.audience(ask, labels), asked_back(ask)] if ask["prompt"] else []
+    about = [people_text.audience(ask, labels), asked_back(ask)] if ask["prompt"] else []
     result(
         "\n".join(
             [_line(ask), *(f"  {one_line(line)}" for line in about if line), *map(_entry, entries)]

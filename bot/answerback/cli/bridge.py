@@ -15,12 +15,12 @@ from typing import Final
 
 import aiohttp
 
+from answerback.agents.bridges.ask_people import People
 from answerback.agents.bridges.codex import Bridge as CodexBridge
-from answerback.agents.bridges.late import Late
+from answerback.agents.bridges.late_answers import Late
 from answerback.agents.bridges.opencode import Bridge
 from answerback.agents.bridges.opencode_server import NotOpencodeError, Server
-from answerback.agents.bridges.people import People
-from answerback.cli.calling import START
+from answerback.cli.api_client import START
 from answerback.cli.output import fail, say
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 

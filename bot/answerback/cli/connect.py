@@ -10,7 +10,8 @@ from typing import Final
 
 import typer
 
-from answerback.agents.connect.agents import (
+from answerback.agents.connect.change_plan import Change, Target
+from answerback.agents.connect.known_agents import (
     AGENTS,
     DEFAULT_TOKEN_ENV,
     NAME,
@@ -18,9 +19,8 @@ from answerback.agents.connect.agents import (
     Scope,
     Service,
 )
-from answerback.agents.connect.plan import Change, Target
-from answerback.cli.address import url_or_configured
 from answerback.cli.output import fail, result, say
+from answerback.cli.service_address import url_or_configured
 from answerback_chat.sanitize import visible
 
 _EXIT_USAGE: Final = 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from answerback.cli.output import fail, result, say
-from answerback.ports.extras import POSTGRES, missing
+from answerback.ports.install_extras import POSTGRES, missing
 from answerback.runtime.config import Storage
 from answerback_chat.sanitize import as_json
-from answerback_storage.copying import Place, copy
-from answerback_storage.sqlite.copying import SqlitePlace
+from answerback_storage.copy import Place, copy
+from answerback_storage.sqlite.copy import SqlitePlace
 
 
 def run(source: str, target: str, *, as_values: bool) -> None:
@@ -45,6 +45,6 @@ def _storage(option: str, url: str) -> Storage:
 def _place(storage: Storage) -> Place:
     if not storage.on_postgres:
         return SqlitePlace(storage.sqlite_path)
-    from answerback_storage.postgres.copying import PostgresPlace
+    from answerback_storage.postgres.copy import PostgresPlace
 
     return PostgresPlace(storage.url)

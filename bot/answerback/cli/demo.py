@@ -19,7 +19,7 @@ from answerback.core.errors import ConfigError
 from answerback.dialects.registry import result_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Server, Settings, Storage
-from answerback.service.submission import Submission
+from answerback.service.submission_request import Submission
 from answerback_chat.sanitize import as_json
 
 _PORT: Final = 8420

@@ -14,15 +14,15 @@ import typer
 from answerback.cli.output import EXIT_FAILED, result, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
-from answerback.ports.extras import POSTGRES, missing
+from answerback.ports.install_extras import POSTGRES, missing
 from answerback.ports.plugin import Checkup, Finding
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import load
-from answerback.runtime.configured import places_of, routes_of
+from answerback.runtime.from_settings import places_of, routes_of
 from answerback.runtime.plugins import Plugin, installed
-from answerback.service.submission import destination_of
+from answerback.service.submission_request import destination_of
 from answerback_chat.sanitize import as_json
-from answerback_storage.key_file import KeyFile
+from answerback_storage.person_key_file import KeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
 
@@ -138,9 +138,11 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
     elif (sentence := missing(*POSTGRES, "`storage.url`")) is not None:
         yield Finding("database", sentence)
     else:
-        from answerback_storage.postgres import checkup
+        from answerback_storage.postgres import health_checks
 
-        async for finding in checkup.findings(settings.storage.url, settings.storage.listen_url):
+        async for finding in health_checks.findings(
+            settings.storage.url, settings.storage.listen_url
+        ):
             yield finding
 
 

@@ -15,9 +15,9 @@ import threading
 from types import FrameType
 from typing import Final
 
-from answerback.agents.hooks.passing import Passing
-from answerback.agents.hooks.people import People, RefusedError
-from answerback.agents.hooks.run import answer
+from answerback.agents.command_hooks.ask_people import People, RefusedError
+from answerback.agents.command_hooks.delivery_receipts import Passing
+from answerback.agents.command_hooks.run import answer
 
 _EXIT_NO_EVENT: Final = 1
 

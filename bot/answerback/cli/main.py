@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from answerback.cli.output import fail
 from answerback.core.base_error import AnswerbackError
-from answerback.ports.extras import MCP, missing
+from answerback.ports.install_extras import MCP, missing
 from answerback.version import VERSION
 
 COMMANDS: Final = {

@@ -13,9 +13,9 @@ import typer
 from mcp.server.stdio import stdio_server
 from pydantic import JsonValue
 
-from answerback.cli.address import url_or_configured
+from answerback.cli.service_address import url_or_configured
 from answerback.core.ask import ToolResult
-from answerback.core.clarifying import CLARIFY
+from answerback.core.clarification import CLARIFY
 from answerback.mcp.backend import Asking, AskJson, Late, NotAskedError, unexplained
 from answerback.mcp.server import mcp_server
 from answerback.mcp.tools import AskingTool, asking_tools

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerback.cli.address import url_of
+from answerback.cli.service_address import url_of
 from answerback.ports.person_key import wrong_name
 from answerback.runtime.config import Settings
 from answerback.runtime.plugins import installed

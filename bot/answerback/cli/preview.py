@@ -15,10 +15,10 @@ import jinja2
 import typer
 from markupsafe import Markup
 
-from answerback.cli.checking import checked
-from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
+from answerback.cli.form_files import EXIT_INVALID, lines_of, read_call
 from answerback.cli.output import fail, result, say, warn
-from answerback.cli.prompting import Prompting
+from answerback.cli.prompt import Prompting
+from answerback.cli.validate import checked
 from answerback.core.ask import ANYONE, Ask, Change, Request, acted
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
@@ -29,7 +29,7 @@ from answerback.ports.plugin import SurfacePlugin
 from answerback.runtime.config_file import load
 from answerback.runtime.plugins import Plugin, installed
 from answerback.service.serialize import ask_json
-from answerback.service.submission import Submission, read_submission
+from answerback.service.submission_request import Submission, read_submission
 from answerback_chat.sanitize import as_json, one_line
 
 _TERMINAL: Final = "terminal"

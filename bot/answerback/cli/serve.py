@@ -18,11 +18,11 @@ from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.config_file import DEFAULT_FILE, load
-from answerback.runtime.configured import callbacks_of, check_extras, routes_of
-from answerback.runtime.interpreter import tune
+from answerback.runtime.file_watch import Watched
+from answerback.runtime.from_settings import callbacks_of, check_extras, routes_of
+from answerback.runtime.interpreter_tuning import tune
 from answerback.runtime.plugins import installed
-from answerback.runtime.reloading import Reloading
-from answerback.runtime.watching import Watched
+from answerback.runtime.reload import Reloading
 from answerback.version import VERSION
 
 _FILES: Final = 65_536

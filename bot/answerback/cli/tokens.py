@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from answerback.agents.connect.entries import ConnectError, Setting
-from answerback.agents.connect.files import ConfigFile, split
-from answerback.agents.connect.toml import Toml
+from answerback.agents.connect.config_files import ConfigFile, split
+from answerback.agents.connect.settings_entries import ConnectError, Setting
+from answerback.agents.connect.toml_edit import Toml
 from answerback.cli.output import fail, result, say
 from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of, new_token

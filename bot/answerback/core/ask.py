@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from answerback.core import sources, walker
+from answerback.core import answer_source, walker
 from answerback.core.asides import UNOPENED, Aside, Opened, Time
 from answerback.core.form import Form, Question
 from answerback.core.walker import Action, Exact, Person, Refused, Source, Walk
@@ -335,7 +335,7 @@ def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
         status=status,
         at=at,
         ended_by=by,
-        source=sources.weakest(walk.answers) if status is Status.ANSWERED else None,
+        source=answer_source.weakest(walk.answers) if status is Status.ANSWERED else None,
         reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
     )
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from answerback.core import typed_words
+from answerback.core import typed_answers
 from answerback.core.ask import Ask
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
@@ -84,10 +84,10 @@ def resolve(
         at: when they acted, by the platform's clock.
     """
     if isinstance(wanted, Words):
-        if (early := typed_words.too_early(ask, at, person, labels)) is not None:
+        if (early := typed_answers.too_early(ask, at, person, labels)) is not None:
             return _unclear(early.sentence, "/text", early=True)
-        action = typed_words.action_of(ask, wanted.text, labels)
-        if isinstance(action, typed_words.Unclear):
+        action = typed_answers.action_of(ask, wanted.text, labels)
+        if isinstance(action, typed_answers.Unclear):
             return _unclear(action.sentence, "/text")
         return action
     if isinstance(wanted, EditAt):

@@ -1,4 +1,4 @@
-"""A flat JSON Schema as a list of input fields; pure. What people enter in them is `answerback.core.schema_entries`'.
+"""A flat JSON Schema as a list of input fields. Pure; `answerback.core.schema_field_values` has what people enter.
 
 Every surface makes its native forms of these. "Flat" is a text, a number, a boolean, a choice, an
 array of choices, or an object whose properties are such; whatever cannot be put faithfully as such

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from answerback.core import walker
 from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, Ask, Outcome, asked_by
-from answerback.core.clarifying import can_ask_back
+from answerback.core.clarification import can_ask_back
 from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, Kind, fields_of, key_of

@@ -13,8 +13,8 @@ from answerback.core.errors import Problem
 from answerback.core.form import Form
 from answerback.dialects import results
 from answerback.dialects.approvals import agents, codex, frameworks
-from answerback.dialects.approvals.requests import Variant
-from answerback.dialects.reading import Node, did_you_mean
+from answerback.dialects.approvals.approval_request import Variant
+from answerback.dialects.call_reader import Node, did_you_mean
 
 VARIANTS: Final[dict[str, Variant]] = {
     "PermissionRequest": agents.CLAUDE,

@@ -6,10 +6,10 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, Form, Question
-from answerback.dialects import questions, results
-from answerback.dialects.reading import Node
+from answerback.dialects import question_reader, results
+from answerback.dialects.call_reader import Node
 
-_FIELDS: Final = ("id", "text", *questions.FIELDS, "when")
+_FIELDS: Final = ("id", "text", *question_reader.FIELDS, "when")
 
 
 def parse(call: Node) -> Form | None:
@@ -28,8 +28,8 @@ def parse(call: Node) -> Form | None:
                 "id",
             )
         text = node.text("text")
-        when = questions.read_when(node, seen)
-        question = questions.read_question(node, id=question_id, text=text, when=when)
+        when = question_reader.read_when(node, seen)
+        question = question_reader.read_question(node, id=question_id, text=text, when=when)
         read.append(question)
         if question_id is not None:
             seen.setdefault(question_id, question)

@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, AnswerType, Form, Question
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 
 def parse(call: Node) -> Form | None:
@@ -19,7 +19,7 @@ def parse(call: Node) -> Form | None:
             continue
         text = node.text("question")
         multiple = node.flag("multiSelect", default=False)
-        options = choices.read_label_options(node, least=2)
+        options = choice_forms.read_label_options(node, least=2)
         if text is None or not options:
             continue
         question = Question(

@@ -11,8 +11,8 @@ from answerback.core.answers import show
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
 from answerback.core.walker import Given
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 _MAX_QUESTIONS: Final = 4
 _MIN_OPTIONS: Final = 2
@@ -36,7 +36,7 @@ def parse(call: Node) -> Form | None:
         theirs = node.has("multiSelect")
         header = node.text("header", required=theirs, blank=not theirs)
         multiple = _multiple(node)
-        options = choices.read_label_options(
+        options = choice_forms.read_label_options(
             node, least=_MIN_OPTIONS, most=_MAX_OPTIONS, described=True
         )
         if text is None:

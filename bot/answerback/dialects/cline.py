@@ -10,8 +10,8 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 QUESTION_ID: Final = "answer"
 
@@ -52,5 +52,5 @@ def _options(call: Node) -> tuple[Option, ...]:
             call.at("options").wrong_type("an array of strings, or one written as JSON")
             return ()
     if sent is None or sent == []:
-        return choices.read_plain_options(call, "follow_up", "text", required=False)
-    return choices.read_plain_options(Node({"options": sent}, call.problems), "options")
+        return choice_forms.read_plain_options(call, "follow_up", "text", required=False)
+    return choice_forms.read_plain_options(Node({"options": sent}, call.problems), "options")

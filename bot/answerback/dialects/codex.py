@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Given
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 _REQUEST: Final = "item/tool/requestUserInput"
 """The app server's request; it says itself whether other words are offered, the client has added them already."""
@@ -31,7 +31,7 @@ def parse(call: Node) -> Form | None:
             return _titled(node, question_id)
         return _question(node, question_id, ids)
 
-    return choices.read_form(call, read)
+    return choice_forms.read_form(call, read)
 
 
 def render(ask: Ask) -> ToolResult:
@@ -51,9 +51,9 @@ def render(ask: Ask) -> ToolResult:
 
 def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
     question_id = node.label("id") if node.has("id") else fallback
-    choices.require_new(node, "id", question_id, ids)
+    choice_forms.require_new(node, "id", question_id, ids)
     text = node.text("question")
-    options = choices.read_label_options(node, least=0, required=False)
+    options = choice_forms.read_label_options(node, least=0, required=False)
     other = node.flag("isOther", default=node.tool != _REQUEST)
     if node.flag("isSecret", default=False):
         message = (
@@ -63,11 +63,11 @@ def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
         node.fail("unknown_value", message, "isSecret")
     if question_id is None or text is None:
         return None
-    return choices.recommended(
+    return choice_forms.recommended(
         Question(
             id=question_id,
             text=text,
-            header=choices.read_header(node),
+            header=choice_forms.read_header(node),
             answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
             options=options,
             other=bool(options) and other,
@@ -79,7 +79,7 @@ def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
 def _titled(node: Node, question_id: str) -> Question | None:
     """A question of the asynchronous tool."""
     text = node.text("title")
-    options = choices.read_plain_options(node, "options", required=False)
+    options = choice_forms.read_plain_options(node, "options", required=False)
     if text is None:
         return None
     return Question(

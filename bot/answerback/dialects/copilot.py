@@ -9,8 +9,8 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
-from answerback.dialects import choices, elicitation, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, elicitation, results
+from answerback.dialects.call_reader import Node
 
 QUESTION_ID: Final = "answer"
 
@@ -21,7 +21,7 @@ def parse(call: Node) -> Form | None:
     if call.has("requestedSchema"):
         return _form(call)
     text = call.text("question")
-    options = choices.read_plain_options(call, "choices", required=False)
+    options = choice_forms.read_plain_options(call, "choices", required=False)
     freely = call.flag("allowFreeform", default=True)
     if text is None or call.problems.found:
         return None

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.dialects import approval
-from answerback.dialects.reading import did_you_mean
+from answerback.dialects.call_reader import did_you_mean
 
 Json = Mapping[str, JsonValue]
 _NONE: Final[frozenset[str]] = frozenset()

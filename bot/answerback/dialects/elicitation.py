@@ -15,7 +15,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import results
-from answerback.dialects.reading import Node
+from answerback.dialects.call_reader import Node
 
 QUESTION_ID: Final = "content"
 URL_ID: Final = "url"

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import Given
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 _DISMISSED: Final = "User dismissed ask_user dialog without answering."
 _CHOICE: Final = "choice"
@@ -24,7 +24,7 @@ _YES_AND_NO: Final = tuple(Option(value=word, label=word) for word in ("Yes", "N
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    return choices.read_form(call, _question)
+    return choice_forms.read_form(call, _question)
 
 
 def render(ask: Ask) -> ToolResult:
@@ -49,8 +49,8 @@ def _question(node: Node, question_id: str) -> Question | None:
     if word == _YES_OR_NO:
         kind, options = AnswerType.SELECT, _YES_AND_NO
     elif word == _CHOICE:
-        kind = choices.read_multiple(node, "multiSelect")
-        options = choices.read_label_options(node, least=2)
+        kind = choice_forms.read_multiple(node, "multiSelect")
+        options = choice_forms.read_label_options(node, least=2)
     hint = node.text("placeholder", required=False, blank=True)
     if text is None:
         return None
@@ -61,7 +61,7 @@ def _question(node: Node, question_id: str) -> Question | None:
         id=question_id,
         text=text,
         context=hint or None,
-        header=choices.read_header(node),
+        header=choice_forms.read_header(node),
         answer_type=kind,
         options=options,
         other=kind is not AnswerType.TEXT,

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.dialects.schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
+from answerback.dialects.tool_schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
 
 ASK_USER_FORM: Final = an_object(
     {

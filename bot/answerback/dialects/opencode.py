@@ -9,13 +9,13 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
-    return choices.read_form(call, _question)
+    return choice_forms.read_form(call, _question)
 
 
 def render(ask: Ask) -> ToolResult:
@@ -36,8 +36,8 @@ def render(ask: Ask) -> ToolResult:
 
 def _question(node: Node, question_id: str) -> Question | None:
     text = node.text("question")
-    options = choices.read_label_options(node, least=0)
-    kind = choices.read_multiple(node, "multiple")
+    options = choice_forms.read_label_options(node, least=0)
+    kind = choice_forms.read_multiple(node, "multiple")
     custom = node.flag("custom", default=True)
     if not custom and node.at("options").value == []:
         message = f"{node.name}.options is empty and custom is false: there would be no answer."
@@ -47,10 +47,10 @@ def _question(node: Node, question_id: str) -> Question | None:
     question = Question(
         id=question_id,
         text=text,
-        header=choices.read_header(node),
+        header=choice_forms.read_header(node),
         answer_type=kind if options else AnswerType.TEXT,
         options=options,
         other=bool(options) and custom,
         other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
     )
-    return choices.recommended(question) if kind is AnswerType.SELECT else question
+    return choice_forms.recommended(question) if kind is AnswerType.SELECT else question

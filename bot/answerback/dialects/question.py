@@ -10,7 +10,7 @@ from answerback.core.answers import show
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Form, Option, Question
 from answerback.core.walker import Given
-from answerback.dialects.reading import Node
+from answerback.dialects.call_reader import Node
 
 NO_QUESTIONS: Final = ToolResult(
     content="Error: No questions provided",

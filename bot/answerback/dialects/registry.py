@@ -25,11 +25,11 @@ from answerback.dialects import (
     opencode,
     question,
     single,
+    tool_definitions,
     tool_question,
-    tools,
     vscode,
 )
-from answerback.dialects.reading import Node, Problems, did_you_mean
+from answerback.dialects.call_reader import Node, Problems, did_you_mean
 
 
 class Dialect(Protocol):
@@ -164,7 +164,9 @@ def _with_others(
 ) -> Problem:
     """A mistake in a call of no known shape, and what else its name takes."""
     fields = {
-        other: tools.fields_of(other) for other in detection.dialects_of(name) if other != dialect
+        other: tool_definitions.fields_of(other)
+        for other in detection.dialects_of(name)
+        if other != dialect
     }
     others = ", ".join(detection.by_nearness(arguments, fields))
     message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."

@@ -6,8 +6,8 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form
-from answerback.dialects import questions, results
-from answerback.dialects.reading import Node
+from answerback.dialects import question_reader, results
+from answerback.dialects.call_reader import Node
 
 FIELDS: Final = ("question", "context", "answer_type", "options", "default")
 """The fields of a call; each of them tells this dialect where there are no ``questions``."""
@@ -20,8 +20,8 @@ def parse(call: Node) -> Form | None:
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
         call.fail("newline", "question must be one line; put the rest into context.", "question")
-    question = questions.read_question(
-        call, id=QUESTION_ID, text=text, types=questions.SIMPLE, default_type=AnswerType.TEXT
+    question = question_reader.read_question(
+        call, id=QUESTION_ID, text=text, types=question_reader.SIMPLE, default_type=AnswerType.TEXT
     )
     return None if question is None or call.problems.found else Form(questions=(question,))
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import Form, Persistence
-from answerback.dialects import questions, single
-from answerback.dialects.reading import Node
+from answerback.dialects import question_reader, single
+from answerback.dialects.call_reader import Node
 
 _FIELDS: Final = (
     "id",
@@ -37,11 +37,11 @@ def parse(call: Node) -> Form | None:
     text = node.text("text")
     exclusive = node.flag("exclusive", default=False)
     persistence = node.choice("persistence", _PERSISTENCE, Persistence.TURN.value)
-    question = questions.read_question(
+    question = question_reader.read_question(
         node,
         id=question_id,
         text=text,
-        types=questions.SIMPLE,
+        types=question_reader.SIMPLE,
         exclusive=exclusive,
         persistence=Persistence(persistence or Persistence.NONE),
     )

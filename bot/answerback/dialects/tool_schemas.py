@@ -8,8 +8,8 @@ from typing import Final, assert_never
 from pydantic import JsonValue
 
 from answerback.core.form import AnswerType
-from answerback.dialects.questions import SIMPLE
-from answerback.dialects.schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
+from answerback.dialects.question_reader import SIMPLE
+from answerback.dialects.tool_schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
 
 
 def _answer_type(kinds: Iterable[AnswerType]) -> dict[str, JsonValue]:

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Given
-from answerback.dialects import choices, results
-from answerback.dialects.reading import Node
+from answerback.dialects import choice_forms, results
+from answerback.dialects.call_reader import Node
 
 _SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
 
@@ -21,7 +21,7 @@ _SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
 def parse(call: Node) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     headers: set[str] = set()
-    return choices.read_form(call, lambda node, _: _question(node, headers))
+    return choice_forms.read_form(call, lambda node, _: _question(node, headers))
 
 
 def render(ask: Ask) -> ToolResult:
@@ -39,11 +39,11 @@ def render(ask: Ask) -> ToolResult:
 
 def _question(node: Node, headers: set[str]) -> Question | None:
     header = node.label("header")
-    choices.require_new(node, "header", header, headers)
+    choice_forms.require_new(node, "header", header, headers)
     text = node.text("question")
     message = node.text("message", required=False, blank=True)
-    options = choices.read_label_options(node, least=0, required=False)
-    kind = choices.read_multiple(node, "multiSelect")
+    options = choice_forms.read_label_options(node, least=0, required=False)
+    kind = choice_forms.read_multiple(node, "multiSelect")
     freely = node.flag("allowFreeformInput", default=True)
     if len(options) == 1 and not freely:
         wrong = f"{node.name}.options has one option, and no other words are allowed: there is nothing to choose."

@@ -9,17 +9,17 @@ from typing import Final, Protocol
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, ToolResult
-from answerback.core.clarifying import CLARIFY
+from answerback.core.clarification import CLARIFY
 from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import refusal
+from answerback.ports.late_answers import Told
 from answerback.ports.surface import Acted, Rejected, Why
-from answerback.ports.telling import Told
-from answerback.service.callers import Callers, may_see
-from answerback.service.late_words import late_json
+from answerback.service.agent_requests import Callers, may_see
+from answerback.service.late_answer_text import late_json
+from answerback.service.late_answers import Carrier
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
-from answerback.service.submission import Agent, read_submission
-from answerback.service.telling import Carrier
+from answerback.service.submission_request import Agent, read_submission
 
 PATH: Final = "/mcp"
 """Where the service offers the tools."""

@@ -13,12 +13,12 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.core.errors import ProblemError
 from answerback.mcp.backend import PATH
-from answerback.ports.extras import MCP, missing
-from answerback.service.callers import Callers
+from answerback.ports.install_extras import MCP, missing
+from answerback.service.agent_requests import Callers
 from answerback.service.service import Service
 
 if TYPE_CHECKING:
-    from answerback.mcp.http import McpEndpoint
+    from answerback.mcp.endpoint import McpEndpoint
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ class _OnFirstUse:
         await self._running.aclose()
 
     async def _load(self) -> McpEndpoint:
-        module = await asyncio.to_thread(importlib.import_module, "answerback.mcp.http")
+        module = await asyncio.to_thread(importlib.import_module, "answerback.mcp.endpoint")
         endpoint: McpEndpoint = module.McpEndpoint(
             self._service, self._callers, tokens=self._tokens
         )

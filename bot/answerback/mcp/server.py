@@ -1,6 +1,6 @@
 """The MCP server: its tools over a backend, bounded waits with progress, and results in words for the model.
 
-Owns no transport: `answerback.mcp.http` mounts it, `answerback mcp` runs it on standard input and output.
+Owns no transport: `answerback.mcp.endpoint` mounts it, `answerback mcp` runs it on standard input and output.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.mcp import tasks, tools
 from answerback.mcp.backend import Asking, AskJson, Backend, NotAskedError
-from answerback.mcp.results import failed, outcome, result_of, text_result, waiting_words
 from answerback.mcp.tasks import BackendOf, Context
+from answerback.mcp.tool_results import failed, outcome, result_of, text_result, waiting_words
 from answerback.version import VERSION
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Status
 from answerback.core.errors import StoreError
 from answerback.mcp.backend import AskJson, Backend, NotAskedError
-from answerback.mcp.results import outcome, waiting_words
+from answerback.mcp.tool_results import outcome, waiting_words
 
 logger = logging.getLogger(__name__)
 

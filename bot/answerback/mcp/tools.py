@@ -10,8 +10,8 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.core.form import MAX_TEXT
-from answerback.dialects import detection, tools
-from answerback.dialects.reading import did_you_mean
+from answerback.dialects import detection, tool_definitions
+from answerback.dialects.call_reader import did_you_mean
 
 DEFAULT_WAIT: Final = 50.0
 """Seconds a call waits by default: under the 60 after which common clients give up."""
@@ -78,7 +78,9 @@ class AskingTool:
 
     def definition(self, enabled: Collection[str]) -> Tool | None:
         """The tool with those of its shapes that are enabled; None where there is none."""
-        shapes = {tool.dialect: tool for tool in tools.TOOLS if tool.dialect in self.dialects}
+        shapes = {
+            tool.dialect: tool for tool in tool_definitions.TOOLS if tool.dialect in self.dialects
+        }
         served = [tool for dialect, tool in shapes.items() if dialect in enabled]
         if not served:
             return None
@@ -126,12 +128,14 @@ def asking_tools(names: str | None) -> tuple[AskingTool, ...]:
 
 def _named(name: str) -> AskingTool:
     shapes = detection.dialects_of(name)
-    by_dialect = {tool.dialect: tool for tool in tools.TOOLS}
+    by_dialect = {tool.dialect: tool for tool in tool_definitions.TOOLS}
     if by_dialect.keys() & set(shapes):
         return AskingTool(name, shapes)
     if name in by_dialect:
         return AskingTool(by_dialect[name].name, (name,), name)
-    known = sorted({*by_dialect, *(tool.name for tool in tools.TOOLS), ASK_USER_QUESTION})
+    known = sorted(
+        {*by_dialect, *(tool.name for tool in tool_definitions.TOOLS), ASK_USER_QUESTION}
+    )
     meant = did_you_mean(name, known)
     raise ValueError(f'there is no tool "{name[:100]}"{meant}; there are: {", ".join(known)}.')
 
@@ -221,7 +225,7 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return _OBJECT.validate_python(schema["properties"])
 
 
-def _joined(shapes: Sequence[tools.Tool]) -> dict[str, JsonValue]:
+def _joined(shapes: Sequence[tool_definitions.Tool]) -> dict[str, JsonValue]:
     """The arguments of a tool of several shapes, of which one at least has ``questions``.
 
     There are no top-level alternatives: model APIs refuse those.

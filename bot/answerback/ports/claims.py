@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.ask import Ask
-from answerback.ports.records import StoredDelivery
+from answerback.ports.store_values import StoredDelivery
 
 
 class Work(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
-from answerback.ports.tables import Table
+from answerback.ports.settings_tables import Table
 
 if TYPE_CHECKING:  # commands that only list the plug-ins do without these
     import aiohttp

@@ -9,8 +9,10 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
 from answerback.ports.claims import Claim, Claims, Fence
-from answerback.ports.places import Found
-from answerback.ports.records import (
+from answerback.ports.late_answers import Telling
+from answerback.ports.live_messages import Found
+from answerback.ports.search import Searching
+from answerback.ports.store_values import (
     Created,
     Delivery,
     DeliveryState,
@@ -21,9 +23,7 @@ from answerback.ports.records import (
     StoredDelivery,
     StoredEntry,
 )
-from answerback.ports.searching import Searching
 from answerback.ports.surface import Shown
-from answerback.ports.telling import Telling
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
         """Erases what was written in an ended ask, everywhere; gives the ask as it then stands, or None.
 
-        What stays is `answerback.core.erasing`'s to say, with ``opaque``. Its request, the lines of its record, its
+        What stays is `answerback.core.erasure`'s to say, with ``opaque``. Its request, the lines of its record, its
         deliveries (which are sent no more), drafts, remembered answers, idempotency key and what its agent was still to
         be told are erased in one transaction. An open ask, or one that is erased, stays as it is.
         """
@@ -133,7 +133,7 @@ class Store(Found, Searching, Telling, Claims, Protocol):
         """Adds a line to the record that no change of an ask comes with."""
 
     async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.shown.noted`; gives the ask with that note.
+        """Notes what the live message shows, by `answerback.ports.message_state.noted`; gives the ask with that note.
 
         ``of`` is the ask as it was when it was shown; without it, as it is now.
         """

@@ -11,14 +11,14 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent
 from answerback.core.walker import Action, Person
 from answerback.ports.claims import Fence
-from answerback.ports.places import Places
-from answerback.ports.records import Page, StoredEntry
-from answerback.ports.searching import Search
+from answerback.ports.live_messages import Places
+from answerback.ports.search import Search
+from answerback.ports.store_values import Page, StoredEntry
 
 T = TypeVar("T")
 

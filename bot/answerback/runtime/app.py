@@ -14,30 +14,30 @@ import aiohttp
 from aiohttp import web
 from pydantic_core import to_json
 
-from answerback.agents.claude_hooks import ClaudeHook
-from answerback.api.calls import Api
+from answerback.agents.claude_http.endpoint import ClaudeHook
 from answerback.api.metrics import Metrics
+from answerback.api.operation import Api
 from answerback.api.problems import unmet
 from answerback.api.server import application, public_application
-from answerback.http.strangers import Strangers, share
+from answerback.http.unverified_connections import Strangers, share
 from answerback.mcp import mount
 from answerback.ports.claims import SOLE, Shared, Work
 from answerback.ports.person_key import Holders
 from answerback.ports.plugin import Built, Entrances, Host
-from answerback.runtime import people
+from answerback.runtime import person_keys
 from answerback.runtime.clock import SharedClock
 from answerback.runtime.config import Settings, is_loopback, table_of
-from answerback.runtime.configured import callbacks_of, check_extras, routes_of, tokens_of
+from answerback.runtime.from_settings import callbacks_of, check_extras, routes_of, tokens_of
+from answerback.runtime.open_store import Opened, opened
 from answerback.runtime.plugins import installed
-from answerback.runtime.reloading import Reloading
-from answerback.runtime.replica import Replica, release
+from answerback.runtime.reload import Reloading
+from answerback.runtime.replica_lifecycle import Replica, release
 from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
-from answerback.runtime.stores import Opened, opened
 from answerback.runtime.supervision import supervised
-from answerback.service.callers import Callers
-from answerback.service.routing import Rules
+from answerback.service.agent_requests import Callers
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission import Routes
+from answerback.service.submission_request import Routes
 from answerback.webhooks.address_policy import Callbacks, guarded_session
 from answerback.webhooks.outbox import Deliverer
 from answerback.webhooks.sender import Sender
@@ -79,7 +79,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         metrics = Metrics()
         timed = metrics.commit_seconds.observe
         held = await stack.enter_async_context(opened(settings.storage, timed))
-        holders = await people.holders(settings)
+        holders = await person_keys.holders(settings)
         http = await stack.enter_async_context(chat_session())
         built = await _built(settings, held, sockets, holders, http)
         service = _service(settings, held, built, routes, callbacks, metrics)

@@ -27,10 +27,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
-from answerback.ports.tables import HttpUrl, Names, Port, Seconds, Table, split_list
+from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
 from answerback.runtime.plugins import Plugins, installed
-from answerback.service.routing import ToolRule
-from answerback.service.submission import Route
+from answerback.service.question_routing import ToolRule
+from answerback.service.submission_request import Route
 
 PREFIX: Final = "ANSWERBACK_"
 NOT_KEYS: Final = frozenset({"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"})

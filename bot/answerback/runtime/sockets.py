@@ -12,8 +12,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from answerback.core.errors import ConfigError
-from answerback.http.arrivals import ARRIVALS
-from answerback.http.strangers import STRANGERS, Strangers
+from answerback.http.response_arrival import ARRIVALS
+from answerback.http.unverified_connections import STRANGERS, Strangers
 
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted: agents come back all at once after a restart."""
@@ -108,7 +108,7 @@ async def _runner(
         handler_cancellation=True,
         access_log=None,
         shutdown_timeout=SHUTDOWN_TIMEOUT,
-        auto_decompress=False,  # bodies are unpacked where they are read: `answerback.http.bodies`
+        auto_decompress=False,  # bodies are unpacked where they are read: `answerback.http.request_body`
         **options,
     )
     await runner.setup()

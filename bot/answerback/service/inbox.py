@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
 from answerback.core.walker import Person
-from answerback.ports.records import Page
-from answerback.ports.searching import Search, word_of
+from answerback.ports.search import Search, word_of
 from answerback.ports.store import Store
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Groups, Surface
 
 logger = logging.getLogger(__name__)

@@ -11,13 +11,13 @@ from pydantic import JsonValue
 
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask, Status, asked_by, options_json
-from answerback.core.clarifying import pending
+from answerback.core.clarification import pending
 from answerback.core.labels import Labels
 from answerback.core.view import View, texts_of, view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
-from answerback.dialects.interim import interim_of
-from answerback.ports.records import Delivery, StoredDelivery, StoredEntry
+from answerback.dialects.interim_results import interim_of
+from answerback.ports.store_values import Delivery, StoredDelivery, StoredEntry
 
 _ENGLISH: Final = Labels()
 EVENT_NAMES: Final = {

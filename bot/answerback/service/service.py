@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core import clarifying
+from answerback.core import clarification
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.errors import UnreadableError
 from answerback.core.intents import Intent, Words
@@ -24,20 +24,20 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Answer, Person, Refused, Source
 from answerback.ports.claims import SOLE, Claim
 from answerback.ports.clock import Clock
-from answerback.ports.records import DeliveryState, Page, StoredDelivery, StoredEntry
-from answerback.ports.searching import Search, word_of
-from answerback.ports.shown import missed, renumbered
+from answerback.ports.message_state import missed, renumbered
+from answerback.ports.search import Search, word_of
 from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import DeliveryState, Page, StoredDelivery, StoredEntry
 from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
-from answerback.service import inbox, routing
-from answerback.service.act import Acting, Commits
-from answerback.service.expiring import expired
-from answerback.service.listening import Listeners, noted
+from answerback.service import inbox, question_routing
+from answerback.service.act_or_refuse import Acting, Commits
+from answerback.service.agent_presence import Listeners, noted
+from answerback.service.expiry import expired
+from answerback.service.late_answers import Telling
 from answerback.service.notify import Follower
-from answerback.service.submission import Agent, Routes, Submission
+from answerback.service.submission_request import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitting
-from answerback.service.telling import Telling
-from answerback.service.waiting import Waiting
+from answerback.service.waiters import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Service(Acting):
         *,
         known_surfaces: frozenset[str],
         routes: Routes | None = None,
-        rules: routing.Rules | None = None,
+        rules: question_routing.Rules | None = None,
         labels: Labels | None = None,
         has_inquiry: bool = False,
         check_callback: Callable[[str, Agent | None], str | None] = lambda _url, _agent: None,
@@ -73,7 +73,7 @@ class Service(Acting):
         self.store = store
         self.clock = clock
         self.surfaces = surfaces
-        self.rules = rules or routing.Rules()
+        self.rules = rules or question_routing.Rules()
         self.claim = claim
         commits = Commits(store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim)
         super().__init__(commits, labels or Labels())
@@ -168,7 +168,9 @@ class Service(Acting):
             change = asks.acted(ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY)
             if isinstance(change, Refused):
                 words = change.problems[0].message
-                message = routing.final(f"The inquiry backend's answer does not fit: {words}")
+                message = question_routing.final(
+                    f"The inquiry backend's answer does not fit: {words}"
+                )
                 return asks.ended(
                     ask, Status.FAILED, at=at, reason=Reason.BACKEND_ERROR, message=message
                 )
@@ -202,7 +204,7 @@ class Service(Acting):
         """Nobody can answer where the ask is shown any more (see `answerback.ports.surface.Asks`)."""
         where = ask.destination.surface
         told = f"{ask.request.name} could not be put to anybody on {where}: {why}"
-        message = routing.final(told, routing.WITHOUT_PEOPLE)
+        message = question_routing.final(told, question_routing.WITHOUT_PEOPLE)
 
         def failed(latest: Ask, at: float) -> Change | None:
             if latest.destination != ask.destination:
@@ -268,7 +270,7 @@ class Service(Acting):
 
         def decide(ask: Ask, at: float) -> Change | None:
             refused.clear()  # it may be decided more than once
-            change = clarifying.explained(ask, text, at=at)
+            change = clarification.explained(ask, text, at=at)
             if isinstance(change, Refused):
                 refused.append(change)
                 return None
@@ -315,7 +317,7 @@ class Service(Acting):
                 return
 
     async def each_behind(self, surface: str) -> AsyncIterator[Ask]:
-        """Asks of a surface whose live message shows an older state (see `answerback.ports.places.Places`)."""
+        """Asks of a surface whose live message shows an older state (see `answerback.ports.live_messages.Places`)."""
         for ask_id in await self.store.behind(10 * _PAGE):
             with suppress(UnreadableError):  # showing logs it
                 ask = await self.store.get(ask_id)
@@ -323,7 +325,7 @@ class Service(Acting):
                     yield ask
 
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
-        """The open ask whose live message this is (see `answerback.ports.places.Places`)."""
+        """The open ask whose live message this is (see `answerback.ports.live_messages.Places`)."""
         return await self.store.shown_at(surface, message_id)
 
     async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:

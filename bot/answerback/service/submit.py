@@ -17,13 +17,13 @@ from answerback.core.errors import InvalidCallError, Problem, ProblemError
 from answerback.core.form import Form
 from answerback.core.view import can_remember
 from answerback.core.walker import Answer, Source, start
-from answerback.dialects import interim, registry
-from answerback.ports.records import Existing, Idempotency
+from answerback.dialects import interim_results, registry
 from answerback.ports.store import Write
+from answerback.ports.store_values import Existing, Idempotency
 from answerback.ports.surface import Shown
-from answerback.service.act import Commits
-from answerback.service.listening import LEASE
-from answerback.service.submission import Agent, Plan, Routes, Submission, plan
+from answerback.service.act_or_refuse import Commits
+from answerback.service.agent_presence import LEASE
+from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +211,7 @@ class Submitting:
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,
-            mode=body.mode or interim.mode_of(dialect, body.name),
+            mode=body.mode or interim_results.mode_of(dialect, body.name),
             prompt_label=agent.shown_as if agent else _NO_NAME,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
         )

@@ -11,8 +11,8 @@ from answerback.core import ask as asks
 from answerback.core.ask import Ask, Destination, Escalation, Thread
 from answerback.core.errors import ReusedKeyError, StoreError
 from answerback.ports.claims import SOLE
-from answerback.ports.records import Created, Existing, Idempotency, Memory
 from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Created, Existing, Idempotency, Memory
 from answerback.testing.store_examples import (
     ANN,
     answering,

@@ -12,8 +12,8 @@ import pytest
 from answerback.core.ask import Ask, Entry, Thread
 from answerback.core.errors import FencedError, ReusedKeyError
 from answerback.ports.claims import Claim, Fence, Work
-from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
     PATIENCE,

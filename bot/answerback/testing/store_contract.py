@@ -13,11 +13,11 @@ import pytest
 from answerback.ports.store import Store
 from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_claims import ClaimsContract
-from answerback.testing.store_erasing import ErasingContract
+from answerback.testing.store_erasure import ErasingContract
+from answerback.testing.store_late_answers import TellingContract
 from answerback.testing.store_lists import ListsContract
+from answerback.testing.store_maintenance import UpkeepContract
 from answerback.testing.store_search import SearchContract
-from answerback.testing.store_telling import TellingContract
-from answerback.testing.store_upkeep import UpkeepContract
 
 
 class StoreContract(

@@ -13,8 +13,8 @@ from answerback.core import walker
 from answerback.core.ask import Ask, Destination, Entry, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Question, When
 from answerback.core.walker import Answer, Person
-from answerback.ports.records import Delivery, DeliveryState, StoredDelivery
 from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 
 PATIENCE = 60.0
 """Seconds for which a test waits for what comes soon."""

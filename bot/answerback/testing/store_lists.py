@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from answerback.core.ask import Ask, Destination, Entry, Left, Status, Thread
 from answerback.ports.claims import SOLE, Work
-from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
     ANN,

@@ -12,7 +12,7 @@ from answerback.core import ask as asks
 from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import Other, Person, Reply
-from answerback.ports.searching import Search, word_of, words_of
+from answerback.ports.search import Search, word_of, words_of
 from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import ANN, ending, new_ask
 

@@ -12,7 +12,7 @@ from answerback.core.form import Form, Question
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Acted, Actor, Rejected, Why
-from answerback.testing.desk import (
+from answerback.testing.simulated_people import (
     Capability,
     Desk,
     HasModals,
@@ -23,7 +23,7 @@ from answerback.testing.desk import (
 )
 from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHERE, WHICH, WHY
 from answerback.testing.surface_walks import sees, squeezed
-from answerback_chat import messages
+from answerback_chat import wording
 
 
 async def opened(stage: Stage, questions: Sequence[Question], *people: Desk) -> Ask:
@@ -61,7 +61,7 @@ async def noted(desk: Desk, *sentences: str) -> None:
 
 def note_of_the_end(ended: Ask) -> str:
     """What people are told who act on an ask that is over."""
-    return messages.note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
+    return wording.note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
 
 
 def values(ask: Ask) -> list[object]:

@@ -1,7 +1,7 @@
 """What every surface has to do: a class of tests that each surface's own tests inherit.
 
 An heir has a fixture ``stage``, made with ``pytest_asyncio.fixture(scope="class", loop_scope="class")``, which gives an
-`answerback.testing.desk.Stage`; and ``lacks``, which says what the platform does not have.
+`answerback.testing.simulated_people.Stage`; and ``lacks``, which says what the platform does not have.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from answerback.ports.surface import Reminds
-from answerback.testing.desk import BROUGHT, Capability, Desk, Stage
+from answerback.testing.simulated_people import BROUGHT, Capability, Desk, Stage
 from answerback.testing.surface_clicks import ClicksContract, TypingContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_people import PeopleContract

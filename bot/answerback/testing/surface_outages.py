@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from answerback.core.ask import Status
 from answerback.ports.surface import Reminds
-from answerback.testing.desk import (
+from answerback.testing.simulated_people import (
     Capability,
     Desk,
     HasDeletion,

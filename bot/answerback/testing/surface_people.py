@@ -6,7 +6,14 @@ import pytest
 
 from answerback.core.ask import ANYONE
 from answerback.core.form import Form
-from answerback.testing.desk import Capability, Desk, HasAskingBack, HasMentions, Stage, needs
+from answerback.testing.simulated_people import (
+    Capability,
+    Desk,
+    HasAskingBack,
+    HasMentions,
+    Stage,
+    needs,
+)
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 
 HOUR = 3_600.0

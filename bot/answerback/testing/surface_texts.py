@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.testing.desk import Capability, Desk, HasMentions, Stage, needs
+from answerback.testing.simulated_people import Capability, Desk, HasMentions, Stage, needs
 from answerback.testing.surface_clicks import acts, opened, stands, values
 from answerback.testing.surface_questions import AGAIN
 from answerback_chat.sanitize import visible

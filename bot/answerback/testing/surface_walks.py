@@ -18,7 +18,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, texts_of, view_of
-from answerback.testing.desk import Desk, Stage
+from answerback.testing.simulated_people import Desk, Stage
 from answerback.testing.strategies import forms, texts, values
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 from answerback.testing.walker_model import NaiveWalk

@@ -22,7 +22,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from answerback.core.errors import ConfigError
-from answerback.service.submission import Agent
+from answerback.service.submission_request import Agent
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -20,9 +20,9 @@ from answerback.core.ask import Entry
 from answerback.core.errors import StoreError
 from answerback.ports.claims import RENEWED, SOLE, Claim, Work
 from answerback.ports.clock import Clock, Watch
-from answerback.ports.records import DeliveryState, StoredDelivery
 from answerback.ports.store import Store
-from answerback.service.keeping import STOP_WITHIN, kept
+from answerback.ports.store_values import DeliveryState, StoredDelivery
+from answerback.service.claim_renewal import STOP_WITHIN, kept
 from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, Sent
 from answerback_client.backoff import Backoff
 

@@ -18,7 +18,7 @@ import aiohttp
 from standardwebhooks import Webhook
 from yarl import URL
 
-from answerback.ports.records import Delivery
+from answerback.ports.store_values import Delivery
 from answerback.version import VERSION
 from answerback.webhooks.address_policy import AddressRules
 

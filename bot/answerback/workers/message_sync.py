@@ -27,9 +27,9 @@ from answerback.core.errors import (
     UnreadableError,
 )
 from answerback.ports.surface import Later, Moves, Shown, Surface
-from answerback.service.keeping import STOP_WITHIN, kept
+from answerback.service.claim_renewal import STOP_WITHIN, kept
 from answerback.service.service import Service
-from answerback.workers.lanes import MOST, Again, Lanes
+from answerback.workers.show_queues import MOST, Again, Lanes
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)

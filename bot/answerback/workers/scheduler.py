@@ -25,8 +25,8 @@ from answerback.ports.claims import RENEWED
 from answerback.ports.clock import SET, Watch
 from answerback.ports.inquiry import Inquiry
 from answerback.ports.surface import Reminds
-from answerback.service import routing
-from answerback.service.keeping import STOP_WITHIN
+from answerback.service import question_routing
+from answerback.service.claim_renewal import STOP_WITHIN
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
 from answerback.workers.retention import Retention
@@ -298,14 +298,14 @@ class Upkeep:
             raise AssertionError(f"{ask.id} has no question to inquire about")
         if self._inquiry is None:
             words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url)"
-            await self._service.fail(ask.id, Reason.BACKEND_ERROR, routing.final(words))
+            await self._service.fail(ask.id, Reason.BACKEND_ERROR, question_routing.final(words))
             return
         try:
             value = await self._inquiry.answer(ask, question)
             await self._service.answer_by_inquiry(ask.id, value)
         except InquiryError as error:
             words = f"{ask.request.name}: {error}"
-            await self._service.fail(ask.id, Reason.BACKEND_ERROR, routing.final(words))
+            await self._service.fail(ask.id, Reason.BACKEND_ERROR, question_routing.final(words))
 
     async def idle(self) -> None:
         """Returns once no inquiry and no reminder is under way."""

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Request
 from answerback.core.errors import UnreadableError
-from answerback.ports.records import Page, StoredEntry
+from answerback.ports.store_values import Page, StoredEntry
 from answerback_storage import rows
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.statements import Parameters, same
+from answerback_storage.postgres.sql import Parameters, same
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import RENEWED, Claim, Work
-from answerback.ports.records import StoredDelivery
+from answerback.ports.store_values import StoredDelivery
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.gathering import Gathered
-from answerback_storage.postgres.opened import PostgresDatabase
-from answerback_storage.postgres.statements import Parameters, free, later
+from answerback_storage.postgres.coalesced_reads import Gathered
+from answerback_storage.postgres.database import PostgresDatabase
+from answerback_storage.postgres.sql import Parameters, free, later
 from answerback_storage.rows import Row
 
 T = TypeVar("T")

@@ -19,8 +19,8 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.conninfo import conninfo_to_dict
 
 from answerback.core.errors import OutcomeUnknownError, StoreError
-from answerback_storage.postgres import words
-from answerback_storage.postgres.text import ADAPTERS
+from answerback_storage.postgres import driver_errors
+from answerback_storage.postgres.value_encoding import ADAPTERS
 from answerback_storage.rows import Row
 
 MAX_CONNECTIONS: Final = 8
@@ -57,7 +57,7 @@ async def connect(url: str, *, pooled: bool = False) -> Connection:
     Raises:
         StoreError: there is none to be had; in words.
     """
-    name = words.name_of(url)
+    name = driver_errors.name_of(url)
     try:
         return await AsyncConnection.connect(
             url,
@@ -68,7 +68,7 @@ async def connect(url: str, *, pooled: bool = False) -> Connection:
             **_missing(url),
         )
     except psycopg.Error as error:
-        raise StoreError(words.refused(name, error)) from error
+        raise StoreError(driver_errors.refused(name, error)) from error
 
 
 def _missing(url: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Database:
 
     def __init__(self, url: str, *, pooled: bool = False) -> None:
         self.url = url
-        self.name = words.name_of(url)
+        self.name = driver_errors.name_of(url)
         self._pooled = pooled
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(MAX_CONNECTIONS)
@@ -137,7 +137,7 @@ class Database:
         """The error for whoever asked for what failed."""
         if isinstance(error, StoreError):
             return error
-        said = words.in_words(self.name, error)
+        said = driver_errors.in_words(self.name, error)
         if unknown:
             return OutcomeUnknownError(
                 f"{said} Whether the last change is stored is not known: read again before trying again."

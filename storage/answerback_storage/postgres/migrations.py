@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import searching
+from answerback_storage.postgres import search
 from answerback_storage.postgres.connections import Connection, Database
-from answerback_storage.postgres.statements import indexed
+from answerback_storage.postgres.sql import indexed
 
 LEAST_VERSION: Final = 14
 """The oldest PostgreSQL that is still maintained: https://www.postgresql.org/support/versioning/"""
@@ -277,7 +277,7 @@ https://www.postgresql.org/docs/current/storage-hot.html. Replicas of before onl
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
-    Migration("searched", _SEARCHED, searching.fill),
+    Migration("searched", _SEARCHED, search.fill),
     Migration("digests", _DIGESTS),
     Migration("in_place", _IN_PLACE),
 )

@@ -7,11 +7,11 @@ from typing import Final
 
 from answerback.core.ask import Entry
 from answerback.ports.claims import Claim
-from answerback.ports.records import Delivery, Page, StoredDelivery
+from answerback.ports.store_values import Delivery, Page, StoredDelivery
 from answerback_storage import rows
-from answerback_storage.postgres import asks, owed
+from answerback_storage.postgres import asks, late_answer_statements
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.statements import (
+from answerback_storage.postgres.sql import (
     Parameters,
     as_one,
     free,
@@ -89,7 +89,7 @@ class Outbox:
                 last_error = c5, updated_at = c6, holder = NULL, claimed_until = NULL
                 FROM ({given.rows(changed, _TRIED)}) AS new ({numbered(0, len(_TRIED) - 1)}, n)
                 WHERE deliveries.id = c0 {whose} RETURNING ask_id AS id, state, updated_at"""
-            parts["heard"] = owed.HEARD
+            parts["heard"] = late_answer_statements.HEARD
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
             ours = "(SELECT DISTINCT id FROM told) AS ours"

@@ -14,7 +14,10 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
 from answerback.ports.claims import Fence
-from answerback.ports.records import (
+from answerback.ports.message_state import noted
+from answerback.ports.search import Search
+from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import (
     Created,
     DeliveryState,
     Existing,
@@ -23,15 +26,12 @@ from answerback.ports.records import (
     StoredDelivery,
     StoredEntry,
 )
-from answerback.ports.searching import Search
-from answerback.ports.shown import noted
-from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.postgres import asks, erasing, searching, upkeep, writing
-from answerback_storage.postgres.changes import ChangeJob
+from answerback_storage.postgres import ask_writes, asks, erasure, maintenance, search
+from answerback_storage.postgres.change_batches import ChangeJob
 from answerback_storage.postgres.claims import PostgresClaims
-from answerback_storage.postgres.telling import PostgresTelling
+from answerback_storage.postgres.late_answers import PostgresTelling
 
 T = TypeVar("T")
 
@@ -51,13 +51,13 @@ class PostgresStore(PostgresClaims, PostgresTelling):
 
     async def set_back(self, seconds: float, at: float) -> None:
         """Plans anew because the clock was set back; see `answerback.ports.store.Store.set_back`."""
-        await self._do(lambda: upkeep.set_back(self._database, self._requests, seconds, at))
+        await self._do(lambda: maintenance.set_back(self._database, self._requests, seconds, at))
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """Stores a new ask, or finds the one that this idempotency key stored before."""
 
         async def run() -> Created | Existing:
-            statement, given = writing.creation(write, idempotency)
+            statement, given = ask_writes.creation(write, idempotency)
             while True:
                 if await self._database.write(statement, given.values):
                     self._news.tell([write.ask.id])
@@ -139,17 +139,17 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         return await self._do(lambda: self._reader.page(filters, behind, limit))
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.searching.Searching.search`."""
+        """See `answerback.ports.search.Searching.search`."""
         behind = rows.behind_cursor("search", after)
         return await self._do(
-            lambda: searching.search(self._database, self._reader, wanted, behind, limit)
+            lambda: search.search(self._database, self._reader, wanted, behind, limit)
         )
 
     async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.searching.Searching.waiting`."""
+        """See `answerback.ports.search.Searching.waiting`."""
         place, behind = (surface, user_id), rows.before_cursor("waiting", after)
         return await self._do(
-            lambda: searching.waiting(self._database, self._reader, place, behind, limit)
+            lambda: search.waiting(self._database, self._reader, place, behind, limit)
         )
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
@@ -161,7 +161,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
 
     async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.shown.noted`."""
+        """Notes what the live message shows, by `answerback.ports.message_state.noted`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
@@ -180,8 +180,8 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         return noted_ask
 
     async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
-        """See `answerback.ports.places.Found.behind`."""
-        return [name for (name,) in await self._read(upkeep.BEHIND, limit, free_for)]
+        """See `answerback.ports.live_messages.Found.behind`."""
+        return [name for (name,) in await self._read(maintenance.BEHIND, limit, free_for)]
 
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next, or None."""
@@ -250,17 +250,17 @@ class PostgresStore(PostgresClaims, PostgresTelling):
 
     async def prune(self, before: float) -> int:
         """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
-        return await self._do(lambda: upkeep.prune(self._database, before))
+        return await self._do(lambda: maintenance.prune(self._database, before))
 
     async def prune_audit(self, before: float) -> int:
         """Forgets the lines of the record that are of no ask and older than that; returns how many."""
-        return await self._do(lambda: upkeep.prune_audit(self._database, before))
+        return await self._do(lambda: maintenance.prune_audit(self._database, before))
 
     async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
         """See `answerback.ports.store.Store.erase`. What was overwritten leaves the files with the next VACUUM."""
 
         async def run() -> Ask | None:
-            ask = await erasing.erase(self._database, self._requests, (ask_id, at, opaque))
+            ask = await erasure.erase(self._database, self._requests, (ask_id, at, opaque))
             self._requests.drop(ask_id)
             self._news.tell([ask_id])
             return ask
@@ -272,7 +272,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
 
     async def erasable(self, before: float, limit: int) -> Sequence[str]:
         """Ids of asks that ended before then and are not erased, the first to end first."""
-        found = await self._read(erasing.ERASABLE, before, limit)
+        found = await self._read(erasure.ERASABLE, before, limit)
         return [ask_id for (ask_id,) in found]
 
     async def counts(self) -> Mapping[str, int]:

@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 from answerback.core.ask import Ask
 from answerback.core.errors import UnreadableError
 from answerback.ports.claims import Claim
-from answerback.ports.records import Existing, Idempotency, Page
+from answerback.ports.store_values import Existing, Idempotency, Page
 from answerback_storage import rows
 from answerback_storage.sqlite import claim_statements as claims
-from answerback_storage.sqlite import words
+from answerback_storage.sqlite import full_text_index
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
     behind = new.shown_revision < new.revision
     holder, _, until = rows.claimed(claim if behind else None)
     db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new), holder, until))
-    words.insert(db, seq, new)
+    full_text_index.insert(db, seq, new)
 
 
 def existing(
@@ -164,7 +164,7 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
     if db.execute(_MOVE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
     if old.open and not new.open:
-        words.add_answers(db, new)
+        full_text_index.add_answers(db, new)
 
 
 def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import RENEWED, Claim, Work
-from answerback.ports.records import StoredDelivery
-from answerback_storage.pauses import Pauses
+from answerback.ports.store_values import StoredDelivery
+from answerback_storage.rate_limit_pauses import Pauses
 from answerback_storage.sqlite import asks, claim_statements, outbox
-from answerback_storage.sqlite.file import SqliteFile
+from answerback_storage.sqlite.database import SqliteFile
 
 
 class SqliteClaims(SqliteFile, Pauses):

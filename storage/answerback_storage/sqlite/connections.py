@@ -19,11 +19,11 @@ from typing import Any, Final
 from sqlite_utils import Database
 
 from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
-from answerback_storage.migrations import APPLICATION_ID, migrations
 from answerback_storage.rows import concerns_one_row, no_text
-from answerback_storage.sqlite import words
-from answerback_storage.sqlite.changes import Batch, ChangeJob
-from answerback_storage.sqlite.worker import Job
+from answerback_storage.sqlite import full_text_index
+from answerback_storage.sqlite.change_batches import Batch, ChangeJob
+from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
+from answerback_storage.sqlite.writer_thread import Job
 
 logger = logging.getLogger(__name__)
 
@@ -232,7 +232,7 @@ class Connections:
         """
         try:
             with contextlib.closing(self._connect()) as connection:
-                words.tidy(connection)
+                full_text_index.tidy(connection)
                 if self.path.stat().st_size <= VACUUMED:
                     connection.execute("VACUUM")
                 (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

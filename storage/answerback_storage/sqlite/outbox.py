@@ -9,9 +9,9 @@ from itertools import chain, islice
 from typing import Final
 
 from answerback.ports.claims import Claim
-from answerback.ports.records import Delivery, DeliveryState, Page, StoredDelivery
+from answerback.ports.store_values import Delivery, DeliveryState, Page, StoredDelivery
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, telling
+from answerback_storage.sqlite import asks, late_answers
 from answerback_storage.sqlite import claim_statements as claims
 
 # A delivery waits for every earlier one of its ask that is still pending. The indexes hold the pending
@@ -102,7 +102,7 @@ def _tried(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -
         (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
     )
     if ours.rowcount and result.state is DeliveryState.DELIVERED:
-        telling.told_by(db, result.delivery, result.updated_at)
+        late_answers.told_by(db, result.delivery, result.updated_at)
     return ours.rowcount > 0
 
 

@@ -12,7 +12,9 @@ from typing import Final, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Entry, Status
-from answerback.ports.records import (
+from answerback.ports.message_state import noted
+from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import (
     Created,
     DeliveryState,
     Existing,
@@ -21,16 +23,14 @@ from answerback.ports.records import (
     StoredDelivery,
     StoredEntry,
 )
-from answerback.ports.shown import noted
-from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, lines, outbox
-from answerback_storage.sqlite.changes import ChangeJob, insert_beside
+from answerback_storage.sqlite import asks, outbox, record_lines
+from answerback_storage.sqlite.change_batches import ChangeJob, insert_beside
 from answerback_storage.sqlite.claims import SqliteClaims
-from answerback_storage.sqlite.erasing import SqliteErasing
-from answerback_storage.sqlite.searching import SqliteSearching
-from answerback_storage.sqlite.telling import SqliteTelling
+from answerback_storage.sqlite.erasure import SqliteErasing
+from answerback_storage.sqlite.late_answers import SqliteTelling
+from answerback_storage.sqlite.search import SqliteSearching
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
                 outbox.set_back(db, seconds, at)
                 asks.set_back(db, self._requests, seconds, at)
                 entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
-                lines.add(db, [(None, entry)])
+                record_lines.add(db, [(None, entry)])
                 self._batch.forget()
 
         await self._write(run)
@@ -123,14 +123,14 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""
-        return await self._read(lambda db: lines.read(db, ask_id, after, limit))
+        return await self._read(lambda db: record_lines.read(db, ask_id, after, limit))
 
     async def note(self, ask_id: str | None, entry: Entry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
-        await self._write(lambda db: lines.add(db, [(ask_id, entry)]))
+        await self._write(lambda db: record_lines.add(db, [(ask_id, entry)]))
 
     async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.shown.noted`."""
+        """Notes what the live message shows, by `answerback.ports.message_state.noted`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
@@ -149,7 +149,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
         return noted_ask
 
     async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
-        """See `answerback.ports.places.Found.behind`."""
+        """See `answerback.ports.live_messages.Found.behind`."""
         return await self._read(lambda db: asks.behind(db, limit, free_for))
 
     async def next_due(self, after: float) -> float | None:
@@ -208,7 +208,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
 
         def run(db: sqlite3.Connection) -> None:
             if outbox.tried(db, results, holder) or holder is None:
-                lines.add(db, entries)
+                record_lines.add(db, entries)
 
         await self._write(run)
 

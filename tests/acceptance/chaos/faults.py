@@ -8,7 +8,7 @@ import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
-from answerback_chat.leading import LEASE
+from answerback_chat.leader_lease import LEASE
 from tests.acceptance.chaos.stage import Machine, Stage
 from tests.fakes.receiver import status
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import aiohttp
 
 from answerback.core.labels import Labels
-from answerback_chat.controls import Control, Verb, decode
+from answerback_chat.control_codec import Control, Verb, decode
 from tests.acceptance.chaos.mcp_agent import McpAgent
 from tests.acceptance.chaos.stage import Stage
 from tests.acceptance.chaos.walks import BACK, Walk

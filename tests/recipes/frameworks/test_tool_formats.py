@@ -19,12 +19,12 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
-from answerback.dialects import strictness, tools
+from answerback.dialects import strict_schemas, tool_definitions
 from tests.meta.project import ROOT
 
-EVERY = pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
+EVERY = pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
 STRICT = pytest.mark.parametrize("strict", [False, True], ids=["plain", "strict"])
-OPENAI: dict[tools.Format, TypeAdapter[Any]] = {
+OPENAI: dict[tool_definitions.Format, TypeAdapter[Any]] = {
     "openai": TypeAdapter(ChatCompletionFunctionToolParam),
     "openai-responses": TypeAdapter(FunctionToolParam),
 }
@@ -35,24 +35,24 @@ OPENAI: dict[tools.Format, TypeAdapter[Any]] = {
 @STRICT
 @pytest.mark.parametrize("form", OPENAI)
 def test_openais_types_read_a_definition_whole(
-    tool: tools.Tool, form: tools.Format, strict: bool
+    tool: tool_definitions.Tool, form: tool_definitions.Format, strict: bool
 ) -> None:
-    made = tools.definition(tool, form, strict=strict)
+    made = tool_definitions.definition(tool, form, strict=strict)
     assert OPENAI[form].validate_python(made) == made
 
 
 @pytest.mark.rule("API-12")
 @EVERY
-def test_openais_checker_leaves_a_strict_schema_as_it_is(tool: tools.Tool) -> None:
-    schema = strictness.strict(tool.parameters)
+def test_openais_checker_leaves_a_strict_schema_as_it_is(tool: tool_definitions.Tool) -> None:
+    schema = strict_schemas.strict(tool.parameters)
     assert ensure_strict_json_schema(copy.deepcopy(schema)) == schema
 
 
 @pytest.mark.rule("API-11", "API-12")
 @EVERY
 @STRICT
-def test_mcps_types_read_a_definition_whole(tool: tools.Tool, strict: bool) -> None:
-    made: Any = tools.definition(tool, "mcp", strict=strict)
+def test_mcps_types_read_a_definition_whole(tool: tool_definitions.Tool, strict: bool) -> None:
+    made: Any = tool_definitions.definition(tool, "mcp", strict=strict)
     assert McpTool.model_validate(made).model_dump(by_alias=True, exclude_none=True) == made
     jsonschema.Draft202012Validator.check_schema(made["inputSchema"])
 
@@ -73,12 +73,12 @@ def without_type_of_enums(value: Any) -> Any:
 
 @pytest.mark.rule("API-11", "API-12")
 def test_anthropics_and_googles_types_read_a_definition_whole(frameworks: None) -> None:
-    both = [(tool, strict) for tool in tools.TOOLS for strict in (False, True)]
+    both = [(tool, strict) for tool in tool_definitions.TOOLS for strict in (False, True)]
     made: dict[str, list[Any]] = {
-        form: [tools.definition(tool, form, strict=strict) for tool, strict in both]
+        form: [tool_definitions.definition(tool, form, strict=strict) for tool, strict in both]
         for form in ("anthropic", "gemini")
     }
-    made["strict"] = [strictness.strict(tool.parameters) for tool in tools.TOOLS]
+    made["strict"] = [strict_schemas.strict(tool.parameters) for tool in tool_definitions.TOOLS]
     done = subprocess.run(
         [
             ROOT / ".venv" / "providers" / "bin" / "python",

@@ -16,11 +16,11 @@ from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse, text_of
 from answerback.core.view import Prompt
-from answerback_chat.context import CODE_LINES, Drawn, drawn
+from answerback_chat.question_context import CODE_LINES, Drawn, drawn
 from answerback_chat.sanitize import visible
-from answerback_chat.texts import units
-from answerback_discord.context import marked
-from answerback_slack.context import rich_text
+from answerback_chat.text_fitting import units
+from answerback_discord.question_context import marked
+from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html
 from tests.fakes.slack.richtext import Run, check_rich_text, rich_text_runs
 from tests.unit.bot.test_markdown import SOURCES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerback_chat.controls import Control, Verb, decode, encode
+from answerback_chat.control_codec import Control, Verb, decode, encode
 
 LONGEST = "ask_" + "z" * 40
 

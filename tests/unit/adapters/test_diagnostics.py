@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from answerback.ports.plugin import Finding
-from answerback_chat import diagnostics
+from answerback_chat import doctor_checks
 from answerback_discord import doctor as discord_doctor
 from answerback_slack import doctor as slack_doctor
 from tests.fakes.discord.server import FakeDiscord
@@ -42,7 +42,7 @@ async def test_a_clock_that_is_wrong_is_told_where_clicks_come_by_http(
     monkeypatch: pytest.MonkeyPatch, look: Look, off: int, well: bool
 ) -> None:
     ours = SimpleNamespace(time=lambda: time.time() + off)  # the fakes keep the real one
-    monkeypatch.setattr(diagnostics, "time", ours)
+    monkeypatch.setattr(doctor_checks, "time", ours)
     async with aiohttp.ClientSession() as http:
         found = await look(http)
     [clock] = [finding for finding in found if finding.what.endswith(": clock")]

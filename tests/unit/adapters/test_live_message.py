@@ -15,7 +15,7 @@ from answerback.core.ask import Ask, Change, Status
 from answerback.core.errors import UnavailableError
 from answerback.core.labels import Labels
 from answerback.service.service import Service
-from answerback_chat.surface import ChatSurface
+from answerback_chat.chat_surface import ChatSurface
 from tests.unit.adapters.discord import rig as discord
 from tests.unit.adapters.slack import rig as slack
 

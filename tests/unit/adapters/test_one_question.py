@@ -17,12 +17,12 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Action, Answer, EndTurn, Person, Reply
 from answerback.dialects import registry
-from answerback.service.submission import read_submission
-from answerback_chat.controls import Control, Verb
-from answerback_discord import forms as discord_forms
+from answerback.service.submission_request import read_submission
+from answerback_chat.control_codec import Control, Verb
+from answerback_discord import modal_inputs as discord_forms
 from answerback_discord import modals as discord_modals
-from answerback_discord import reading as discord_reading
 from answerback_discord import render as discord
+from answerback_discord import show_in_full as discord_reading
 from answerback_slack import modals as slack_modals
 from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of

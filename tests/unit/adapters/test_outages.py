@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from answerback_chat.outages import Outage
+from answerback_chat.outage_log import Outage
 
 
 def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(

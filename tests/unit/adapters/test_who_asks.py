@@ -16,13 +16,13 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer
 from answerback.dialects import registry
-from answerback.ports.records import Page
-from answerback_chat import messages
-from answerback_chat.controls import Control, Verb
-from answerback_discord import forms as discord_forms
-from answerback_discord import inbox as discord_inbox
+from answerback.ports.store_values import Page
+from answerback_chat import wording
+from answerback_chat.control_codec import Control, Verb
+from answerback_discord import inbox_command as discord_inbox
+from answerback_discord import modal_inputs as discord_forms
 from answerback_discord import modals as discord_modals
-from answerback_discord import notes as discord_notes
+from answerback_discord import private_notes as discord_notes
 from answerback_discord import render as discord
 from answerback_slack import home_view as slack_home
 from answerback_slack import modals as slack_modals
@@ -93,7 +93,7 @@ def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all()
 @pytest.mark.rule("SURFACE-2")
 def test_the_tool_that_asks_is_named_on_every_surface() -> None:
     ask = from_tool("git")
-    line = messages.asks_line(view_of(ask), LABELS)
+    line = wording.asks_line(view_of(ask), LABELS)
     assert line == "git asks"
     assert line in json.dumps(slack.render(view_of(ask), LABELS).blocks)
     assert line in json.dumps(discord.message(view_of(ask), LABELS))

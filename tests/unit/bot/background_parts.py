@@ -14,9 +14,9 @@ from answerback.core.ask import Ask
 from answerback.core.errors import InquiryError
 from answerback.core.form import Question
 from answerback.ports.inquiry import Inquiry
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission import Route, Routes
+from answerback.service.submission_request import Route, Routes
 from answerback.workers.message_sync import Shower
 from answerback.workers.retention import Retention
 from answerback.workers.scheduler import Upkeep

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission import Routes
-from answerback_storage.memory import MemoryStore
+from answerback.service.submission_request import Routes
+from answerback_storage.memory.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import FakePage, FakeSurface, ManualClock
 

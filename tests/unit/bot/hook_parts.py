@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any
 
-from answerback.agents.hooks.people import People
-from answerback.agents.hooks.run import answer
+from answerback.agents.command_hooks.ask_people import People
+from answerback.agents.command_hooks.run import answer
 from tests.meta.project import ROOT
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served

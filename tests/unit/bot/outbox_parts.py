@@ -18,8 +18,8 @@ from answerback.core.ask import Ask, Entry
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer
 from answerback.ports.claims import SOLE, Claim, Work
-from answerback.ports.records import StoredDelivery
-from answerback.service.routing import Rules
+from answerback.ports.store_values import StoredDelivery
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.webhooks.address_policy import AddressRules, Callbacks, guarded_session
 from answerback.webhooks.outbox import Deliverer

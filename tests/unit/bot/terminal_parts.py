@@ -14,7 +14,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from answerback.cli.answer import Walk
-from answerback.cli.prompting import Prompting
+from answerback.cli.prompt import Prompting
 from answerback.core.labels import Labels
 from answerback_client import Ask, AsyncClient
 from tests.service_parts import WAIT

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from answerback.agents.acp import messages
 from answerback.agents.acp.proxy import Lines, Proxy
-from answerback.agents.hooks.host import Outcome
-from answerback.agents.hooks.people import People
+from answerback.agents.command_hooks.agent_host import Outcome
+from answerback.agents.command_hooks.ask_people import People
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerback.core.form import MAX_TEXT
-from answerback.dialects.approvals.layout import context
+from answerback.dialects.approvals.arguments_markdown import context
 
 
 def test_arguments_are_laid_out_as_people_write_them() -> None:

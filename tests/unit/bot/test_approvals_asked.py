@@ -9,10 +9,10 @@ import pytest
 from answerback.core.ask import Ask, Status, asked_by
 from answerback.core.walker import Action, Answer
 from answerback.dialects import registry
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.serialize import entry_json
 from answerback.service.service import Service
-from answerback.service.submission import read_submission
+from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
 from tests.unit.bot.approval_parts import CALLS, told
 from tests.unit.bot.conftest import Parts

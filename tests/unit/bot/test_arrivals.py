@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 from aiohttp import web
 
-from answerback.http import arrivals
-from answerback.http.arrivals import Arrival, Arrivals, End, is_taken
+from answerback.http import response_arrival
+from answerback.http.response_arrival import Arrival, Arrivals, End, is_taken
 from tests.service_parts import WAIT
 
 
@@ -49,7 +49,7 @@ async def connection() -> AsyncIterator[asyncio.StreamWriter]:
 async def test_a_response_that_the_client_leaves_unread_is_given_up_after_a_while(
     connection: asyncio.StreamWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrivals, "PATIENCE", 0.0)
+    monkeypatch.setattr(response_arrival, "PATIENCE", 0.0)
     connection.write(bytes(64 * 1024 * 1024))
     arrival = Arrival(request_on(connection.transport), lambda: None)
     assert not await arrival.taken()

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.agents.bridges import codex
-from answerback.agents.bridges.late import Late
-from answerback.agents.bridges.people import People, Request
+from answerback.agents.bridges.ask_people import People, Request
+from answerback.agents.bridges.late_answers import Late
 from answerback.cli import bridge, main
 from answerback.core.ask import Reason, Status
 from answerback_client import AsyncClient, ClientError

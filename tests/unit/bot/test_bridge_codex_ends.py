@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from answerback.agents.bridges import codex
-from answerback.agents.bridges.people import People
+from answerback.agents.bridges.ask_people import People
 from answerback.core.ask import Status
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_parts import Json, Served, served

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.late import Late
-from answerback.ports.telling import Owing
+from answerback.agents.bridges.late_answers import Late
+from answerback.ports.late_answers import Owing
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served

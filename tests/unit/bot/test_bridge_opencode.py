@@ -15,10 +15,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.late import Late
+from answerback.agents.bridges.ask_people import People, Request
+from answerback.agents.bridges.late_answers import Late
 from answerback.agents.bridges.opencode import Bridge, _Pending
 from answerback.agents.bridges.opencode_server import Server as OpencodeServer
-from answerback.agents.bridges.people import People, Request
 from answerback.core.ask import Ask, Reason, Status
 from answerback.runtime.config import Server
 from answerback_client import AsyncClient

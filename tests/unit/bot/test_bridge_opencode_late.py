@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
-from answerback.ports.telling import Owing
+from answerback.ports.late_answers import Owing
 from tests.fakes.opencode import Opencode
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import ConfigError, InvalidCallError
-from answerback.ports.records import DeliveryState
-from answerback.service.submission import Agent
+from answerback.ports.store_values import DeliveryState
+from answerback.service.submission_request import Agent
 from answerback.webhooks.address_policy import (
     AddressRefusedError,
     AddressRules,

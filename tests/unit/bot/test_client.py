@@ -36,7 +36,7 @@ from answerback_client import (
     WebhookError,
     verify_webhook,
 )
-from answerback_client.reasons import reason_of
+from answerback_client.connection_errors import reason_of
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.outbox_parts import SECRET
@@ -312,7 +312,13 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     ]
     assert answerback_client.__all__ == exported
     public = {name for name in vars(answerback_client) if not name.startswith("_")}
-    assert public - {"backoff", "blocking", "client", "reasons", "shapes"} == set(exported)
+    assert public - {
+        "async_client",
+        "backoff",
+        "connection_errors",
+        "models",
+        "sync_client",
+    } == set(exported)
 
 
 async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:

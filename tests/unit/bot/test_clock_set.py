@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError, StoreError
 from answerback.ports.claims import Claim
 from answerback.ports.clock import Watch
-from answerback.ports.records import DeliveryState, StoredDelivery
+from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.runtime.clock import SystemClock
 from answerback.webhooks import outbox as outbox_module
 from answerback.webhooks.outbox import PAUSES

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.agents.hooks.people import People, RefusedError
-from answerback.agents.hooks.run import HOSTS, answer
+from answerback.agents.command_hooks.ask_people import People, RefusedError
+from answerback.agents.command_hooks.run import HOSTS, answer
 from answerback.cli.commands.hook import Agent
 from answerback.core.ask import Status
 from tests.recipes.receiving import listening

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.agents.hooks import people
-from answerback.agents.hooks.people import People
-from answerback.agents.hooks.run import answer
+from answerback.agents.command_hooks import ask_people
+from answerback.agents.command_hooks.ask_people import People
+from answerback.agents.command_hooks.run import answer
 from answerback.core.ask import Status
 from answerback.runtime.config import Server
 from tests.acceptance.forked import Child, forked
@@ -103,7 +103,7 @@ async def test_a_token_that_is_wrong_is_told_with_its_variable(
 
 
 async def test_a_service_that_hangs_holds_up_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "_TO_LOOK", 0.2)
+    monkeypatch.setattr(ask_people, "_TO_LOOK", 0.2)
     asked, over = asyncio.Event(), asyncio.Event()
 
     async def hang(_request: web.Request) -> web.Response:
@@ -329,7 +329,7 @@ async def test_a_prompt_that_cannot_be_withdrawn_ends_all_the_same(
         monkeypatch.undo()
         raise SystemExit(143)
 
-    monkeypatch.setattr("answerback.agents.hooks.people.time.sleep", interrupted)
+    monkeypatch.setattr("answerback.agents.command_hooks.ask_people.time.sleep", interrupted)
     async with stub((503, {}), (410, {"title": "The ask has ended"})) as url:
         done = asyncio.to_thread(pytest.raises, SystemExit, answer, "copilot", COPILOT, People(url))
         assert (await done).value.code == 143

@@ -20,11 +20,11 @@ from typer.testing import CliRunner
 
 from answerback.api.problems import problem
 from answerback.cli import demo, main, serve
-from answerback.cli.address import url_or_configured
 from answerback.cli.ask import _submit, _wait
 from answerback.cli.doctor import checkup
+from answerback.cli.service_address import url_or_configured
 from answerback.core.errors import ConfigError
-from answerback.ports import extras
+from answerback.ports import install_extras
 from answerback.runtime.config_file import load
 from answerback.runtime.plugins import installed
 from answerback.version import VERSION
@@ -305,7 +305,7 @@ def test_a_database_is_copied_and_what_is_named_wrongly_is_told(
 def test_copying_to_postgresql_without_its_extra_says_which_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda _name: None)
+    monkeypatch.setattr(install_extras, "find_spec", lambda _name: None)
     code, _, err = run("copy", "--from", "sqlite:///a.db", "--to", "postgresql://db/asks")
     assert code != 0
     assert "needs the extra 'postgres'" in err
@@ -316,7 +316,7 @@ def test_a_postgresql_database_without_its_extra_says_which_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "postgresql://db/asks")
-    monkeypatch.setattr(extras, "find_spec", lambda _name: None)
+    monkeypatch.setattr(install_extras, "find_spec", lambda _name: None)
     sentence = "`storage.url` needs the extra 'postgres', which is not installed"
     code, _, err = run("doctor")
     assert code == 1

@@ -10,7 +10,7 @@ from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
 from answerback.runtime.config import Settings, Storage, is_loopback, settings_type
 from answerback.runtime.config_file import customary, keys, load
-from answerback.runtime.configured import routes_of
+from answerback.runtime.from_settings import routes_of
 
 HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8

@@ -18,9 +18,9 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from answerback.agents.connect.agents import AGENTS, Scope
-from answerback.agents.connect.entries import ConnectError
-from answerback.agents.connect.files import ConfigFile
+from answerback.agents.connect.config_files import ConfigFile
+from answerback.agents.connect.known_agents import AGENTS, Scope
+from answerback.agents.connect.settings_entries import ConnectError
 from answerback.cli.commands.connect import Agent, command
 from tests.meta.project import PYTHONPATH, RECIPES
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.agents.connect.agents import AGENTS, Agent, Scope, Service
-from answerback.agents.connect.entries import HookGroup, Json
-from answerback.agents.connect.plan import Target
+from answerback.agents.connect.change_plan import Target
+from answerback.agents.connect.known_agents import AGENTS, Agent, Scope, Service
+from answerback.agents.connect.settings_entries import HookGroup, Json
 from answerback.cli import connect
 
 BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.agents.connect.entries import (
+from answerback.agents.connect.jsonc_edit import Jsonc, parsed
+from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
     Format,
@@ -20,8 +21,7 @@ from answerback.agents.connect.entries import (
     at,
     holds,
 )
-from answerback.agents.connect.jsonc import Jsonc, parsed
-from answerback.agents.connect.toml import Toml
+from answerback.agents.connect.toml_edit import Toml
 
 JSONC, TOML = Jsonc(), Toml()
 HTTP: Json = {"type": "http", "url": "http://127.0.0.1:8420/hooks/claude?wait=9"}

@@ -11,8 +11,8 @@ from standardwebhooks import Webhook
 
 from answerback.core.ask import Ask, Reason
 from answerback.core.walker import Answer, EndTurn, Reply
-from answerback.ports.records import DeliveryState
-from answerback.service.routing import Rules
+from answerback.ports.store_values import DeliveryState
+from answerback.service.question_routing import Rules
 from answerback.service.serialize import ask_json
 from answerback.webhooks.outbox import PAUSES
 from answerback_client import WebhookError, verify_webhook

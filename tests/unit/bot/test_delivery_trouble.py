@@ -15,8 +15,8 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
-from answerback.ports.records import DeliveryState
 from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import DeliveryState
 from answerback.webhooks import outbox as delivery_module
 from answerback.webhooks.address_policy import AddressRules, Callbacks, guarded_session
 from answerback.webhooks.outbox import PAUSES, Deliverer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.errors import Problem
-from answerback.core.schema_entries import Entry, entries_of, placeholder, text_value, value_of
+from answerback.core.schema_field_values import Entry, entries_of, placeholder, text_value, value_of
 from answerback.core.schema_fields import Field, fields_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)

@@ -15,9 +15,9 @@ import pytest
 
 from answerback.cli import doctor, main
 from answerback.core.errors import ConfigError
-from answerback.ports import extras
+from answerback.ports import install_extras
 from answerback.runtime.config_file import load
-from answerback.runtime.configured import check_extras
+from answerback.runtime.from_settings import check_extras
 from answerback.runtime.plugins import installed
 from tests.meta.installing import project
 from tests.unit.bot.agent_parts import served
@@ -34,7 +34,7 @@ def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
     def find_spec(name: str) -> ModuleSpec | None:
         return None if name in lacking else importlib.util.find_spec(name)
 
-    monkeypatch.setattr(extras, "find_spec", find_spec)
+    monkeypatch.setattr(install_extras, "find_spec", find_spec)
     return lacking.add
 
 
@@ -43,7 +43,8 @@ def test_the_table_is_the_distributions() -> None:
     declared = project()["optional-dependencies"]
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
     needed = dict(
-        [(plugin.name, plugin.packages) for plugin in installed()] + [extras.MCP, extras.POSTGRES]
+        [(plugin.name, plugin.packages) for plugin in installed()]
+        + [install_extras.MCP, install_extras.POSTGRES]
     )
     named = {extra: packages for extra, packages in needed.items() if packages}
     assert set(all_of_them) == set(named)

@@ -13,9 +13,9 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from answerback.runtime.config import Inquiry
-from answerback.service.routing import ToolRule
-from answerback.service.submission import Submission
-from answerback_discord import calls
+from answerback.service.question_routing import ToolRule
+from answerback.service.submission_request import Submission
+from answerback_discord import api_client
 from answerback_discord.plugin import DiscordSettings
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_parts import WAIT
@@ -32,7 +32,7 @@ CHECK = {"id": "check", "text": "Is it done?", "answer_type": "boolean"}
 async def test_a_click_is_answered_while_discord_and_the_inquiry_backend_hang(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "PER_SECOND", 10 * MANY)
+    monkeypatch.setattr(api_client, "PER_SECOND", 10 * MANY)
     async with FakeDiscord() as discord, hanging_backend() as (address, asked):
         guild = discord.add_guild()
         channel, ann = discord.add_channel(guild), discord.person("ann", guild)

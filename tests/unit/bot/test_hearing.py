@@ -13,11 +13,11 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError, StoreError
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
-from answerback.service.hearing import Hearing
+from answerback.service.remote_changes import Hearing
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
-from answerback_storage.memory import MemoryStore
-from answerback_storage.memory_claims import Tables
+from answerback_storage.memory.claims import Tables
+from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
 
 AT_ONCE = 0.01

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from answerback.core.errors import InquiryError
 from answerback.runtime.config import Inquiry
-from answerback.service.routing import ToolRule
+from answerback.service.question_routing import ToolRule
 from answerback.workers.inquiry import MAX_BODY, HttpInquiry
 from answerback_client import AsyncClient
 from tests.service_parts import WAIT, ask_user

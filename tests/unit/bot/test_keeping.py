@@ -8,7 +8,7 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.claims import RENEWED, Claim
-from answerback.service.keeping import kept
+from answerback.service.claim_renewal import kept
 from tests.service_parts import WAIT
 
 BRIEF = Claim("ann", 0.2)

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback.workers import lanes
-from answerback.workers.lanes import Again, Lanes
+from answerback.workers import show_queues
+from answerback.workers.show_queues import Again, Lanes
 from tests.service_parts import WAIT
 
 
@@ -128,7 +128,7 @@ async def test_failures_are_counted_in_a_row() -> None:
 async def test_what_has_no_room_is_fetched_once_there_is_and_a_failure_of_that_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(lanes, "MOST", 2)
+    monkeypatch.setattr(show_queues, "MOST", 2)
     desk = Desk()
     queue = Lanes(desk.attend, desk.refill)
     for ask_id in "abc":
@@ -146,7 +146,7 @@ async def test_what_has_no_room_is_fetched_once_there_is_and_a_failure_of_that_i
 async def test_a_place_has_room_for_so_many_and_nobody_overtakes_those_that_had_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lanes, "MOST_IN_A_PLACE", 2)
+    monkeypatch.setattr(show_queues, "MOST_IN_A_PLACE", 2)
     desk = Desk()
     desk.script = {"a": [Again(0.01, limited=True)]}
     queue = Lanes(desk.attend, desk.refill)

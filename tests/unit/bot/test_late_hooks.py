@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.claude_events import MOMENTS
+from answerback.agents.claude_http.events import MOMENTS
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.test_hooks import asking, decision, hook
 from tests.unit.bot.test_hooks_permission import permission
@@ -112,7 +112,7 @@ async def test_a_late_answer_whose_event_was_cut_off_comes_with_the_next_one(
         return False
 
     with monkeypatch.context() as cut:
-        cut.setattr("answerback.http.arrivals.Arrival.taken", never)
+        cut.setattr("answerback.http.response_arrival.Arrival.taken", never)
         assert ask_id in str(await hook(service, moment()))
     assert ask_id in str(await hook(service, moment()))
     assert await hook(service, moment()) == {}

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult
 from answerback.cli.mcp import ClientBackend
 from answerback.mcp.server import mcp_server
 from answerback_client import AsyncClient, Client, ClientError
-from answerback_client.shapes import Answers
+from answerback_client.models import Answers
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.test_mcp import GO, client, text
 

@@ -12,8 +12,8 @@ from answerback.core.errors import FencedError, StoreError
 from answerback.core.intents import Intent
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim, Shared
-from answerback_chat.leading import Leading, fenced
-from answerback_storage.memory import MemoryStore
+from answerback_chat.leader_lease import Leading, fenced
+from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.shared_parts import LASTING
@@ -152,7 +152,7 @@ async def test_a_lease_that_cannot_be_taken_or_given_back_is_told_and_nothing_el
 async def test_a_stop_that_hangs_is_not_waited_for(
     store: Clumsy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerback_chat.leading._END_WITHIN", 0.05)
+    monkeypatch.setattr("answerback_chat.leader_lease._END_WITHIN", 0.05)
 
     async def begin() -> None:
         await asyncio.Event().wait()

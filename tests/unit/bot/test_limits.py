@@ -9,8 +9,8 @@ import pytest
 
 from answerback.core.errors import InvalidCallError
 from answerback.core.json_schema import schemas, validators
-from answerback.core.json_schema.costs import size
 from answerback.core.json_schema.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
+from answerback.core.json_schema.validation_cost import size
 from answerback.dialects import registry
 from tests.edges import edge
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from answerback.core import clarifying
+from answerback.core import clarification
 from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask, Change
-from answerback.core.clarifying import AskBack, asked_back, can_ask_back, explained
+from answerback.core.clarification import AskBack, asked_back, can_ask_back, explained
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Person, Refused
 from answerback.testing.store_examples import new_ask
@@ -56,10 +56,10 @@ def test_how_often_an_agent_explains() -> None:
 def test_an_agent_was_told_of_as_many_as_were_there() -> None:
     ask = asking("a?")
     assert ask is not None
-    told = clarifying.told(ask, 1)
+    told = clarification.told(ask, 1)
     more = asking("b?", told)
     assert more is not None
-    assert clarifying.untold(ask)
-    assert not clarifying.untold(told)
-    assert clarifying.untold(more), "a second question is news"
-    assert clarifying.told(replace(more, asides_told=2), 1).asides_told == 2
+    assert clarification.untold(ask)
+    assert not clarification.untold(told)
+    assert clarification.untold(more), "a second question is news"
+    assert clarification.told(replace(more, asides_told=2), 1).asides_told == 2

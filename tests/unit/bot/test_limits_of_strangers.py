@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from answerback.http.strangers import Strangers, share
+from answerback.http.unverified_connections import Strangers, share
 from tests.edges import edge
 
 pytestmark = pytest.mark.rule("DATA-11")

@@ -15,7 +15,7 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
-from answerback.service.routing import ToolRule
+from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served

@@ -16,11 +16,11 @@ from mcp_types import CallToolResult
 from answerback.cli.mcp import ClientBackend
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.mcp.backend import PATH, Asking, Backend, ServiceBackend
-from answerback.mcp.http import McpEndpoint
+from answerback.mcp.endpoint import McpEndpoint
 from answerback.mcp.server import PROGRESS, mcp_server
 from answerback.mcp.tools import waiting_tools
-from answerback.service.callers import Callers, finish
-from answerback.service.routing import ToolRule
+from answerback.service.agent_requests import Callers, finish
+from answerback.service.question_routing import ToolRule
 from answerback_client import AsyncClient
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.hooks.people import People
-from answerback.agents.hooks.run import answer
+from answerback.agents.command_hooks.ask_people import People
+from answerback.agents.command_hooks.run import answer
 from tests.meta.project import ROOT
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.hook_parts import recorded

@@ -30,7 +30,7 @@ from answerback.core.errors import StoreError
 from answerback.mcp.backend import Backend, ServiceBackend
 from answerback.mcp.server import IDEMPOTENCY_KEY, mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
-from answerback.service.callers import Callers, finish
+from answerback.service.agent_requests import Callers, finish
 from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
 from tests.unit.bot.agent_parts import Served, served

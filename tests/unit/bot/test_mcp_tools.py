@@ -17,9 +17,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from typer.testing import CliRunner
 
 from answerback.cli import main
-from answerback.dialects import tools
+from answerback.dialects import tool_definitions
 from answerback.mcp.tools import asking_tools
-from answerback.service.routing import ToolRule
+from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
 from tests.service_parts import WAIT
@@ -156,7 +156,7 @@ def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> N
     assert len(tool.dialects) > 1
     found = tool.definition(tool.dialects)
     assert found is not None
-    shapes = [each.shape for each in tools.TOOLS if each.name == name]
+    shapes = [each.shape for each in tool_definitions.TOOLS if each.name == name]
     assert all(shapes)
     assert found.description is not None
     assert found.description.endswith(f" Give {'; or '.join(shapes)}.")

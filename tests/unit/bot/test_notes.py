@@ -11,7 +11,7 @@ from answerback.core.walker import Answer, Back, Refused
 from answerback.dialects import registry
 from answerback.ports.surface import Acted, Rejected, Why
 from answerback.service.serialize import ask_json, entry_json
-from answerback.service.submission import read_submission
+from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.dialect_parts import CALLS, after, asked

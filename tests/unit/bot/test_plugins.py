@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 from answerback.cli import demo, main, serve
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, Built, Host, SurfacePlugin, SurfaceSettings
-from answerback.runtime import config_file, configured, plugins
+from answerback.runtime import config_file, from_settings, plugins
 from answerback.runtime.config import Server, Settings, Storage, settings_type, table_of
 from answerback.runtime.config_file import DEFAULT_FILE
+from answerback.runtime.file_watch import Watched
 from answerback.runtime.plugins import found, installed
-from answerback.runtime.watching import Watched
 from tests.service_parts import FakePage
 
 
@@ -130,7 +130,7 @@ def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it
 ) -> None:
     use(monkeypatch, entry(value="no_such_module:Plugin"))
     settings = config_file.load()
-    assert configured.routes_of(settings).default == "web"
+    assert from_settings.routes_of(settings).default == "web"
 
 
 @pytest.mark.rule("PLUGIN-3")
@@ -148,7 +148,7 @@ def test_whoever_configures_a_plug_in_that_cannot_be_used_is_told_why(
     use(monkeypatch, entry(value="no_such_module:Plugin"))
     (tmp_path / "answerback.toml").write_text(text)
     with pytest.raises(ConfigError, match=words):
-        configured.routes_of(config_file.load())
+        from_settings.routes_of(config_file.load())
 
 
 @pytest.mark.rule("PLUGIN-2")

@@ -14,13 +14,13 @@ from prompt_toolkit.output.plain_text import PlainTextOutput
 from typer.testing import CliRunner
 
 from answerback.cli import main
-from answerback.cli.forms import lines_of
-from answerback.cli.prompting import Prompting
+from answerback.cli.form_files import lines_of
+from answerback.cli.prompt import Prompting
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.dialects.registry import parse_call
 from answerback.service.serialize import ask_json
-from answerback.service.submission import Routes, plan, read_submission
+from answerback.service.submission_request import Routes, plan, read_submission
 from answerback.testing.store_examples import new_ask
 from answerback_discord import preview as discord
 from answerback_discord.render import message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from answerback.dialects.reading import Node, Problems
+from answerback.dialects.call_reader import Node, Problems
 
 
 def node(value: JsonValue) -> Node:

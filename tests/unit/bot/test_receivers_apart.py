@@ -15,8 +15,8 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.walker import Answer
-from answerback.ports.records import DeliveryState
-from answerback.service.submission import Agent
+from answerback.ports.store_values import DeliveryState
+from answerback.service.submission_request import Agent
 from answerback.webhooks import outbox as delivery_module
 from answerback.webhooks.address_policy import AddressRules, GuardedResolver, OwnThreadResolver
 from answerback.webhooks.outbox import PAUSES

@@ -17,10 +17,10 @@ from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings
-from answerback.runtime.configured import callbacks_of, tokens_of
-from answerback.runtime.reloading import Reloading
-from answerback.runtime.watching import LOOK_AGAIN, Watched
-from answerback.service.submission import Agent
+from answerback.runtime.file_watch import LOOK_AGAIN, Watched
+from answerback.runtime.from_settings import callbacks_of, tokens_of
+from answerback.runtime.reload import Reloading
+from answerback.service.submission_request import Agent
 from tests.service_parts import WAIT
 
 SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]

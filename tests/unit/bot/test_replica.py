@@ -20,7 +20,7 @@ from answerback.ports.surface import Acted
 from answerback.runtime.app import running
 from answerback.runtime.config import Server, Storage, settings_type
 from answerback.runtime.config_file import load
-from answerback.runtime.replica import release
+from answerback.runtime.replica_lifecycle import release
 from answerback.service.service import Service
 from tests.fakes.slack.server import FakeSlack
 from tests.service_parts import WAIT, actor, ask_user, boolean

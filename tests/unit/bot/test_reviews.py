@@ -13,7 +13,7 @@ from answerback.dialects import registry
 from answerback.ports.surface import Acted
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
-from answerback.service.submission import read_submission
+from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
 
 OPTIONS = [{"value": "1", "label": "One"}, {"value": "2", "label": "Two"}]

@@ -14,7 +14,7 @@ from answerback.core import ask as asks
 from answerback.core.ask import Change, Reason, Status
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Source
-from answerback.service.routing import Rules, final
+from answerback.service.question_routing import Rules, final
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import inquired
 from tests.unit.bot.conftest import Parts

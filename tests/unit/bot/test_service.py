@@ -17,9 +17,9 @@ from answerback.core.walker import Answer, Back, EndTurn, Reply, Source
 from answerback.dialects import registry
 from answerback.ports.claims import SOLE
 from answerback.ports.surface import Acted, Rejected, Why
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission import Agent, Route, Routes
+from answerback.service.submission_request import Agent, Route, Routes
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

@@ -13,9 +13,9 @@ from answerback.core.errors import InvalidCallError, ProblemError, StoreError
 from answerback.core.walker import Answer, Source, Submit
 from answerback.ports.surface import Acted, Rejected, Why
 from answerback.service.notify import Signals
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission import Route, Routes
+from answerback.service.submission_request import Route, Routes
 from answerback.testing.store_examples import new_ask
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts

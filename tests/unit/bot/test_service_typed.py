@@ -8,7 +8,7 @@ from answerback.core.asides import Opened
 from answerback.core.ask import Ask, Thread
 from answerback.core.walker import Answer, Back, Person
 from answerback.ports.surface import Acted, Rejected, Shown, Why
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts

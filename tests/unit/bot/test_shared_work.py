@@ -15,9 +15,9 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer, Back
 from answerback.ports.claims import Claim
-from answerback.ports.records import DeliveryState
 from answerback.ports.store import Store
-from answerback.service import keeping
+from answerback.ports.store_values import DeliveryState
+from answerback.service import claim_renewal
 from answerback.webhooks import outbox as outbox_module
 from answerback.workers.scheduler import Upkeep
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
@@ -194,7 +194,9 @@ async def test_a_try_that_takes_longer_than_its_lease_stays_claimed_and_is_not_s
 async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_stored(
     box: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "_RENEWALS", 500)  # it is noticed soon, and the claim still lasts
+    monkeypatch.setattr(
+        claim_renewal, "_RENEWALS", 500
+    )  # it is noticed soon, and the claim still lasts
     async with receiving() as dead:
         dead.always = never
         async with box.draining(claim=Claim("ann", 36.0)) as deliverer:

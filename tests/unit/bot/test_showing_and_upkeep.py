@@ -18,7 +18,7 @@ from answerback.core.errors import (
 )
 from answerback.core.walker import Answer
 from answerback.ports.surface import Acted
-from answerback.service.submission import Route, Routes
+from answerback.service.submission_request import Route, Routes
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import (
     ScriptedInquiry,

@@ -15,10 +15,10 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.test_utils import make_mocked_request
 
 from answerback.api.problems import unmet
-from answerback.http.bodies import BodyError, Pool, receive
-from answerback.http.strangers import MOST, Strangers, known, share
+from answerback.http.request_body import BodyError, Pool, receive
+from answerback.http.unverified_connections import MOST, Strangers, known, share
 from answerback.runtime.sockets import bind, listen_to_strangers
-from answerback_chat.bodies import Bodies
+from answerback_chat.platform_bodies import Bodies
 from tests.service_parts import WAIT
 
 Connect = Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from answerback.core.ask import Destination
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
-from answerback.service.submission import (
+from answerback.service.submission_request import (
     Agent,
     Plan,
     Route,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from answerback.cli.answer import _picked
-from answerback.cli.prompting import Prompting
+from answerback.cli.prompt import Prompting
 from answerback.core.labels import Labels
 from answerback.runtime.config import Storage
 from tests.postgres import STORES, database_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
 
-from answerback.cli.context import lines
+from answerback.cli.question_context import lines
 from answerback.core.markdown import parse, read
 from answerback_chat.sanitize import visible
 from tests.unit.bot.test_markdown import SOURCES

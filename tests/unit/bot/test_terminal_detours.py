@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from answerback.cli.prompting import Prompting
+from answerback.cli.prompt import Prompting
 from answerback.core.labels import Labels
-from answerback.service.routing import ToolRule
+from answerback.service.question_routing import ToolRule
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import (
     CTRL_C,

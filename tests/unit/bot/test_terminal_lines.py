@@ -14,9 +14,9 @@ from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.layout.processors import TransformationInput
 
 from answerback.cli.answer import Walk
-from answerback.cli.choices import moves
-from answerback.cli.lines import PipedLines, Pressed, _Visible
-from answerback.cli.prompting import Prompting
+from answerback.cli.answer_keys import moves
+from answerback.cli.line_input import PipedLines, Pressed, _Visible
+from answerback.cli.prompt import Prompting
 from answerback.core.labels import Labels
 from answerback_client import Ask
 from tests.service_parts import WAIT

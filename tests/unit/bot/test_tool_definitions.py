@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from answerback.core.json_schema import schemas
-from answerback.dialects import registry, strictness, tools
+from answerback.dialects import registry, strict_schemas, tool_definitions
 from tests.unit.bot.dialect_parts import CALLS
 
 
 @pytest.mark.rule("DIALECT-18")
 @pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
 def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
-    for tool in tools.TOOLS:
-        text = json.dumps(tools.definition(tool, form))
+    for tool in tool_definitions.TOOLS:
+        text = json.dumps(tool_definitions.definition(tool, form))
         for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
             assert words in text
         assert len(tool.description) <= 1024  # OpenAI's limit
@@ -26,7 +26,7 @@ def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(
 @pytest.mark.rule("API-11")
 def test_a_list_never_has_two_tools_of_one_name() -> None:
     def dialects(*wanted: str, off: str = "") -> list[str]:
-        return [tool.dialect for tool in tools.picked(wanted, lambda each: each != off)]
+        return [tool.dialect for tool in tool_definitions.picked(wanted, lambda each: each != off)]
 
     others = ["claude", "question", "tool_question", "codex", "vscode", "cline"]
     assert dialects() == ["ask_user", *others]
@@ -40,8 +40,10 @@ def test_a_list_never_has_two_tools_of_one_name() -> None:
 
 
 @pytest.mark.rule("DIALECT-19")
-@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
-def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(tool: tools.Tool) -> None:
+@pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
+def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(
+    tool: tool_definitions.Tool,
+) -> None:
     _, arguments = CALLS[tool.dialect]
     schemas.require_usable(tool.parameters)
     assert schemas.violations(tool.parameters, arguments) == ()
@@ -67,11 +69,11 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
 
 
 @pytest.mark.rule("API-12")
-@pytest.mark.parametrize("tool", tools.TOOLS, ids=lambda tool: tool.dialect)
+@pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
 def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
-    tool: tools.Tool,
+    tool: tool_definitions.Tool,
 ) -> None:
-    schema: Any = strictness.strict(tool.parameters)
+    schema: Any = strict_schemas.strict(tool.parameters)
     unsupported = {"minLength", "maxLength", "minItems", "maxItems", "default"}
     for each in every_schema(schema):
         assert each.keys() & {"type", "anyOf"}
@@ -93,7 +95,7 @@ def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
 )
 def test_a_strict_definition_says_that_it_is_one(form: Any, where: tuple[str, ...]) -> None:
     for strict in (True, False):
-        made: Any = tools.definition(tools.TOOLS[0], form, strict=strict)
+        made: Any = tool_definitions.definition(tool_definitions.TOOLS[0], form, strict=strict)
         for key in where:
             made = made[key]
         assert made.get("strict", False) is strict

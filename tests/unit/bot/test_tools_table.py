@@ -10,9 +10,9 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError
 from answerback.core.view import view_of
 from answerback.core.walker import Source
-from answerback.service.routing import Rules
+from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission import read_submission
+from answerback.service.submission_request import read_submission
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.dialect_parts import CALLS
 

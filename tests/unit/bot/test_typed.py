@@ -10,7 +10,7 @@ import pytest
 from answerback.core.asides import Opened
 from answerback.core.ask import Ask, Destination, Request
 from answerback.core.labels import Labels
-from answerback.core.typed_words import Unclear, action_of, takes_own_words, too_early
+from answerback.core.typed_answers import Unclear, action_of, takes_own_words, too_early
 from answerback.core.walker import Action, Answer, Other, Person, Reply, Walk, start, step
 from answerback.dialects import registry
 from tests.timing import seconds

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from answerback.api.actions import ActionBody, action_of
-from answerback.core.clarifying import AskBack
+from answerback.api.action_bodies import ActionBody, action_of
+from answerback.core.clarification import AskBack
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Action
 from answerback.ports.surface import Acted, Why
 from answerback.service.serialize import ask_json, entry_json
-from answerback.service.submission import read_submission
+from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
 from tests.unit.bot.conftest import Parts
 

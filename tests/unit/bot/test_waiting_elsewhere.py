@@ -13,16 +13,16 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.runtime.app import running
 from answerback.runtime.config import Server, Storage, settings_type
-from answerback.runtime.replica import Replica
-from answerback.service import listening
-from answerback.service.listening import GRACE, HANDOVER, LEASE
+from answerback.runtime.replica_lifecycle import Replica
+from answerback.service import agent_presence
+from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
 from answerback.service.service import Service
 from answerback.webhooks.outbox import Deliverer
 from answerback.webhooks.sender import Sender
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
-from answerback_storage.memory import MemoryStore
-from answerback_storage.memory_claims import Tables
+from answerback_storage.memory.claims import Tables
+from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, FakePage, ManualClock, ask_user
 from tests.unit.bot.test_who_listens import Changes, waiting
 
@@ -173,8 +173,8 @@ async def test_two_services_on_one_database_agree_on_who_waits(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(listening, "GRACE", 0.2)
-    monkeypatch.setattr(listening, "HANDOVER", 1.0)
+    monkeypatch.setattr(agent_presence, "GRACE", 0.2)
+    monkeypatch.setattr(agent_presence, "HANDOVER", 1.0)
     settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
     async with running(settings) as one, running(settings) as other:
         ask = await submitted(one.service)

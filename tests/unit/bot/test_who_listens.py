@@ -15,11 +15,11 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Reply
 from answerback.ports.surface import Acted
-from answerback.service.listening import GRACE, LEASE, Listeners
+from answerback.service.agent_presence import GRACE, LEASE, Listeners
 from answerback.service.service import Service
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
-from answerback_chat import messages
+from answerback_chat import wording
 from tests.service_parts import WAIT, actor
 from tests.unit.bot.background_parts import reopened, running, submit
 from tests.unit.bot.conftest import Parts
@@ -79,7 +79,7 @@ async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebod
     told = await now(service, ask)
     assert (told.unattended, told.revision, told.lapses_at) == (True, ask.revision, None)
     assert told.shown_revision < told.revision, "its message is to be shown anew"
-    line = messages.asks_line(view_of(told), Labels())
+    line = wording.asks_line(view_of(told), Labels())
     assert line == ("Assistant asked. It is no longer waiting, but will still get your answer")
     async with waiting(service, ask), asyncio.timeout(WAIT):
         while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so

@@ -11,8 +11,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from answerback.core.ask import Ask, Entry
-from answerback.ports.records import Idempotency
 from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Idempotency
 from answerback.testing.store_examples import new_ask
 from tests.postgres import store_at
 

@@ -14,11 +14,11 @@ import pytest
 
 from answerback.core.ask import Entry, Thread
 from answerback.core.errors import StoreError
-from answerback.ports.records import DeliveryState, Existing, Idempotency, Memory
-from answerback.ports.searching import Search, words_of
+from answerback.ports.late_answers import Owing
+from answerback.ports.search import Search, words_of
 from answerback.ports.store import Store, Write
+from answerback.ports.store_values import DeliveryState, Existing, Idempotency, Memory
 from answerback.ports.surface import Shown
-from answerback.ports.telling import Owing
 from answerback.testing.store_examples import (
     answering,
     ending,
@@ -28,9 +28,9 @@ from answerback.testing.store_examples import (
     result,
 )
 from answerback_storage import rows
-from answerback_storage.copying import TABLES, Copied, Place, copy
-from answerback_storage.postgres.copying import PostgresPlace, PostgresSide
-from answerback_storage.sqlite.copying import SqlitePlace
+from answerback_storage.copy import TABLES, Copied, Place, copy
+from answerback_storage.postgres.copy import PostgresPlace, PostgresSide
+from answerback_storage.sqlite.copy import SqlitePlace
 from tests.postgres import store_at
 
 ODD = "ü\x00\x1a\x1a0😀"

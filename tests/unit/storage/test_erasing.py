@@ -15,9 +15,9 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Answer
-from answerback.ports.records import Idempotency, Memory
 from answerback.ports.store import Decision, Write
-from answerback.testing.store_erasing import SECRET, answer_secretly
+from answerback.ports.store_values import Idempotency, Memory
+from answerback.testing.store_erasure import SECRET, answer_secretly
 from answerback.testing.store_examples import ANN, new_ask, new_delivery
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import connections

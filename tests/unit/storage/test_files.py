@@ -17,12 +17,12 @@ from sqlite_utils import Database
 from answerback.core.ask import Ask, Status, Thread
 from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback.ports.claims import SOLE, Fence, Work
-from answerback.ports.records import Delivery
 from answerback.ports.store import Write
+from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import answering, looking, new_ask, new_delivery
 from answerback_storage import rows
-from answerback_storage.migrations import APPLICATION_ID, migrations
+from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
 from answerback_storage.sqlite.store import SqliteStore
 
 NOBODY = 65534

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback_storage.key_file import KeyFile
+from answerback_storage.person_key_file import KeyFile
 
 
 @pytest.mark.rule("AUTH-13", "DATA-17")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerback_storage.postgres.checkup import of_clocks
+from answerback_storage.postgres.health_checks import of_clocks
 from tests.edges import edge
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from answerback.core.ask import Entry
 from answerback.core.errors import StoreError
-from answerback.ports.records import StoredEntry
 from answerback.ports.store import Write
+from answerback.ports.store_values import StoredEntry
 from answerback.testing.store_examples import answering, at_revision, ending, new_ask
 from answerback_storage.sqlite.store import SqliteStore
 

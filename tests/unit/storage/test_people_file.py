@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.person_key import hash_of
-from answerback_storage.people_file import PeopleFile
+from answerback_storage.personal_links_file import PeopleFile
 
 
 @pytest.mark.rule("AUTH-14", "DATA-17")

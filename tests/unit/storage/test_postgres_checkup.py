@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from answerback.ports.plugin import Finding
-from answerback_storage.postgres import checkup, migrations, news
+from answerback_storage.postgres import health_checks, listen_notify, migrations
 from answerback_storage.postgres.connections import MAX_CONNECTIONS, Connection
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
@@ -49,7 +49,7 @@ def as_role(url: str, role: str) -> str:
 
 async def found(url: str, listen_url: str | None = None) -> dict[str, Finding]:
     """The findings, by the first word of each."""
-    told = [finding async for finding in checkup.findings(url, listen_url)]
+    told = [finding async for finding in health_checks.findings(url, listen_url)]
     return {finding.what.partition(" ")[0].rstrip(":"): finding for finding in told}
 
 
@@ -160,7 +160,7 @@ async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
 ) -> None:
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
-    monkeypatch.setattr(news, "ARRIVAL", 0.3)
+    monkeypatch.setattr(listen_notify, "ARRIVAL", 0.3)
     name = url.rpartition("/")[2]
     with pooler(postgres_server, name) as pooling:
         pooled = postgres_server.url(name, port=pooling.port)
@@ -188,13 +188,13 @@ async def test_a_server_that_goes_away_while_it_is_looked_at_is_named(
     url: str, run: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    real = checkup._clock
+    real = health_checks._clock
 
     async def cut(connection: Connection) -> Finding:
         run.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM {others}".encode())
         return await real(connection)
 
-    monkeypatch.setattr(checkup, "_clock", cut)
+    monkeypatch.setattr(health_checks, "_clock", cut)
     told = await found(url)
     assert list(told) == ["database", "rights"]
     assert "nothing has to be restarted here" in (told["database"].wrong or "")

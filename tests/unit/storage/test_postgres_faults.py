@@ -13,7 +13,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback.testing.store_examples import answering, looking, new_ask
-from answerback_storage.postgres import connections, migrations, news
+from answerback_storage.postgres import connections, listen_notify, migrations
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.proxy import Proxy, proxy
@@ -303,7 +303,7 @@ async def test_a_transaction_whose_commit_is_cut_off_has_an_unknown_outcome(
 async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
     database: str, monkeypatch: pytest.MonkeyPatch, postgres_server: postgres.Server
 ) -> None:
-    monkeypatch.setattr(news, "ARRIVAL", 0.1)
+    monkeypatch.setattr(listen_notify, "ARRIVAL", 0.1)
     with (
         postgres_server.database() as other,
         pytest.raises(StoreError, match=r"storage\.listen_url"),
@@ -315,7 +315,7 @@ async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
 async def test_what_keeps_a_connection_from_listening_is_told(
     database: str, monkeypatch: pytest.MonkeyPatch, channel: str
 ) -> None:
-    monkeypatch.setattr(news, "CHANNEL", channel)
+    monkeypatch.setattr(listen_notify, "CHANNEL", channel)
     await refused(database, "PostgreSQL refused what was asked")
 
 

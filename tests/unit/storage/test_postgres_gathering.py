@@ -11,9 +11,9 @@ from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_claims import ANN
 from answerback.testing.store_examples import answering, new_ask
+from answerback_storage.postgres.coalesced_reads import Gathered
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.gathering import Gathered
-from answerback_storage.postgres.statements import Parameters
+from answerback_storage.postgres.sql import Parameters
 from answerback_storage.postgres.store import PostgresStore
 
 

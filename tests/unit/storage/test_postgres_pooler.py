@@ -11,7 +11,7 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_examples import at_revision, looking, new_ask
-from answerback_storage.postgres import news
+from answerback_storage.postgres import listen_notify
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import pooler, program
@@ -61,6 +61,6 @@ async def test_behind_a_pooler_clicks_are_stored_and_news_are_heard(
 async def test_a_pooler_that_swallows_what_is_heard_is_named_at_start(
     pooled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(news, "ARRIVAL", 0.3)
+    monkeypatch.setattr(listen_notify, "ARRIVAL", 0.3)
     with pytest.raises(StoreError, match=r"notifications do not arrive.*storage\.listen_url"):
         await PostgresStore(pooled).open()

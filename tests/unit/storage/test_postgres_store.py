@@ -15,10 +15,10 @@ from psycopg.rows import dict_row
 from answerback.core.ask import Ask, Entry, Thread
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.ports.claims import Claim
-from answerback.ports.records import Existing, Idempotency
+from answerback.ports.late_answers import Owing, Told
 from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import Existing, Idempotency
 from answerback.ports.surface import Shown
-from answerback.ports.telling import Owing, Told
 from answerback.testing.store_examples import (
     answering,
     at_revision,
@@ -26,7 +26,7 @@ from answerback.testing.store_examples import (
     new_ask,
     new_delivery,
 )
-from answerback_storage.postgres import changes, connections, upkeep
+from answerback_storage.postgres import change_batches, connections, maintenance
 from answerback_storage.postgres.store import PostgresStore
 from tests.service_parts import WAIT
 
@@ -126,7 +126,7 @@ async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
     database: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(changes, "TRIES", 2)
+    monkeypatch.setattr(change_batches, "TRIES", 2)
     await stores[0].create(Write(new_ask()), None)
 
     def decide(ask: Ask | None) -> Decision[Ask]:
@@ -362,9 +362,9 @@ async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
     await asyncio.gather(
         stores[0].set_back(3_600.0, 96_400.0), stores[1].set_back(3_600.1, 96_407.0)
     )
-    await stores[1].set_back(3_599.9, 96_400.0 + upkeep._SAME_SETTING)
+    await stores[1].set_back(3_599.9, 96_400.0 + maintenance._SAME_SETTING)
     assert await stores[0].next_due(0.0) in {96_460.0, 100_060.0 - 3_600.1}
-    again = 96_407.0 + 2 * upkeep._SAME_SETTING
+    again = 96_407.0 + 2 * maintenance._SAME_SETTING
     await stores[1].set_back(1_000.0, again)
     assert await stores[0].next_due(0.0) in {95_460.0, 99_060.0 - 3_600.1}
 

@@ -16,7 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import OutcomeUnknownError, StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_examples import answering, new_ask
-from answerback_storage.postgres.news import News
+from answerback_storage.postgres.listen_notify import News
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import Pooler, pooler, program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from answerback_storage.postgres import words
+from answerback_storage.postgres import driver_errors
 
 
 @pytest.mark.parametrize(
@@ -18,9 +18,9 @@ from answerback_storage.postgres import words
     ],
 )
 def test_why_no_connection_is_had_is_read_from_the_servers_message(text: str, says: str) -> None:
-    assert says in words.refused("asks", psycopg.OperationalError(text))
+    assert says in driver_errors.refused("asks", psycopg.OperationalError(text))
 
 
 def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
-    said = words.in_words("asks", psycopg.ProgrammingError("the query has 0 placeholders"))
+    said = driver_errors.in_words("asks", psycopg.ProgrammingError("the query has 0 placeholders"))
     assert "a defect of Answerback's" in said

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Change, Reason, Status, Thread, acted, ended
 from answerback.core.form import Form, When
 from answerback.core.walker import Answer, Edit, start
-from answerback.ports.shown import noted
+from answerback.ports.message_state import noted
 from answerback.testing.store_examples import ANN, new_ask
 from answerback_storage import rows
-from answerback_storage.sqlite.changes import Recent
+from answerback_storage.sqlite.change_batches import Recent
 
 
 def test_an_ask_is_kept_as_it_changed_last_until_it_ends() -> None:

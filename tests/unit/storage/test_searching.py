@@ -13,12 +13,12 @@ from sqlite_utils import Database
 
 from answerback.core.ask import Ask
 from answerback.core.form import Form
-from answerback.ports.searching import Search, words_of
+from answerback.ports.search import Search, words_of
 from answerback.ports.store import Store, Write
 from answerback.testing.store_examples import FORM, ending, new_ask
 from answerback_storage import rows
-from answerback_storage.migrations import migrations
 from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.sqlite.migrations import migrations
 from answerback_storage.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.rule("API-17")

@@ -20,13 +20,13 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_examples import new_ask
-from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.exclusive_lock import sole_use
 from answerback_storage.sqlite.store import SqliteStore
 
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.exclusive_lock import sole_use
 from answerback_storage.sqlite.store import SqliteStore
 
 async def main(path):
@@ -43,7 +43,7 @@ TRY = """
 import asyncio, sys
 from pathlib import Path
 from answerback.core.errors import StoreError
-from answerback_storage.sqlite.sole_use import sole_use
+from answerback_storage.sqlite.exclusive_lock import sole_use
 
 async def main(path):
     try:

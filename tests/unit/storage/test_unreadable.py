@@ -13,8 +13,8 @@ from answerback.core.ask import Ask, Entry, Status
 from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.claims import SOLE
-from answerback.ports.records import Idempotency, Memory
 from answerback.ports.store import Write
+from answerback.ports.store_values import Idempotency, Memory
 from answerback.testing.store_examples import answering, ending, looking, new_ask, new_delivery
 from answerback_storage import rows
 from answerback_storage.sqlite.store import SqliteStore

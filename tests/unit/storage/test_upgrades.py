@@ -18,7 +18,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.ports.claims import Claim
-from answerback.ports.searching import Search
+from answerback.ports.search import Search
 from answerback.ports.store import Store, Write
 from answerback.testing.store_examples import answering, ending, new_ask
 from answerback_storage.postgres.connections import Connection, connect

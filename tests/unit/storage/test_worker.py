@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback_storage.sqlite.worker import Job, Worker
+from answerback_storage.sqlite.writer_thread import Job, Worker
 
 
 class Batches:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from answerback.agents.hooks.host import Call, Json, Outcome, ended_turn, text
+from answerback.agents.command_hooks.agent_host import Call, Json, Outcome, ended_turn, text
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"

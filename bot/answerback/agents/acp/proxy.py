@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from answerback.agents.acp import messages
-from answerback.agents.hooks.host import Call, Json, Outcome, ended_turn
-from answerback.agents.hooks.people import TO_ANSWER, People
+from answerback.agents.command_hooks.agent_host import Call, Json, Outcome, ended_turn
+from answerback.agents.command_hooks.ask_people import TO_ANSWER, People
 
 _PARTING: Final = 5.0
 """Seconds for which the end of the proxy waits until what is still asked has been withdrawn."""

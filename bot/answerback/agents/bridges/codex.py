@@ -16,9 +16,9 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from answerback.agents.bridges.late import Late, Words
-from answerback.agents.bridges.people import PROCESS, People, Request
-from answerback.agents.hooks.passing import Passing
+from answerback.agents.bridges.ask_people import PROCESS, People, Request
+from answerback.agents.bridges.late_answers import Late, Words
+from answerback.agents.command_hooks.delivery_receipts import Passing
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from answerback.agents.bridges.late import Late
+from answerback.agents.bridges.ask_people import People, Request
+from answerback.agents.bridges.late_answers import Late
 from answerback.agents.bridges.opencode_server import AwayError, Server
-from answerback.agents.bridges.people import People, Request
 from answerback_client import Ask, ClientError
 from answerback_client.backoff import Backoff
 

@@ -15,7 +15,7 @@ import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.base_error import AnswerbackError
-from answerback_client.reasons import reason_of
+from answerback_client.connection_errors import reason_of
 
 Json = dict[str, JsonValue]
 

@@ -15,10 +15,10 @@ def command(form: Form, json: Json = False) -> None:
 
     Exits with 0 when the form can be asked, else with 2.
     """
-    from answerback.cli.checking import checked
-    from answerback.cli.forms import EXIT_INVALID, lines_of, read_call
+    from answerback.cli.form_files import EXIT_INVALID, lines_of, read_call
+    from answerback.cli.validate import checked
     from answerback.core.errors import InvalidCallError
-    from answerback.service.submission import read_submission
+    from answerback.service.submission_request import read_submission
     from answerback_chat.sanitize import as_json
 
     try:

@@ -1,4 +1,4 @@
-"""``answerback erase``: its arguments and its help; `answerback.cli.operators` does the work."""
+"""``answerback erase``: its arguments and its help; `answerback.cli.export_and_erase` does the work."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def command(
     The skeleton of each record stays: when, which kind, how it ended. Run it where the service runs, as the service's
     user, or give it the token of a front end.
     """
-    from answerback.cli import operators
+    from answerback.cli import export_and_erase
 
     if not yes:
-        operators.confirm(asks)
-    operators.erase(asks, url, token, config, as_values=json)
+        export_and_erase.confirm(asks)
+    export_and_erase.erase(asks, url, token, config, as_values=json)

@@ -1,4 +1,4 @@
-"""``answerback export``: its arguments and its help; `answerback.cli.operators` does the work."""
+"""``answerback export``: its arguments and its help; `answerback.cli.export_and_erase` does the work."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def command(url: Url = None, token: Token = None, config: Config = None) -> None
     Run it where the service runs, as the service's user, or give it the token of a front end. With an agent's token it
     prints that agent's own asks.
     """
-    from answerback.cli import operators
+    from answerback.cli import export_and_erase
 
-    operators.export(url, token, config)
+    export_and_erase.export(url, token, config)

@@ -11,7 +11,7 @@ from answerback.cli.commands.options import Config
 from answerback.cli.output import fail, result, say
 
 if TYPE_CHECKING:
-    from answerback_storage.key_file import KeyFile
+    from answerback_storage.person_key_file import KeyFile
 
 app: Final = typer.Typer(
     rich_markup_mode="markdown",
@@ -60,6 +60,6 @@ def rotate(config: Config = None) -> None:
 
 def _file(config: Path | None) -> KeyFile:
     from answerback.runtime.config_file import load
-    from answerback_storage.key_file import KeyFile
+    from answerback_storage.person_key_file import KeyFile
 
     return KeyFile(load(config).storage.sqlite_path)

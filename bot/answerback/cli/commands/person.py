@@ -12,7 +12,7 @@ from answerback.cli.output import fail, result, say
 
 if TYPE_CHECKING:
     from answerback.runtime.config import Settings
-    from answerback_storage.people_file import PeopleFile
+    from answerback_storage.personal_links_file import PeopleFile
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -106,6 +106,6 @@ def _settings(config: Path | None) -> Settings:
 
 
 def _file(settings: Settings) -> PeopleFile:
-    from answerback_storage.people_file import PeopleFile
+    from answerback_storage.personal_links_file import PeopleFile
 
     return PeopleFile(settings.storage.sqlite_path)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from answerback.cli.commands.options import Config
-from answerback.runtime.interpreter import starting
+from answerback.runtime.interpreter_tuning import starting
 
 
 def command(

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
 from answerback.core.json_schema import subschemas, validators
-from answerback.core.json_schema.costs import MOST, Size, size
+from answerback.core.json_schema.validation_cost import MOST, Size, size
 from answerback.core.json_schema.validators import compiled, patterns_of
 
 MAX_VALUE_DEPTH: Final = 64

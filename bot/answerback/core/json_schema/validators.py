@@ -18,7 +18,7 @@ import jsonschema_rs
 from pydantic import JsonValue
 
 from answerback.core.json_schema import subschemas
-from answerback.core.json_schema.costs import Costs, Reach, Size, TooComplexError
+from answerback.core.json_schema.validation_cost import Costs, Reach, Size, TooComplexError
 
 MOST_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """What the patterns of one schema may take when they are compiled."""

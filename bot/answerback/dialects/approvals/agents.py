@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.answers import show
 from answerback.core.form import MAX_OPTIONS, Option
-from answerback.dialects.approvals.requests import (
+from answerback.dialects.approvals.approval_request import (
     DECISION,
     Given,
     Json,
@@ -26,7 +26,7 @@ from answerback.dialects.approvals.requests import (
     options,
     tool_at,
 )
-from answerback.dialects.reading import Node
+from answerback.dialects.call_reader import Node
 
 # --- hooks: Claude Code's, which is Codex's too, and Copilot CLI's --------------------------------
 

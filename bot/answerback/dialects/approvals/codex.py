@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.form import Option
-from answerback.dialects.approvals.requests import (
+from answerback.dialects.approvals.approval_request import (
     DECISION,
     Given,
     Json,
@@ -24,7 +24,7 @@ from answerback.dialects.approvals.requests import (
     object_at,
     options,
 )
-from answerback.dialects.reading import Node
+from answerback.dialects.call_reader import Node
 
 _HUMAN: Final = options(accept="Allow", decline="Deny")
 _SESSION: Final = options(accept="Allow once", acceptForSession="Allow for this session")

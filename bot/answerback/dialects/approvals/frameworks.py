@@ -9,8 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.answers import show
 from answerback.core.form import MAX_QUESTIONS, AnswerType, Option, Question
-from answerback.dialects.approvals.layout import parsed
-from answerback.dialects.approvals.requests import (
+from answerback.dialects.approvals.approval_request import (
     DECISION,
     Given,
     Json,
@@ -22,7 +21,8 @@ from answerback.dialects.approvals.requests import (
     options,
     tool_at,
 )
-from answerback.dialects.reading import Node
+from answerback.dialects.approvals.arguments_markdown import parsed
+from answerback.dialects.call_reader import Node
 
 _YES_NO: Final = options(approve="Approve", reject="Reject")
 

@@ -18,7 +18,7 @@ from answerback.ports.plugin import (
     SurfacePlugin,
     SurfaceSettings,
 )
-from answerback.ports.tables import Port
+from answerback.ports.settings_tables import Port
 
 
 class LineChatSettings(SurfaceSettings):

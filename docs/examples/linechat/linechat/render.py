@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.labels import Labels
 from answerback.core.markdown import text_of as block_text
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
-from answerback_chat import messages, outline, people
+from answerback_chat import answer_summary, attribution, wording
 from answerback_chat.asides import asides
-from answerback_chat.people import Marks
+from answerback_chat.attribution import Marks
 from answerback_chat.sanitize import visible
 
 
@@ -21,20 +21,20 @@ def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-MARKS = Marks(words=str, responder=str, person=messages.name_of, time=_time)
+MARKS = Marks(words=str, responder=str, person=wording.name_of, time=_time)
 """What lines about people are made of. Whoever joins says their own name, so an id is a name here."""
 
 
 def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     """What people in the channel see, and what they can do at this revision."""
-    for_whom = people.audience(view.responders, view.closes_at, labels, MARKS)
-    lines = [messages.asks_line(view, labels), for_whom]
+    for_whom = attribution.audience(view.responders, view.closes_at, labels, MARKS)
+    lines = [wording.asks_line(view, labels), for_whom]
     offers: list[JsonValue] = [control.value for control in view.controls]
     start: JsonValue = None
     beside: JsonValue = None
     for line in view.lines:
-        lines += [line.question.text, *outline.answer_texts(line, labels)]
-    lines.append(people.given_by(view, labels, MARKS))
+        lines += [line.question.text, *answer_summary.answer_texts(line, labels)]
+    lines.append(attribution.given_by(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
         question, start = prompt.question, prompt.chosen
         beside = start if question.other_beside else None
@@ -52,9 +52,9 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         offers.append("submit")
     if view.outcome is not None:
         by = view.outcome.ended_by
-        ended = f" {labels.by.format(name=messages.name_of(by))}" if by else ""
+        ended = f" {labels.by.format(name=wording.name_of(by))}" if by else ""
         at = f" · {_time(view.outcome.at)}"
-        lines += [messages.ending(view, labels) + ended + at, view.reply or ""]
+        lines += [wording.ending(view, labels) + ended + at, view.reply or ""]
     return {
         "ask": view.ask_id,
         "revision": view.revision,

@@ -13,13 +13,13 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.testing.bench import BenchStage
+from answerback.testing.surface_harness import BenchStage
 
 CHANNEL = "ops"
 
 
 class LineStage(BenchStage):
-    """See `answerback.testing.desk.Stage`."""
+    """See `answerback.testing.simulated_people.Stage`."""
 
     place = Destination(surface="linechat", channel=CHANNEL)
     surface: LineChat
@@ -49,7 +49,7 @@ class LineStage(BenchStage):
 
 
 class LineDesk:
-    """See `answerback.testing.desk.Desk`. Each replica has a chat of its own, and a person is in all of them."""
+    """See `answerback.testing.simulated_people.Desk`. Each replica has its own chat, and a person is in all of them."""
 
     def __init__(self, stage: LineStage, name: str) -> None:
         self.user_id = self.name = name

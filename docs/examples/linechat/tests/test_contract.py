@@ -13,7 +13,7 @@ from linechat.surface import LineChat
 
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
-from answerback.testing.desk import Capability, Desk
+from answerback.testing.simulated_people import Capability, Desk
 from answerback.testing.surface_contract import SurfaceContract
 from answerback.testing.surface_walks import sees
 

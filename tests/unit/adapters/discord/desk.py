@@ -14,11 +14,11 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
-from answerback.testing.bench import SWEEP, Bench, together
-from answerback_chat import controls
-from answerback_chat.controls import Verb
-from answerback_discord.front import PATH
-from answerback_discord.text import fit
+from answerback.testing.surface_harness import SWEEP, Bench, together
+from answerback_chat import control_codec
+from answerback_chat.control_codec import Verb
+from answerback_discord.http_endpoint import PATH
+from answerback_discord.markdown_text import fit
 from tests.fakes import unhurried
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
@@ -42,7 +42,7 @@ POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 
 
 class DiscordStage:
-    """See `answerback.testing.desk.Stage`."""
+    """See `answerback.testing.simulated_people.Stage`."""
 
     def __init__(self, discord: FakeDiscord, setup: Setup, mode: Mode) -> None:
         self.discord = discord
@@ -99,7 +99,7 @@ async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
 
 
 class DiscordDesk:
-    """See `answerback.testing.desk.Desk`."""
+    """See `answerback.testing.simulated_people.Desk`."""
 
     def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:
         self._discord = discord
@@ -129,7 +129,7 @@ class DiscordDesk:
 
     def _standing(self) -> list[Message]:
         """The messages with controls of the ask."""
-        stem = controls.stem(self._ask.id, self._ask.revision)
+        stem = control_codec.stem(self._ask.id, self._ask.revision)
         shown = [s for s in self._person.visible(self._channel) if not s.message.ephemeral]
         mine = [s for s in shown if any(c.custom_id.startswith(stem) for c in s.controls)]
         return [sight.message for sight in mine]
@@ -186,7 +186,7 @@ class DiscordDesk:
                 return question.options[at[0]].value if at else None
 
     def _button(self, place: int) -> str:
-        return controls.encode(self._ask.id, self._ask.revision, Verb.ANSWER, str(place))
+        return control_codec.encode(self._ask.id, self._ask.revision, Verb.ANSWER, str(place))
 
     async def _entry_start(self, question: Question) -> JsonValue:
         is_text = question.answer_type is AnswerType.TEXT

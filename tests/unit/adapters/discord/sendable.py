@@ -8,15 +8,10 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback_chat.controls import Verb
-from answerback_discord import (
-    blocks,
-    forms,
-    modals,
-    render,
-)
-from answerback_discord.blocks import Json
-from answerback_discord.sheets import Sheet
+from answerback_chat.control_codec import Verb
+from answerback_discord import components, modal_inputs, modals, render
+from answerback_discord.components import Json
+from answerback_discord.modal_pages import Sheet
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.unit.adapters.discord.examples import ask_of, question
 
@@ -38,7 +33,7 @@ def shown(ask: Ask, labels: Labels = LABELS) -> list[Json]:
     """The components of the live message, which Discord takes."""
     message = render.message(view_of(ask), labels)
     assert check_message(message) == []
-    return list(blocks.walk(message["components"]))
+    return list(components.walk(message["components"]))
 
 
 def of_type(kind: int, components: list[Json]) -> list[Any]:
@@ -48,7 +43,7 @@ def of_type(kind: int, components: list[Json]) -> list[Any]:
 def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
     """The components of a page of the modal that a control opens, which Discord takes."""
     view = view_of(ask)
-    sheet = forms.sheet_of(view, verb, LABELS)
+    sheet = modal_inputs.sheet_of(view, verb, LABELS)
     assert sheet is not None
     return filled(ask, sheet, page)
 
@@ -56,7 +51,7 @@ def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
 def filled(ask: Ask, sheet: Sheet, page: int = 0) -> list[Json]:
     data = modals.modal(view_of(ask), sheet, Verb.FILL, page, {}, "nonce123", LABELS)
     assert check_modal(data) == []
-    return list(blocks.walk(data["components"]))
+    return list(components.walk(data["components"]))
 
 
 def schema_ask(**properties: object) -> Ask:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from answerback_chat.sanitize import visible
-from answerback_discord import blocks as c
-from answerback_discord.blocks import Json
+from answerback_discord import components as c
+from answerback_discord.components import Json
 
 ESCAPE = re.compile(r"\\([^0-9A-Za-z\s])")
 OURS = re.compile(r"^(?:-# |>>> )|\*\*(?=\S)|(?<=\S)\*\*|__|^```\n?|\n?```$", re.MULTILINE)

@@ -6,7 +6,7 @@ import pytest
 
 from answerback.runtime.app import chat_session
 from answerback_discord import channels
-from answerback_discord.calls import Calls
+from answerback_discord.api_client import Calls
 from tests.fakes.discord.server import FakeDiscord
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback_discord import commands, doctor, manifest
+from answerback_discord import doctor, manifest, slash_commands
 from answerback_discord.doctor import Setup
 from tests.acceptance.process import command
 from tests.fakes.discord.core import Application
@@ -59,7 +59,7 @@ async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     channel = discord.add_channel(guild)
     role = discord.add_role(guild, "admins")
     setup = replace(setup_of(discord, channel, discord.add_thread(channel)), roles=[str(role.id)])
-    discord.application.commands.append(commands.definition(Labels()))
+    discord.application.commands.append(slash_commands.definition(Labels()))
     assert [finding.wrong for finding in await found(setup)] == [None] * 8
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.labels import Labels
-from answerback_discord.blocks import Style
+from answerback_discord.components import Style
 from tests.fakes.discord.sight import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.discord.sight import unescaped

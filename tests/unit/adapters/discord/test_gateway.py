@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
-from answerback_chat.outages import Outage
-from answerback_discord import sockets
+from answerback_chat.outage_log import Outage
+from answerback_discord import gateway_client
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
 from tests.service_parts import WAIT
@@ -202,7 +202,7 @@ async def test_an_odd_event_that_means_nothing_here_is_passed_over(up: Rig) -> N
 async def test_a_connection_that_fails_unforeseen_is_logged_and_made_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
-    monkeypatch.setattr(sockets, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(gateway_client, "_FIRST_PAUSE", 0.01)
     async with rig(tmp_path, shards=shards) as up:
         ask = await up.shown(await up.submit(TWO))
         no_data: Any = None
@@ -220,12 +220,12 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: Any = None
-    gateway = sockets.Gateway(
+    gateway = gateway_client.Gateway(
         calls,
         "",
         content=True,
         shards="auto",
-        outage=Outage(sockets.logger, "Discord"),
+        outage=Outage(gateway_client.logger, "Discord"),
         handlers={},
     )
     assert gateway.trouble() == "the gateway is not connected yet"
@@ -233,7 +233,7 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
     assert "shard 1, 2 of 3" in (gateway.trouble() or "")
     gateway.connected(1, 3)
     gateway.connected(2, 3)
-    monkeypatch.setattr(sockets, "GRACE", 0.0)
+    monkeypatch.setattr(gateway_client, "GRACE", 0.0)
     assert gateway.trouble() is None
     for shard in (0, 1):
         gateway.lost(shard)

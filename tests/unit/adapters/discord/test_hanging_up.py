@@ -15,8 +15,8 @@ from answerback.core.ask import Ask, Status
 from answerback.core.intents import Intent
 from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime.sockets import address_of, bind, listen
-from answerback_chat.controls import Control, Verb
-from answerback_discord.front import PATH
+from answerback_chat.control_codec import Control, Verb
+from answerback_discord.http_endpoint import PATH
 from tests.unit.adapters.discord.rig import Rig, rig
 
 ONE = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]

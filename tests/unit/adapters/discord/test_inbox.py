@@ -11,9 +11,9 @@ import pytest
 
 from answerback.core.errors import UnreadableError
 from answerback.core.labels import Labels
-from answerback.service.submission import Agent, Submission
-from answerback_discord import commands, groups, inbound, inbox, parse
-from answerback_discord.calls import Calls
+from answerback.service.submission_request import Agent, Submission
+from answerback_discord import group_membership, inbox_command, interactions, parse, slash_commands
+from answerback_discord.api_client import Calls
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
@@ -35,7 +35,7 @@ def asked(text: str) -> list[dict[str, Any]]:
     return [{"id": "go", "text": text, "answer_type": "boolean"}]
 
 
-LATE_AFTER = inbound._INBOX_WITHIN
+LATE_AFTER = interactions._INBOX_WITHIN
 """Seconds, where no test says otherwise."""
 
 
@@ -78,11 +78,11 @@ async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links
 
 @pytest.mark.rule("DISCORD-14")
 async def test_a_long_inbox_has_pages_and_is_looked_up_afresh(up: Rig) -> None:
-    made = [await up.submit(asked(f"Question {n}?")) for n in range(inbox.ON_A_PAGE + 2)]
+    made = [await up.submit(asked(f"Question {n}?")) for n in range(inbox_command.ON_A_PAGE + 2)]
     for ask in made:
         await up.shown(ask)
     first = await opened(up)
-    assert len(addresses(first)) == inbox.ON_A_PAGE
+    assert len(addresses(first)) == inbox_command.ON_A_PAGE
     assert (await up.ann.click(LABELS.next, on=first.message)).answered
     second = up.ann.sees(first.message)
     assert "Question 8?" in second.text
@@ -124,8 +124,8 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert LATE_AFTER < 3
-    monkeypatch.setattr(groups, "_WITHIN", 3_600.0)
-    monkeypatch.setattr(inbound, "_INBOX_WITHIN", 0.3)
+    monkeypatch.setattr(group_membership, "_WITHIN", 3_600.0)
+    monkeypatch.setattr(interactions, "_INBOX_WITHIN", 0.3)
     role = up.discord.add_role(up.guild, "admins")
     await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
     up.discord.faults.hang("GET /users/@me/guilds")
@@ -154,12 +154,12 @@ async def test_the_command_is_registered_once_and_others_of_the_application_stay
         discord.application.commands.append(other)
         calls = Calls(http, discord.application.token, discord.api_url)
         for _ in range(2):
-            await commands.registered(calls, LABELS)
+            await slash_commands.registered(calls, LABELS)
             discord.application.commands[-1]["contexts"].reverse()  # as Discord may list them
         assert discord.faults.count(f"POST {COMMANDS}") == 1
         assert [each["name"] for each in discord.application.commands] == ["deploy", "inbox"]
         renamed = Labels(inbox_command="Was auf dich wartet")
-        await commands.registered(calls, renamed)
+        await slash_commands.registered(calls, renamed)
         names = {each["name"]: each["description"] for each in discord.application.commands}
         assert names == {"deploy": "Deploys", "inbox": "Was auf dich wartet"}
 

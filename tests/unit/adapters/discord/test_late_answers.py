@@ -13,8 +13,8 @@ from answerback.core.ask import Ask
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
 from answerback.testing.store_examples import FORM
-from answerback_discord import answers as answers_module
-from answerback_discord.answers import Answers
+from answerback_discord import pending_edits as answers_module
+from answerback_discord.pending_edits import Answers
 from tests.service_parts import WAIT
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig

@@ -14,18 +14,18 @@ from answerback.core.form import Form, Option
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Back, Edit, Other
-from answerback_chat.controls import Verb
+from answerback_chat.control_codec import Verb
 from answerback_discord import (
-    blocks,
-    forms,
-    lists,
+    components,
+    long_lists,
+    modal_inputs,
     modals,
-    notes,
     option_controls,
     posting,
+    private_notes,
 )
-from answerback_discord.calls import page_behind
-from answerback_discord.sheets import Look, Sheet, Slot
+from answerback_discord.api_client import page_behind
+from answerback_discord.modal_pages import Look, Sheet, Slot
 from tests.edges import edge
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
@@ -58,9 +58,9 @@ def test_the_label_of_a_button() -> None:
         labels = Labels(reply="x" * length)
         found = {button["label"] for button in of_type(2, shown(one(TEXT), labels))}
         assert ("x" * length in found) == full
-        again = notes.retry("Try again.", "ab1:x:1:take", Labels(answer="x" * length))
+        again = private_notes.retry("Try again.", "ab1:x:1:take", Labels(answer="x" * length))
         assert check_message(again) == []
-        [button] = of_type(2, list(blocks.walk(again["components"])))
+        [button] = of_type(2, list(components.walk(again["components"])))
         assert (button["label"] == "x" * length) == full
 
 
@@ -109,7 +109,7 @@ def test_a_choice_of_a_form() -> None:
         ask = schema_ask(a={"oneOf": one_choice})
         prompt = view_of(ask).prompt
         assert prompt is not None
-        assert forms.needs_full(prompt) != full
+        assert modal_inputs.needs_full(prompt) != full
 
 
 @edge("PLACEHOLDER")
@@ -136,7 +136,7 @@ def test_the_label_of_an_input() -> None:
         ask = schema_ask(a=field)
         prompt = view_of(ask).prompt
         assert prompt is not None
-        assert forms.needs_full(prompt) != full
+        assert modal_inputs.needs_full(prompt) != full
         assert bool(of_type(10, opened(ask))) != full  # what is cut stands above the inputs
 
 
@@ -164,7 +164,7 @@ def test_the_text_of_an_input() -> None:
 def test_the_title_of_a_modal() -> None:
     for length, full in ((45, True), (46, False)):
         view = view_of(one(TEXT, text="x" * length))
-        sheet = forms.sheet_of(view, Verb.WRITE, LABELS)
+        sheet = modal_inputs.sheet_of(view, Verb.WRITE, LABELS)
         assert sheet is not None
         data = modals.modal(view, sheet, Verb.WRITE, 0, {}, "nonce123", LABELS)
         assert (data["title"] == "x" * length) == full
@@ -197,9 +197,9 @@ def test_a_thread() -> None:
 @edge("BUTTONS_PER_ROW")
 def test_a_row_of_buttons() -> None:
     for count, rows in ((5, 1), (6, 2)):
-        made = [blocks.button("b", f"id{n}") for n in range(count)]
-        assert check_message(blocks.message(blocks.rows(made))) == []
-        assert len(blocks.rows(made)) == rows
+        made = [components.button("b", f"id{n}") for n in range(count)]
+        assert check_message(components.message(components.rows(made))) == []
+        assert len(components.rows(made)) == rows
         ask = one(SELECT, options=options(count))
         assert option_controls.OPTIONS.as_buttons(ask.form.questions[0]) == (rows == 1)
         shown(ask)
@@ -213,7 +213,7 @@ def test_the_options_of_a_menu() -> None:
         assert len(menu["options"]) == 25
         assert option_controls.pages(ask.form.questions[0]) == pages
         found = option_controls.Look(found=tuple(range(count)))
-        message = lists.opened(view_of(ask), LABELS, found)
+        message = long_lists.opened(view_of(ask), LABELS, found)
         assert check_message(message) == []
         said = LABELS.found.format(count=count, words="", shown=25)
         assert (said in "".join(texts_of(message))) == (pages > 1)

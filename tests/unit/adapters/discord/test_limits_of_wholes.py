@@ -14,22 +14,22 @@ import pytest
 from answerback.core.errors import RateLimitedError
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.ports.records import Page
-from answerback_chat.controls import Verb, encode
+from answerback.ports.store_values import Page
+from answerback_chat.control_codec import Verb, encode
 from answerback_discord import (
-    blocks,
-    calls,
-    commands,
+    api_client,
+    components,
     doctor,
-    inbox,
+    inbox_command,
     manifest,
-    notes,
     parse,
     posting,
-    reading,
+    private_notes,
+    show_in_full,
+    slash_commands,
 )
-from answerback_discord.blocks import Json
-from answerback_discord.calls import Calls
+from answerback_discord.api_client import Calls
+from answerback_discord.components import Json
 from tests.edges import edge
 from tests.fakes.discord import rest_app, rules
 from tests.fakes.discord.rules import check_message
@@ -43,7 +43,7 @@ from tests.unit.adapters.discord.sendable import (
 )
 
 pytestmark = pytest.mark.rule("DISCORD-5")
-ANSWER_TIMEOUT = calls.ANSWER_TIMEOUT
+ANSWER_TIMEOUT = api_client.ANSWER_TIMEOUT
 """Seconds, where no test says otherwise."""
 
 
@@ -54,13 +54,13 @@ ANSWER_TIMEOUT = calls.ANSWER_TIMEOUT
 def test_all_texts_of_a_message_together() -> None:
     """A hundred units of the four thousand are kept for what stands around a text."""
     for length, full in ((3_900, True), (3_901, False)):
-        [text] = of_type(10, list(blocks.walk(notes.note("x" * length)["components"])))
+        [text] = of_type(10, list(components.walk(private_notes.note("x" * length)["components"])))
         assert (text["content"] == "x" * length) == full
     for filling in ("x", "*", "\U0001f469"):
         ask = one(TEXT, text=filling * 20_000, context=filling * 20_000)
         shown(ask)
         for verb in (Verb.FULL, Verb.PREVIEW):
-            assert check_message(reading.page(view_of(ask), verb, 0, LABELS)) == []
+            assert check_message(show_in_full.page(view_of(ask), verb, 0, LABELS)) == []
 
 
 ADDRESS = "https://discord.com/channels/41771983423143937/41771983423143938/41771983423143939"
@@ -69,15 +69,15 @@ ADDRESS = "https://discord.com/channels/41771983423143937/41771983423143938/4177
 @edge("CONTENT")
 def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
     for who in ((), ("80351110224678912", "@80351110224678913")):
-        around = len(notes.reminder(who, "", ADDRESS))
+        around = len(private_notes.reminder(who, "", ADDRESS))
         for length, full in ((2_000, True), (2_001, False)):
             words = "x" * (length - around)
-            content = notes.reminder(who, words, ADDRESS)
+            content = private_notes.reminder(who, words, ADDRESS)
             assert (words in content) == full
             assert content.endswith(f" {ADDRESS}")
             assert check_message({"content": content}) == []
     for words in ("*" * 2_000, "\U0001f469" * 2_000):
-        content = notes.reminder(["8" * 20] * 40, words, ADDRESS)
+        content = private_notes.reminder(["8" * 20] * 40, words, ADDRESS)
         assert content.endswith(f" {ADDRESS}")
         assert check_message({"content": content}) == []
 
@@ -85,7 +85,7 @@ def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
 @edge("COMMAND_DESCRIPTION")
 def test_the_description_of_the_command() -> None:
     for length, full in ((100, True), (101, False)):
-        made = commands.definition(Labels(inbox_command="x" * length))
+        made = slash_commands.definition(Labels(inbox_command="x" * length))
         assert rules.check_command(made) == []
         assert (made["description"] == "x" * length) == full
 
@@ -95,7 +95,7 @@ def test_a_page_of_the_inbox_holds_the_longest_asks() -> None:
     message: Json = {"id": "8" * 20, "channel": "8" * 20, "guild": "8" * 20}
     for filling in ("x", "*", "\U0001f469"):
         ask = replace(one(TEXT, text=filling * 20_000), message=message)
-        shown = inbox.page(Page((ask,) * inbox.ON_A_PAGE, "d2FpdGluZzox"), labels)
+        shown = inbox_command.page(Page((ask,) * inbox_command.ON_A_PAGE, "d2FpdGluZzox"), labels)
         assert rules.check_callback({"type": 4, "data": shown}) == []
 
 
@@ -109,7 +109,10 @@ def test_the_nonce_of_a_post() -> None:
 def test_the_longest_control_is_an_id_that_discord_takes() -> None:
     for verb in Verb:
         custom_id = encode("ask_" + "z" * 40, 999_999_999, verb, "A" * 30)
-        assert check_message(blocks.message(blocks.rows([blocks.button("b", custom_id)]))) == []
+        assert (
+            check_message(components.message(components.rows([components.button("b", custom_id)])))
+            == []
+        )
 
 
 # --- times ---------------------------------------------------------------------------------------
@@ -150,7 +153,7 @@ def test_an_id_says_when_it_was_made() -> None:
 @edge("EPHEMERAL", "COMPONENTS_V2")
 def test_the_flags_of_a_message() -> None:
     for private, flags in ((False, rules.IS_COMPONENTS_V2), (True, rules.IS_COMPONENTS_V2 | 64)):
-        message = blocks.message([blocks.text("x")], private=private)
+        message = components.message([components.text("x")], private=private)
         assert message["flags"] == flags
         assert check_message(message) == []
         click: Any = {

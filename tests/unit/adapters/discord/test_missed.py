@@ -12,7 +12,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
-from answerback_chat import missed
+from answerback_chat import catch_up
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -194,7 +194,7 @@ async def test_words_under_a_message_that_was_not_known_to_be_posted_are_read(to
 async def test_words_under_a_message_that_another_process_notes_later_are_read_then(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(missed, "_UNNOTED", 0.1)
+    monkeypatch.setattr(catch_up, "_UNNOTED", 0.1)
     async with town.up() as up:
         ask = await asked(up, TEXT)
         message = town.prompt(ask)

@@ -11,7 +11,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.dialects import registry
-from answerback.service.submission import Submission
+from answerback.service.submission_request import Submission
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
 LABELS = Labels()

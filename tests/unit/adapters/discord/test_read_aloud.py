@@ -12,11 +12,11 @@ import pytest
 from answerback.core.form import AnswerType, Form
 from answerback.core.view import View, view_of
 from answerback.core.walker import Answer
-from answerback_chat import messages
-from answerback_chat.controls import Verb, decode
-from answerback_discord import blocks as c
+from answerback_chat import wording
+from answerback_chat.control_codec import Verb, decode
+from answerback_discord import components as c
 from answerback_discord import render
-from answerback_discord.blocks import Json
+from answerback_discord.components import Json
 from tests.unit.adapters.discord.examples import after, ask_of, question
 from tests.unit.adapters.discord.sendable import LABELS
 from tests.unit.adapters.discord.sight import squeezed, unescaped
@@ -57,9 +57,9 @@ def test_a_message_read_from_its_top_tells_the_whole_decision(kind: str) -> None
         view = view_of(ask)
         message = render.message(view, LABELS)
         said = read_aloud(message)
-        assert place(said, messages.who_asks(view, LABELS)) == 0, state
+        assert place(said, wording.who_asks(view, LABELS)) == 0, state
         if view.prompt is None:
-            assert squeezed(messages.ending(view, LABELS)) in said[0][1], state
+            assert squeezed(wording.ending(view, LABELS)) in said[0][1], state
             for line in view.lines:
                 assert place(said, line.question.text) >= 0, state
             continue

@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import GoneError, UnavailableError
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
-from answerback_discord import calls
+from answerback_discord import api_client
 from tests.fakes.discord.world import Can, Channel
 from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
@@ -175,7 +175,7 @@ async def test_an_edit_that_hangs_is_given_up_and_done_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.shown(await up.submit(TWO))
-    monkeypatch.setattr(calls, "TIMEOUT", 0.2)
+    monkeypatch.setattr(api_client, "TIMEOUT", 0.2)
     up.discord.faults.hang(EDIT)
     await up.ann.click("Yes")
     await converged(up, ask)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import RefusedError, UnauthorizedError
-from answerback_chat import identity
-from answerback_discord import adapter, sockets
+from answerback_chat import bot_identity
+from answerback_discord import adapter, gateway_client
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import surface_in_front_of
@@ -23,7 +23,7 @@ ME = "GET /users/@me"
 async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(identity, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, status=status, times=1_000)
         up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
@@ -39,7 +39,7 @@ async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers
 async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity, "_FIRST_PAUSE", 3_600.0)
+    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 3_600.0)
     monkeypatch.setattr(adapter, "_STOP_WITHIN", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
@@ -56,9 +56,9 @@ async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_on
     caplog: pytest.LogCaptureFixture,
     gateway: bool,
 ) -> None:
-    monkeypatch.setattr(identity, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(sockets, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(sockets, "FIRST_CONNECT", 0.01)
+    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(gateway_client, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(gateway_client, "FIRST_CONNECT", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error("GET /*", times=1_000)
         up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=gateway)
@@ -98,7 +98,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
         up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from answerback.testing.strategies import UNSEEN
 from answerback_chat.sanitize import visible
-from answerback_chat.texts import units
-from answerback_discord.text import code_block, escape, fit, paged, pieces, share, shorten
+from answerback_chat.text_fitting import units
+from answerback_discord.markdown_text import code_block, escape, fit, paged, pieces, share, shorten
 from tests.fakes.discord.markdown import to_html
 from tests.unit.adapters.discord.sight import unescaped
 

@@ -17,8 +17,8 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.service.service import Service
 from answerback_chat import retry
-from answerback_discord import typed_words
-from answerback_discord.text import escape
+from answerback_discord import typed_messages
+from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.service_parts import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
@@ -333,7 +333,7 @@ async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for
 async def test_the_author_of_a_reply_to_a_message_that_nobody_notes_is_told(
     up: Rig, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typed_words, "NOTED_WITHIN", 0.0)
+    monkeypatch.setattr(typed_messages, "NOTED_WITHIN", 0.0)
     ask = await asked(up)
     message = prompt(up, ask)
     await forgotten(up, ask)

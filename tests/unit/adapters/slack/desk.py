@@ -11,8 +11,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.testing.bench import Bench, together
-from answerback_chat.controls import Verb
+from answerback.testing.surface_harness import Bench, together
+from answerback_chat.control_codec import Verb
 from answerback_slack.adapter import PATH
 from tests.fakes import unhurried
 from tests.fakes.slack.person import Person
@@ -36,7 +36,7 @@ _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
 class SlackStage:
-    """See `answerback.testing.desk.Stage`."""
+    """See `answerback.testing.simulated_people.Stage`."""
 
     place = Destination(surface="slack", channel=CHANNEL)
 
@@ -91,7 +91,7 @@ async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
 
 
 class SlackDesk:
-    """See `answerback.testing.desk.Desk`."""
+    """See `answerback.testing.simulated_people.Desk`."""
 
     def __init__(self, slack: FakeSlack, person: Person) -> None:
         self._slack = slack

@@ -15,8 +15,8 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Store
 from answerback.runtime.app import chat_session
 from answerback.service.service import Service
-from answerback.service.submission import Submission
-from answerback.testing.bench import among_others
+from answerback.service.submission_request import Submission
+from answerback.testing.surface_harness import among_others
 from answerback.workers.message_sync import Shower
 from answerback_slack.adapter import SlackSurface
 from tests.fakes.slack.person import Person

@@ -9,7 +9,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Option
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback_chat.controls import Control, Verb
+from answerback_chat.control_codec import Control, Verb
 from answerback_slack import modals
 from answerback_slack.blocks import Block
 from tests.fakes.slack.checks import check_message, check_view

@@ -20,8 +20,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
 from answerback.ports.surface import Rejected, Why
-from answerback_chat.controls import Control, Verb
-from answerback_slack import home_view, modals, notes
+from answerback_chat.control_codec import Control, Verb
+from answerback_slack import home_view, modals, private_notes
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, one
@@ -163,8 +163,8 @@ def test_nobody_is_shown_by_an_id() -> None:
     ask = replace(one(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
     change = asks.acted(ask, Answer(value=True), at=1, by=nameless)
     assert isinstance(change, asks.Change)
-    told = notes.mrkdwn_of(Rejected(Why.ENDED, change.ask), EVE, LABELS)
-    refused = notes.mrkdwn_of(Rejected(Why.NOT_ALLOWED, ask), EVE, LABELS)
+    told = private_notes.mrkdwn_of(Rejected(Why.ENDED, change.ask), EVE, LABELS)
+    refused = private_notes.mrkdwn_of(Rejected(Why.NOT_ALLOWED, ask), EVE, LABELS)
     message = render(view_of(change.ask), LABELS)
     modal = modals.notice(refused, "what was typed", LABELS)
     for shown in (told, message.text, json.dumps(message.blocks)):

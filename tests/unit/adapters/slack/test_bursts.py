@@ -11,23 +11,23 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.service.submission import Submission
-from answerback.workers import lanes
-from answerback_slack import calls
+from answerback.service.submission_request import Submission
+from answerback.workers import show_queues
+from answerback_slack import api_client
 from tests.fakes.slack.faults import Buckets
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 OTHER = "C0OTHER"
-POST_SECONDS = calls.POST_SECONDS
+POST_SECONDS = api_client.POST_SECONDS
 SPEED = 2.0
 """How much faster time passes than in Slack."""
 
 
 @pytest.fixture
 async def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
-    monkeypatch.setattr(calls, "POST_SECONDS", calls.POST_SECONDS / SPEED)
+    monkeypatch.setattr(api_client, "POST_SECONDS", api_client.POST_SECONDS / SPEED)
     async with rig(tmp_path) as made:
         made.slack.workspace.add_channel(OTHER, made.ada.id, made.bob.id, name="other")
         yield made
@@ -56,7 +56,7 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        calls, "POST_SECONDS", POST_SECONDS
+        api_client, "POST_SECONDS", POST_SECONDS
     )  # what a busy machine adds is less of it
     up.slack.buckets = Buckets(posts=2)
     asks = [await _submitted(up) for _ in range(24)]
@@ -93,7 +93,7 @@ async def test_a_channel_that_is_limited_stalls_no_other_one_and_no_edit(up: Rig
 async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "CALL_SECONDS", 2.0)
+    monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
     up.slack.faults.add("chat.postMessage", hang=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     asks = [await _submitted(up) for _ in range(3)]
@@ -128,7 +128,7 @@ async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig)
 async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "MOST_IN_A_PLACE", 3)
+    monkeypatch.setattr(show_queues, "MOST_IN_A_PLACE", 3)
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     asks = [await _submitted(up) for _ in range(12)]
     await up.slack.until(lambda: limited.hits)
@@ -141,7 +141,7 @@ async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database
 async def test_all_places_have_their_turn_when_memory_is_full(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "MOST", 4)
+    monkeypatch.setattr(show_queues, "MOST", 4)
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3, channel=CHANNEL)
     for _ in range(6):
         await _submitted(up)

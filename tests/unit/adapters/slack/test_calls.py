@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from answerback.runtime.app import chat_session
-from answerback_slack.calls import client_of
+from answerback_slack.api_client import client_of
 from tests.fakes.slack.server import FakeSlack
 
 SECRET = "the-secret-answer"

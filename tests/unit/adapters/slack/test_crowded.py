@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback_slack import sockets
+from answerback_slack import socket_mode_client
 from tests.unit.adapters.slack.rig import app_in_front_of, workspace
 
 
@@ -24,9 +24,9 @@ async def test_a_connection_too_many_is_told_in_the_log_and_by_readiness_until_t
         async with app_in_front_of(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
             while "Run fewer replicas" not in (app.surface.ready() or ""):  # noqa: ASYNC110 as below
                 await asyncio.sleep(0.05)
-            assert f"Socket Mode: {sockets.CROWDED}" in caplog.text
+            assert f"Socket Mode: {socket_mode_client.CROWDED}" in caplog.text
             for other in others:
                 await other.close()
             while app.surface.ready() is not None:  # noqa: ASYNC110 it tells nobody
                 await asyncio.sleep(0.05)
-            await slack.socket.connected(sockets.CONNECTIONS)
+            await slack.socket.connected(socket_mode_client.CONNECTIONS)

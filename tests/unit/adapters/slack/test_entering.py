@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from answerback.core.ask import Destination
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
-from answerback.core.schema_entries import value_of
+from answerback.core.schema_field_values import value_of
 from answerback.core.schema_fields import fields_of
-from answerback_slack import forms, modals
+from answerback_slack import modal_inputs, modals
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.sight import controls_of
 from tests.fakes.slack.state import initial
@@ -64,9 +64,9 @@ CASES: list[tuple[dict[str, JsonValue], JsonValue]] = [
 def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
     schema: JsonValue, value: JsonValue
 ) -> None:
-    fields = forms.native_fields(schema, value)
+    fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
-    blocks = json.loads(json.dumps(forms.inputs(fields, value, Labels())))
+    blocks = json.loads(json.dumps(modal_inputs.inputs(fields, value, Labels())))
     title = {"type": "plain_text", "text": "x"}
     assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
     values = {}
@@ -77,7 +77,7 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
         elif isinstance(entry, list):
             entry = [int(option["value"]) for option in entry]
         values[control.block_id] = str(entry) if isinstance(entry, int) else entry
-    found = value_of(fields, forms.entered(fields, value, values))
+    found = value_of(fields, modal_inputs.entered(fields, value, values))
     if value == {"n": 7}:
         assert isinstance(found, tuple)  # beyond its own maximum: said so, and not changed
     else:
@@ -98,9 +98,9 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
     ids=str,
 )
 def test_a_form_opens_whatever_it_starts_from(schema: JsonValue, value: JsonValue) -> None:
-    fields = forms.native_fields(schema, value)
+    fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
-    blocks = json.loads(json.dumps(forms.inputs(fields, value, Labels())))
+    blocks = json.loads(json.dumps(modal_inputs.inputs(fields, value, Labels())))
     title = {"type": "plain_text", "text": "x"}
     assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
     [control] = [c for block in blocks for c in controls_of(block)]
@@ -115,10 +115,10 @@ def test_a_form_opens_whatever_it_starts_from(schema: JsonValue, value: JsonValu
 def test_what_no_input_can_hold_is_edited_as_json() -> None:
     long = {"type": "array", "items": {"enum": [f"v{n}" for n in range(150)]}}
     many = object_of(**{f"f{n}": {"type": "string"} for n in range(60)})
-    assert forms.native_fields(object_of(a=long), None) is None
-    assert forms.native_fields(many, None) is None
-    assert forms.native_fields(object_of(a={"type": "string"}), {"a": "x" * 3001}) is None
-    assert forms.native_fields({"type": "array"}, None) is None
+    assert modal_inputs.native_fields(object_of(a=long), None) is None
+    assert modal_inputs.native_fields(many, None) is None
+    assert modal_inputs.native_fields(object_of(a={"type": "string"}), {"a": "x" * 3001}) is None
+    assert modal_inputs.native_fields({"type": "array"}, None) is None
 
 
 def test_mistakes_find_their_field() -> None:
@@ -128,7 +128,7 @@ def test_mistakes_find_their_field() -> None:
         Problem(pointer="/value/b", code="x", message="b is wrong"),
         Problem(pointer="/value", code="x", message="all is wrong"),
     ]
-    assert forms.errors(fields, problems, "/value") == {
+    assert modal_inputs.errors(fields, problems, "/value") == {
         "field.1": "b is wrong",
         "field.0": "all is wrong",
     }
@@ -213,7 +213,7 @@ def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
 ) -> None:
     fields = fields_of(object_of(**AT))
     assert fields is not None
-    found = value_of(fields, forms.entered(fields, before, {"field.0": picked}))
+    found = value_of(fields, modal_inputs.entered(fields, before, {"field.0": picked}))
     if value is not None:
         assert found == {"at": value}
     else:

@@ -12,9 +12,9 @@ from answerback.core.ask import ANYONE, Ask
 from answerback.core.form import AnswerType, Option
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback_chat import messages
+from answerback_chat import wording
 from answerback_chat.sanitize import visible
-from answerback_chat.texts import units
+from answerback_chat.text_fitting import units
 from answerback_slack import limits
 from answerback_slack.blocks import escape, escape_within
 from answerback_slack.fallback_text import fallback_text
@@ -29,15 +29,15 @@ LONG = "An explanation that has no end. " * 600
 
 def decision(view: View) -> list[str]:
     """Everything that somebody has to hear to know what is decided, and how it can be."""
-    said = [messages.asks_line(view, LABELS)]
+    said = [wording.asks_line(view, LABELS)]
     if view.outcome is not None:
-        said.append(messages.ending(view, LABELS))
+        said.append(wording.ending(view, LABELS))
     for line in view.lines:
         said += [line.question.text, "➜"]
     if view.prompt is None:
         return [*said, *([] if view.outcome else [LABELS.review_title])]
     question = view.prompt.question
-    said = [messages.asks_line(view, LABELS), question.text]
+    said = [wording.asks_line(view, LABELS), question.text]
     match question.answer_type:
         case AnswerType.BOOLEAN:
             said.append(f"{LABELS.yes} / {LABELS.no}")
@@ -108,7 +108,7 @@ def test_what_a_form_asks_for_is_said() -> None:
 def test_the_text_is_within_slacks_limit_whatever_is_asked(ask: Ask) -> None:
     text = fallback_text(view_of(ask), LABELS)
     assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limits.MESSAGE_TEXT
-    assert messages.who_asks(view_of(ask), LABELS) in text
+    assert wording.who_asks(view_of(ask), LABELS) in text
 
 
 @pytest.mark.rule("SLACK-14")

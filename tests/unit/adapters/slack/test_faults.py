@@ -22,7 +22,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from answerback_slack import calls, errors, history, sockets
+from answerback_slack import api_client, channel_history, errors, socket_mode_client
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import (
@@ -73,7 +73,7 @@ def test_every_code_is_of_the_kind_that_decides_what_comes_next(kind: type[Platf
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "CALL_SECONDS", 2.0)
+    monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
 
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
-    monkeypatch.setattr(history, "_PAGE", 5)
-    monkeypatch.setattr(history, "_PAGES", 2)
+    monkeypatch.setattr(channel_history, "_PAGE", 5)
+    monkeypatch.setattr(channel_history, "_PAGES", 2)
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(APPLY))
@@ -147,7 +147,7 @@ async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
     before = up.slack.count("conversations.history")
     await up.slack.until(lambda: up.slack.count("conversations.history") >= before + 6)
     assert up.slack.count("chat.postMessage") == 1
-    monkeypatch.setattr(history, "_PAGES", 250)
+    monkeypatch.setattr(channel_history, "_PAGES", 250)
     ask = await submitting
     assert _asks_shown(up, ask.id) == 1
     assert ask.shown_revision == 1
@@ -317,17 +317,17 @@ async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
 
     async def odd_at_first(client: Any) -> str:
         calls.append(client)
-        if len(calls) <= sockets.CONNECTIONS:
+        if len(calls) <= socket_mode_client.CONNECTIONS:
             raise AttributeError("'list' object has no attribute 'get'")
         return await issue(client)
 
     monkeypatch.setattr(SocketModeClient, "issue_new_wss_url", odd_at_first)
     async with rig(tmp_path) as up:
-        await up.slack.socket.connected(sockets.CONNECTIONS)
+        await up.slack.socket.connected(socket_mode_client.CONNECTIONS)
         assert up.app.surface.ready() is None
     failed = [each for each in caplog.records if each.message == "Socket Mode failed"]
     assert all(each.exc_info is not None for each in failed)
-    assert len(failed) == sockets.CONNECTIONS
+    assert len(failed) == socket_mode_client.CONNECTIONS
 
 
 @pytest.mark.rule("SURFACE-14")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 
 from answerback_slack import parse
-from answerback_slack.front import MAX_BODY, Front, clicked, decoded, text_of
+from answerback_slack.http_endpoint import MAX_BODY, Front, clicked, decoded, text_of
 from tests.fakes.slack.delivery import SentRequest, sign
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 

@@ -13,8 +13,8 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import view_of
 from answerback.core.walker import Answer
-from answerback_chat.controls import Verb
-from answerback_slack import blocks, forms, option_controls
+from answerback_chat.control_codec import Verb
+from answerback_slack import blocks, modal_inputs, option_controls
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
 from tests.edges import edge
@@ -149,7 +149,7 @@ def test_a_form_says_whether_it_shows_all_of_a_field() -> None:
         }
         fields = fields_of({"type": "object", "properties": {"a": field}})
         assert fields is not None
-        assert forms.fully_shown(fields) == whole
+        assert modal_inputs.fully_shown(fields) == whole
 
 
 @edge("PLACEHOLDER")
@@ -207,7 +207,7 @@ def test_the_text_that_a_field_starts_from() -> None:
         ask = schema_ask({"a": {"type": "string", "default": "x" * length}})
         view = opened(ask, Verb.FILL)
         [first, *_] = elements_of(view["blocks"])
-        assert (first["action_id"] == forms.ACTION) == native
+        assert (first["action_id"] == modal_inputs.ACTION) == native
         assert check_view(view, foreign=False) == []
     for least, native in ((3_000, True), (3_001, False)):
         view = opened(schema_ask({"a": {"type": "string", "minLength": least}}), Verb.FILL)
@@ -281,7 +281,7 @@ def test_the_blocks_of_a_form() -> None:
         long = {"enum": [str(i) + "x" * 2_960 for i in range(paragraphs)]}
         view = opened(schema_ask({**{f"f{i}": unseen for i in range(39)}, "long": long}), Verb.FILL)
         [first, *_] = elements_of(view["blocks"])
-        assert (first["action_id"] == forms.ACTION) == native
+        assert (first["action_id"] == modal_inputs.ACTION) == native
         assert (len(view["blocks"]) == rules.BLOCKS_PER_MODAL) == native
         assert check_view(view, foreign=False) == []
 

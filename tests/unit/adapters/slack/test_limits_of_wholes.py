@@ -20,11 +20,11 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.view import View, view_of
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Rejected, Why
-from answerback_chat.controls import Verb
-from answerback_slack import fallback_text, lines, modals, notes, reminders
-from answerback_slack.front import Front
+from answerback_chat.control_codec import Verb
+from answerback_slack import fallback_text, modals, private_notes, record_text, reminders
+from answerback_slack.http_endpoint import Front
+from answerback_slack.message_layout import Sheet
 from answerback_slack.render import render
-from answerback_slack.sheet import Sheet
 from tests.edges import edge
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_message, check_view, elements_of
@@ -109,13 +109,13 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
         for view in endings(label):
             message = render(view, LABELS)
             assert taken(*message.blocks, text=message.text)
-            assert taken(text=lines.ending(view, LABELS) + "x" * 200)
+            assert taken(text=record_text.ending(view, LABELS) + "x" * 200)
 
 
 @edge("CONTEXT_TEXT")
 def test_an_ending() -> None:
     [view, _] = endings("&" * 1_000)
-    shown = lines.ending(view, LABELS)
+    shown = record_text.ending(view, LABELS)
     assert 3_000 - len("&amp;") < units(shown) <= 3_000
 
 
@@ -133,7 +133,7 @@ def test_a_note_fits_a_paragraph_whoever_asked() -> None:
     for label in LONG:
         ask = ask_of(one(AnswerType.BOOLEAN).form.model_copy(update={"tool": label}))
         ended = asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
-        assert units(notes.mrkdwn_of(Rejected(Why.ENDED, ended), reader, LABELS)) <= 3_000
+        assert units(private_notes.mrkdwn_of(Rejected(Why.ENDED, ended), reader, LABELS)) <= 3_000
 
 
 # --- times ---------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
-from answerback_chat import missed
-from answerback_slack import missed as on_slack
-from answerback_slack.calls import Calls
+from answerback_chat import catch_up
+from answerback_slack import catch_up as on_slack
+from answerback_slack.api_client import Calls
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -69,8 +69,8 @@ async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed, "_LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(missed, "_MOST_FAILED", 2)
+    monkeypatch.setattr(catch_up, "_LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(catch_up, "_MOST_FAILED", 2)
 
 
 async def mention(town: Town, ask: Ask, text: str) -> Message:
@@ -265,7 +265,7 @@ async def test_very_many_messages_are_read_in_pages(
 async def test_of_too_many_questions_the_oldest_are_left(
     town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(missed, "_MOST_PLACES", 3)
+    monkeypatch.setattr(catch_up, "_MOST_PLACES", 3)
     async with town.up() as up:
         asks = [await up.submit(NOTE) for _ in range(4)]
     said = [await mention(town, ask, "late") for ask in asks]

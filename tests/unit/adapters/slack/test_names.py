@@ -11,7 +11,7 @@ import pytest
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback_slack import calls, names
+from answerback_slack import api_client, responder_names
 from tests.unit.adapters.slack.rig import CHANNEL, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -52,9 +52,9 @@ async def test_a_name_that_slack_does_not_tell_is_counted(up: Rig, code: str) ->
 async def test_a_message_does_not_wait_long_for_names(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(names, "WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr(responder_names, "WITHIN_SECONDS", 0.05)
     up.slack.faults.add("users.info", hang=True)
-    monkeypatch.setattr(calls, "CALL_SECONDS", 3_600.0)
+    monkeypatch.setattr(api_client, "CALL_SECONDS", 3_600.0)
     ask = await up.submit(APPLY)
     assert LABELS.for_people.format(count=1) in read(up, ask)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.service.submission import Submission
+from answerback.service.submission_request import Submission
 from tests.fakes.slack.sight import look
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.dialects import registry
-from answerback_chat.controls import Verb
+from answerback_chat.control_codec import Verb
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
 OPTIONS = [{"label": label, "description": f"about {label}"} for label in ("A", "B", "C")]

@@ -11,7 +11,7 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import UnavailableError
 from answerback.core.walker import Person
-from answerback_slack import groups, modals
+from answerback_slack import group_membership, modals
 from tests.fakes.slack.checks import check_view
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 
@@ -132,7 +132,7 @@ async def test_one_group_that_is_unknown_shuts_nobody_of_another_out(up: Rig) ->
 async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(groups, "WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr(group_membership, "WITHIN_SECONDS", 0.05)
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     held = up.slack.faults.add("usergroups.users.list", hang=True, times=2)
     ask = await up.submit(APPLY, responders=["@S0OPS", "@S0TOO"])
@@ -142,7 +142,7 @@ async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     assert await up.told(up.bob) == [LABELS.unchecked]
     await up.slack.until(lambda: held.hits == 2)
     held.release()
-    monkeypatch.setattr(groups, "WITHIN_SECONDS", 5.0)
+    monkeypatch.setattr(group_membership, "WITHIN_SECONDS", 5.0)
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
 

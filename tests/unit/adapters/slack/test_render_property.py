@@ -12,9 +12,9 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.testing.strategies import UNSEEN
-from answerback_chat.controls import Control, Verb, decode
+from answerback_chat.control_codec import Control, Verb, decode
 from answerback_chat.sanitize import visible
-from answerback_slack import modals, reading
+from answerback_slack import modals, show_in_full
 from answerback_slack.blocks import Block, sections
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view, elements_of
@@ -90,8 +90,8 @@ def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> N
             opened = modals.opened(view, control, LABELS, '["C1", "1.0", null]')
             assert opened is not None
             assert refusals(opened) == [], control.verb
-    for page in range(len(reading.pages(reading.full_text(view, LABELS)))):
-        assert refusals(reading.full(view, LABELS, page, "[]")) == []
+    for page in range(len(show_in_full.pages(show_in_full.full_text(view, LABELS)))):
+        assert refusals(show_in_full.full(view, LABELS, page, "[]")) == []
 
 
 @pytest.mark.rule("TEXT-2")
@@ -105,7 +105,7 @@ def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> N
     if any(control.verb is Verb.FULL for control in controls):
         shown = "".join(
             squeezed(piece)
-            for page in reading.pages(reading.full_text(view, LABELS))
+            for page in show_in_full.pages(show_in_full.full_text(view, LABELS))
             for piece in page
         )
     for text in everything_said(view):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Destination, Status
-from answerback_slack import calls
+from answerback_slack import api_client
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -19,7 +19,7 @@ EXPLAINED = {**APPLY, "context": "It adds **one** column."}
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "CALL_SECONDS", 2.0)
+    monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
 
 
 @pytest.fixture

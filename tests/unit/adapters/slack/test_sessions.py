@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback_slack import sessions as ours
+from answerback_slack import agent_status as ours
 from answerback_slack.manifest import AGENT_EVENT
 from tests.fakes.slack import sessions
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig

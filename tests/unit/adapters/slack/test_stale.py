@@ -10,13 +10,13 @@ import pytest
 
 from answerback.core.ask import Ask, Change, Status
 from answerback.ports.store import Decision, Write
-from answerback_slack import calls, inbound
+from answerback_slack import api_client, interactions
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 BOTH = {"responders": ["U0ADA", "U0BOB"]}
-GIVEN_UP_AFTER = inbound._TRIGGER_SECONDS
+GIVEN_UP_AFTER = interactions._TRIGGER_SECONDS
 """Seconds, where no test says otherwise."""
 
 
@@ -127,11 +127,11 @@ async def test_a_modal_that_does_not_open_in_time_is_given_up_before_its_trigger
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert GIVEN_UP_AFTER < 3
-    monkeypatch.setattr(calls, "CALL_SECONDS", 3_600.0)
+    monkeypatch.setattr(api_client, "CALL_SECONDS", 3_600.0)
     ask = await up.submit(NOTE)
     up.slack.faults.add("views.open", hang=True)
     with monkeypatch.context() as hurried:
-        hurried.setattr(inbound, "_TRIGGER_SECONDS", 0.3)
+        hurried.setattr(interactions, "_TRIGGER_SECONDS", 0.3)
         await up.ada.click(up.live(ask), LABELS.answer)
         assert await up.told(up.ada) == [LABELS.press_again]
     await up.ada.click(up.live(ask), LABELS.answer)

@@ -12,9 +12,9 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Person, place_of
 from answerback.ports.person_key import Holder, operators
-from answerback.testing.bench import SWEEP, Bench, among_others, together
+from answerback.testing.surface_harness import SWEEP, Bench, among_others, together
 from answerback.workers.message_sync import Shower
-from answerback_web.access import Access
+from answerback_web.page_access import Access
 from tests.browser.site import SECRET, site
 from tests.stores import Balanced, Setup
 from tests.unit.adapters.web.reader import Document, Reader, reader
@@ -23,7 +23,7 @@ _OFFERS = {"back", "ask_back", "reply", "end_turn", "submit"}
 
 
 class WebStage:
-    """See `answerback.testing.desk.Stage`."""
+    """See `answerback.testing.simulated_people.Stage`."""
 
     place = Destination(surface="web")
 
@@ -76,7 +76,7 @@ async def stage_of(setup: Setup) -> AsyncIterator[WebStage]:
 
 
 class WebDesk:
-    """See `answerback.testing.desk.Desk`."""
+    """See `answerback.testing.simulated_people.Desk`."""
 
     def __init__(self, stage: WebStage, holder: Holder) -> None:
         self._stage = stage

@@ -16,7 +16,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Answer, EndTurn, Person
 from answerback.ports.person_key import operators
 from answerback.ports.surface import Groups, Moves, Reminds
-from answerback_web.access import is_own_page
+from answerback_web.page_access import is_own_page
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.service_parts import WAIT
 from tests.unit.adapters.web.examples import (

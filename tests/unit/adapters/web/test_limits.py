@@ -16,7 +16,15 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer
-from answerback_web import context, filters, front, listing, pages, parse, render
+from answerback_web import (
+    history_filters,
+    inbox_items,
+    parse,
+    question_context,
+    render,
+    responses,
+    site,
+)
 from tests.edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of
 
@@ -51,7 +59,7 @@ def widget(**field: object) -> str:
 def test_the_inbox_shows_two_lines_of_a_question() -> None:
     for length, full in ((160, True), (161, False)):
         asks = [one(AnswerType.TEXT, text="x" * length)]
-        [item] = listing.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
+        [item] = inbox_items.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
         assert (item.text == "x" * length) == full
         assert len(item.text) <= 160
 
@@ -59,7 +67,7 @@ def test_the_inbox_shows_two_lines_of_a_question() -> None:
 @edge("FILTER")
 def test_each_field_of_the_search_form() -> None:
     for length in (200, 201):
-        assert len(filters.read({"q": "x" * length}).q) == min(length, 200)
+        assert len(history_filters.read({"q": "x" * length}).q) == min(length, 200)
 
 
 @edge("FILTER_FROM")
@@ -97,7 +105,7 @@ def test_a_long_conversation_is_folded() -> None:
 
 
 def drawn(source: str) -> str:
-    return str(context.html(markdown.parse(source), LABELS))
+    return str(question_context.html(markdown.parse(source), LABELS))
 
 
 @edge("COLOURED")
@@ -119,11 +127,11 @@ def test_long_code_is_folded() -> None:
 def test_a_long_context_is_drawn_on_a_thread() -> None:
     for length, long in ((1_000, False), (1_001, True)):
         question = Question(id="q", text="?", answer_type=AnswerType.TEXT, context="x" * length)
-        assert context.takes_long(ask_of(Form(questions=(question,)))) == long
+        assert question_context.takes_long(ask_of(Form(questions=(question,)))) == long
         explained = Aside(question_id="q", text="x" * length, at=1.0)
         asked = question.model_copy(update={"context": None})
         ask = replace(ask_of(Form(questions=(asked,))), asides=(explained,))
-        assert context.takes_long(ask) == long
+        assert question_context.takes_long(ask) == long
 
 
 @edge("MAX_POST_FIELDS")
@@ -135,7 +143,7 @@ def test_the_fields_of_a_post() -> None:
 @edge("MAX_POST")
 def test_the_bytes_of_a_post() -> None:
     unused: Any = None
-    page = front.Front(unused, LABELS, str, lambda: None, float, unused, {})
+    page = site.Front(unused, LABELS, str, lambda: None, float, unused, {})
     for size, taken in ((MIB, True), (MIB + 1, False)):
         content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
         request: Any = SimpleNamespace(headers={}, content_length=None, content=content)
@@ -150,4 +158,4 @@ def test_a_stream_says_that_it_lives_before_a_proxy_hangs_up() -> None:
 
 
 async def _ping() -> float:
-    return pages.stream()._ping_interval
+    return responses.stream()._ping_interval

@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.person import Known
 from answerback.core.walker import Person
 from answerback.ports.person_key import operators
-from answerback_web.access import Access
+from answerback_web.page_access import Access
 from tests.browser.site import INBOX, KEY, OPERATOR, SECRET, Site, site
 from tests.unit.adapters.web.examples import TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader

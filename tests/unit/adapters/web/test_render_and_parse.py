@@ -14,19 +14,19 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Destination, Outcome, Request, Status
-from answerback.core.clarifying import AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_entries import entries_of
+from answerback.core.schema_field_values import entries_of
 from answerback.core.schema_fields import fields_of
 from answerback.core.view import as_json, view_of
 from answerback.core.walker import Answer, Other, Person, start
 from answerback.ports.person_key import operator, operators
 from answerback.testing import strategies
 from answerback_chat.sanitize import visible
-from answerback_web import limits, listing, pages, parse, render
-from answerback_web.access import Access, is_own_page
+from answerback_web import inbox_items, limits, parse, render, responses
+from answerback_web.page_access import Access, is_own_page
 from answerback_web.parse import Confirm, Post, Stay, Wrong
 from tests.unit.adapters.web.reader import Document
 
@@ -61,7 +61,7 @@ def shown(ask: Ask, **more: Any) -> Document:
         "key_error": None,
         "share": None,
     }
-    return Document(pages.html("ask", labels=LABELS, lang="en", page=page, **context))
+    return Document(responses.html("ask", labels=LABELS, lang="en", page=page, **context))
 
 
 def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post:
@@ -262,7 +262,9 @@ def test_the_record_says_how_it_ended_and_what_was_open(status: Status, words: s
 def test_ages_in_the_inbox_are_rounded_down() -> None:
     ask = ask_of(Form(questions=(Question(id="q", text="x " * 500, answer_type=AnswerType.TEXT),)))
     for now, age in ((59, "just now"), (60, "1 min ago"), (7199, "1 h ago"), (172800, "2 d ago")):
-        item = listing.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[0]
+        item = inbox_items.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[
+            0
+        ]
         assert item.age == age
         assert len(item.text) <= limits.FIRST_WORDS
 

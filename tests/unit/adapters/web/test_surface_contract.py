@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.desk import Capability
+from answerback.testing.simulated_people import Capability
 from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
 from tests.stores import setup_of, staged
 from tests.unit.adapters.web.desk import WebStage, stage_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.surface import Rejected, Why
-from answerback_storage.key_file import KeyFile
+from answerback_storage.person_key_file import KeyFile
 from tests.service_parts import FakeSurface
 from tests.unit.bot.api.conftest import Json, Serve, Served
 

@@ -13,8 +13,8 @@ from yarl import URL
 from answerback.api.wire import AskBody, RecordPage
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.service.routing import ToolRule
-from answerback.service.submission import Route
+from answerback.service.question_routing import ToolRule
+from answerback.service.submission_request import Route
 from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.api.bodies import dump_json
+from answerback.api.json_bodies import dump_json
 from answerback.core.errors import ProblemError
-from answerback.http.json_text import MAX_DEPTH, parse_json
+from answerback.http.json_parsing import MAX_DEPTH, parse_json
 
 
 def refused(body: bytes) -> str:

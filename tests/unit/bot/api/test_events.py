@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from answerback.api import events
+from answerback.api import event_stream
 from answerback.core.ask import Change, Entry
 from answerback.ports.surface import Acted
 from tests.service_parts import WAIT
@@ -78,7 +78,7 @@ async def test_an_event_id_that_is_none_is_refused(api: Served, number: str) -> 
 async def test_a_silent_stream_is_kept_alive_by_comments(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "HEARTBEAT", 0.02)
+    monkeypatch.setattr(event_stream, "HEARTBEAT", 0.02)
     ask = await api.asked()
     async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         stream = read(response)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 
 from answerback.api import export
 from answerback.api.wire import AskBody, DeliveryBody, EntryBody
-from answerback.cli import main, operators
-from answerback.cli.calling import caller
-from answerback_storage.key_file import KeyFile
+from answerback.cli import export_and_erase, main
+from answerback.cli.api_client import caller
+from answerback_storage.person_key_file import KeyFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended
 
@@ -133,10 +133,10 @@ def test_erasing_is_confirmed_at_a_terminal(monkeypatch: pytest.MonkeyPatch, sai
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *_words, **_more: said)
     if said:
-        operators.confirm(["ask_1"])
+        export_and_erase.confirm(["ask_1"])
     else:
         with pytest.raises(SystemExit):
-            operators.confirm(["ask_1"])
+            export_and_erase.confirm(["ask_1"])
 
 
 @pytest.mark.rule("AUTH-8")

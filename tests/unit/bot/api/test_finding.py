@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from answerback.api.finding import check_may_read
+from answerback.api.inbox_and_search import check_may_read
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from tests.unit.bot.api.conftest import Json, Serve, Served

@@ -16,9 +16,9 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import StreamWriter
 from aiohttp.test_utils import make_mocked_request
 
-from answerback.api.telling import send
+from answerback.api.late_answers import send
 from answerback.core.errors import StoreError
-from answerback.service.telling import Carrier
+from answerback.service.late_answers import Carrier
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 
 QUICK: Json = {"question": "Deploy?", "answer_type": "boolean"}

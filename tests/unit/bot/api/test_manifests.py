@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from answerback.api.manifests import schemas
+from answerback.api.json_schemas import schemas
 from tests.unit.bot.api.conftest import Served
 
 MANIFESTS = Path(__file__).parents[4] / "manifests"
@@ -19,12 +19,12 @@ MANIFESTS = Path(__file__).parents[4] / "manifests"
 @pytest.mark.parametrize("name", schemas())
 def test_the_file_is_what_the_model_says(name: str) -> None:
     written = (MANIFESTS / name).read_text()
-    assert written == schemas()[name], "run: python -m answerback.api.manifests manifests"
+    assert written == schemas()[name], "run: python -m answerback.api.json_schemas manifests"
     jsonschema.Draft202012Validator.check_schema(json.loads(written))
 
 
 def test_the_command_that_the_test_names_writes_the_files(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "answerback.api.manifests", str(tmp_path)]
+    command = [sys.executable, "-m", "answerback.api.json_schemas", str(tmp_path)]
     subprocess.run(command, check=True, timeout=30, cwd=MANIFESTS.parent)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == schemas()
 

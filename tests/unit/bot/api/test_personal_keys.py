@@ -19,7 +19,7 @@ from answerback.ports.person_key import (
     personal,
     wrong_name,
 )
-from answerback_storage.people_file import PeopleFile
+from answerback_storage.personal_links_file import PeopleFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 TEXT: Json = {"question": "Which port?"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import asks, calling, main
+from answerback.cli import api_client, asks, main
 from tests.unit.bot.api.conftest import Serve, Served
 
 pytestmark = pytest.mark.rule("CLI-13")
@@ -227,7 +227,7 @@ async def test_withdraw_takes_an_ask_back_once(api: Served) -> None:
 
 @pytest.mark.rule("CLI-12")
 def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "_PATIENCE", 0.1)
+    monkeypatch.setattr(api_client, "_PATIENCE", 0.1)
     words = ["withdraw", "ask_1", "--url", "http://127.0.0.1:1"]
     done = CliRunner().invoke(main.app, words, catch_exceptions=False)
     assert done.exit_code == 1

@@ -1,0 +1,65 @@
+"""What every chat surface does alike with its parts: shows, reminds, leaves a place, tells who is in a group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.walker import Person
+from answerback.ports.surface import Later, Shown
+from answerback_chat.catch_up import Missed
+from answerback_chat.live_message import LiveMessages, Save
+
+
+class Membership(Protocol):
+    """Who is in which group of the platform's."""
+
+    async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+        """Which of these groups a person is in."""
+
+    async def stop(self) -> None:
+        """Gives up what is being looked up."""
+
+
+class ChatSurface(ABC):
+    """The half of a chat surface that speaks to people. A subclass makes the parts, and takes in what people do."""
+
+    live = True
+
+    _posting: LiveMessages[Any, Any]
+    _groups: Membership
+    _missed: Missed[Any] | None
+
+    async def show(self, ask: Ask, save: Save) -> Shown | Later:
+        """See `answerback.ports.surface.Surface.show`."""
+        shown = await self._posting.show(ask, save)
+        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
+            # It may have been posted before we knew: words under it were not looked for.
+            await save(shown)
+            self._catch_up()
+        return shown
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """See `answerback.ports.surface.Reminds.remind`."""
+        await self._posting.remind(ask, number)
+
+    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        """See `answerback.ports.surface.Moves.moved`."""
+        await self._posting.moved(left, to)
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        """See `answerback.ports.surface.Groups.groups_of`."""
+        return await self._groups.of(person.user_id, groups)
+
+    def _catch_up(self) -> None:
+        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
+        if self._missed is not None and self._hears():
+            self._missed.back()
+
+    @abstractmethod
+    def _hears(self) -> bool:
+        """Whether it is known who we are, and what people type arrives."""

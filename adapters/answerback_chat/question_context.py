@@ -1,0 +1,183 @@
+"""A question's context within the room of a chat message: its blocks, cut where there is no more room. Pure.
+
+What a platform draws them with is the platform's matter; what is cut is in "Show in full".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from rich.cells import cell_len
+
+from answerback.core.labels import Labels
+from answerback.core.markdown import (
+    Block,
+    Code,
+    Heading,
+    Item,
+    List,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Spans,
+    Table,
+    Verbatim,
+    parse_start,
+    spans_text,
+    text_of,
+)
+from answerback.core.view import Prompt, View
+from answerback_chat.asides import asides
+from answerback_chat.sanitize import visible
+from answerback_chat.text_fitting import ELLIPSIS, shorten, units
+
+CODE_LINES: Final = 40
+"""Lines of one piece of code that a message shows; the 30 lines of an ordinary migration stand in full."""
+
+
+class Drawn(NamedTuple):
+    """Blocks that have room."""
+
+    blocks: tuple[Block, ...]
+    whole: bool
+    """Whether that is all of them."""
+    lines: int | None = None
+    """Lines of the code that was cut."""
+
+    def more(self, labels: Labels) -> str | None:
+        """What the button says that leads to the rest; None where that is all."""
+        if self.whole:
+            return None
+        return labels.details if self.lines is None else labels.show_all_lines.format(n=self.lines)
+
+
+def drawn(prompt: Prompt, room: int) -> Drawn:
+    """The context of a question in about ``room`` units of text, as a platform may count them."""
+    is_markdown = prompt.context_format == "markdown"
+    return drawn_text(prompt.question.context or "", room, is_markdown=is_markdown)
+
+
+def drawn_text(text: str, room: int, *, is_markdown: bool = True) -> Drawn:
+    """A text in about ``room`` units, drawn as Markdown or else verbatim."""
+    source = visible(text)
+    blocks: tuple[Block, ...] = (Verbatim(source),) if source.strip() else ()
+    whole = True
+    if is_markdown:
+        blocks, whole = parse_start(source)
+    cut = _Cut(room)
+    kept = tuple(cut.blocks(blocks))
+    return Drawn(kept, whole and cut.whole, cut.lines)
+
+
+def drawn_asides(view: View, labels: Labels, room: int) -> Drawn:
+    """`asides` in about ``room`` units of text: where that is too little, the newest of them."""
+    blocks, whole = asides(view, labels), True
+    while len(blocks) > 1 and sum(units(text_of((one,))) for one in blocks) > room:
+        blocks, whole = blocks[1:], False
+    cut = _Cut(room)
+    kept = tuple(cut.blocks(blocks))
+    return Drawn(kept, whole and cut.whole, cut.lines)
+
+
+def columns(table: Table) -> str:
+    """A table as lines of text, its columns below each other where every character is as wide as the next."""
+    rows = [[spans_text(cell).replace("\n", " ") for cell in row] for row in table.rows]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        " | ".join(c + " " * (w - cell_len(c)) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    lines.insert(1, "-+-".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def numbered(block: List) -> bool:
+    """Whether the numbers of a list are those that a platform's own list has: 1, 2, 3 and so on."""
+    return [item.number for item in block.items] == [str(n + 1) for n in range(len(block.items))]
+
+
+class _Cut:
+    """Takes blocks until there is no more room."""
+
+    def __init__(self, room: int) -> None:
+        self._left = room
+        self.whole = True
+        self.lines: int | None = None
+
+    def blocks(self, blocks: Iterable[Block]) -> Iterable[Block]:
+        for block in blocks:
+            if self._left <= 0:
+                self.whole = False
+                return
+            yield self._block(block)
+
+    def _block(self, block: Block) -> Block:
+        match block:
+            case Paragraph(spans):
+                return Paragraph(self._spans(spans))
+            case Heading(level, spans):
+                return Heading(level, self._spans(spans))
+            case Code(text, info):
+                return Code(self._code(text), info)
+            case Quote(inner):
+                return Quote(tuple(self.blocks(inner)))
+            case List(items):
+                return List(tuple(self._items(items)))
+            case Table():
+                return self._table(block)
+            case Verbatim(text):
+                return Verbatim(self._text(text))
+            case Rule():
+                return block
+
+    def _items(self, items: Iterable[Item]) -> Iterable[Item]:
+        for item in items:
+            if self._left <= 0:
+                self.whole = False
+                return
+            self._left -= 4  # its mark
+            yield Item(item.number, tuple(self.blocks(item.blocks)))
+
+    def _text(self, text: str) -> str:
+        shown = shorten(text, max(self._left, 1))
+        self.whole &= shown == text
+        self._left -= units(text) + 1
+        return shown
+
+    def _spans(self, spans: Spans) -> Spans:
+        kept: list[Span] = []
+        for span in spans:
+            if self._left <= 0:
+                self.whole = False
+                break
+            if span.link is not None:
+                self._left -= units(span.link)
+            kept.append(span._replace(text=self._text(span.text)))
+        return tuple(kept)
+
+    def _code(self, text: str) -> str:
+        lines = text.split("\n")
+        kept: list[str] = []
+        for line in lines[:CODE_LINES]:
+            if self._left < units(line) + 1 and kept:
+                break
+            kept.append(shorten(line, max(self._left, 1)))
+            self._left -= units(line) + 1
+        if kept != lines:
+            self.whole, self.lines = False, self.lines or len(lines)
+            kept.append(ELLIPSIS)
+        return "\n".join(kept)
+
+    def _table(self, table: Table) -> Block:
+        kept = list(table.rows)
+        while len(kept) > 1 and units(columns(Table(tuple(kept)))) > self._left:
+            kept = kept[: len(kept) // 2]
+        self.whole &= len(kept) == len(table.rows)
+        shown = Table(tuple(kept))
+        taken = units(columns(shown))
+        if taken > self._left:
+            return Verbatim(self._text(columns(shown)))
+        self._left -= taken
+        return shown

@@ -1,0 +1,69 @@
+"""What a person enters in words: what its input asks and starts from, and the action that the words stand for. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from answerback.core.clarification import AskBack
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType
+from answerback.core.labels import Labels
+from answerback.core.schema_field_values import text_value
+from answerback.core.view import Control as Offered
+from answerback.core.view import View
+from answerback.core.walker import Action, Answer, Other, Reply
+from answerback_chat.control_codec import Verb
+from answerback_chat.sanitize import as_json
+
+
+class TextEntry(NamedTuple):
+    """One text input, however many a platform divides it into."""
+
+    label: str
+    start: str = ""
+    required: bool = False
+    hint: str = ""
+
+
+def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
+    """What a control opens as text, a schema as JSON; None where it opens none on this view (any more)."""
+    if verb is Verb.REPLY:
+        label, hint = labels.reply_label, labels.reply_hint
+        needed = view.reply_needs_text
+        return TextEntry(label.format(label=view.label), "", needed, hint.format(label=view.label))
+    if view.prompt is None:
+        return None
+    if verb is Verb.ASK_BACK:
+        if Offered.ASK_BACK not in view.controls:
+            return None
+        label, hint = labels.ask_back_label, labels.ask_back_hint
+        return TextEntry(label.format(label=view.label), "", True, hint.format(label=view.label))
+    question, prefill = view.prompt.question, view.prompt.prefill
+    match verb:
+        case Verb.WRITE if question.answer_type is AnswerType.TEXT:
+            return TextEntry(labels.other_label, prefill if isinstance(prefill, str) else "")
+        case Verb.OTHER if question.other:
+            return TextEntry(labels.other_label, view.prompt.words or "", required=True)
+        case Verb.NOTE if question.notes:
+            return TextEntry(labels.note_label, view.prompt.note or "")
+        case Verb.FILL if question.answer_type is AnswerType.SCHEMA:
+            start = "" if prefill is None else as_json(prefill)
+            return TextEntry(labels.json_label, start, required=True)
+        case _:
+            return None
+
+
+def action_of(verb: Verb, text: str) -> Action | AskBack | Problem:
+    """The action that words stand for which were entered behind a control, or what is wrong with them."""
+    match verb:
+        case Verb.REPLY:
+            return Reply(text=text or None)
+        case Verb.ASK_BACK:
+            return AskBack(text=text)
+        case Verb.OTHER:
+            return Other(text=text)
+        case Verb.FILL:
+            value = text_value(text)
+            return value if isinstance(value, Problem) else Answer(value=value)
+        case _:
+            return Answer(value=text)

@@ -1,0 +1,398 @@
+"""From a question to the sheet of its modals, and from what was entered to an action. Pure.
+
+A sheet follows from the stored ask alone, so that its pages stay what they are over a restart and
+what was entered (by slot name) fits them again. Texts longer than one input holds are divided over
+several.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core import schema_field_values
+from answerback.core.clarification import AskBack
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_field_values import Entry
+from answerback.core.schema_fields import Field, Kind, fields_of
+from answerback.core.view import Prompt, View
+from answerback.core.walker import Action, Answer
+from answerback_chat import text_fitting
+from answerback_chat.control_codec import Verb
+from answerback_chat.option_controls import chosen_indexes
+from answerback_chat.sanitize import one_line, unseen
+from answerback_chat.text_entries import action_of, text_entry
+from answerback_chat.text_fitting import fits
+from answerback_discord import limits
+from answerback_discord.markdown_text import fit
+from answerback_discord.modal_pages import Look, Sheet, Slot, Values
+
+LONG_TEXT: Final = 100
+"""From this many characters allowed on, a text gets several lines to be typed in."""
+SPELLED_ROOM: Final = 1_000
+"""Characters of a modal's text in which starts are spelled out."""
+SELECTION_ROOM: Final = 1_000
+"""Characters of a modal's text in which the selected options are named."""
+_NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
+
+
+def sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()) -> Sheet | None:
+    """The sheet that a control opens; None where it opens none now.
+
+    Args:
+        selected: the indexes of the options that are selected now.
+    """
+    sheet = _sheet_of(shown, verb, labels, selected)
+    return sheet and replace(sheet, intro=_spelled_out(sheet, labels))
+
+
+def _spelled_out(sheet: Sheet, labels: Labels) -> str:
+    """The intro; before it, what an input starts from that has characters that cannot be seen."""
+    starts = [(s.label, unseen(s.start)) for s in sheet.slots if isinstance(s.start, str)]
+    spelled = [f"{label}: {text}" for label, text in starts if text is not None]
+    warning = text_fitting.shorten("\n".join([labels.unseen, *spelled]), SPELLED_ROOM)
+    return f"{warning}\n\n{sheet.intro}".strip() if spelled else sheet.intro
+
+
+def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> Sheet | None:
+    prompt = shown.prompt
+    if verb is Verb.SEARCH and prompt is not None:
+        return Sheet(labels.search, "", _text_slots(0, labels.search, "", True, "", Look.LINE))
+    if verb is Verb.NOTE and prompt is not None and takes_note(prompt.question):
+        return _noted_sheet(prompt, labels, selected)
+    entry = text_entry(shown, verb, labels)
+    if entry is None:
+        return None
+    slots = _text_slots(0, entry.label, entry.hint, entry.required, entry.start, Look.LINES)
+    if verb is Verb.REPLY or prompt is None:
+        return Sheet(labels.reply_title, "", slots)
+    if verb is Verb.ASK_BACK:
+        return Sheet(labels.ask_back, "", slots)
+    question = prompt.question
+    if verb is Verb.OTHER:
+        return Sheet(labels.other, _beside(question, labels, selected), slots)
+    if verb is Verb.FILL:
+        return _schema_sheet(prompt, slots, labels)
+    shown_whole = len(slots) == 1 and fits(question.text, limits.MODAL_TITLE)
+    return Sheet(question.text, "" if shown_whole else question.text, slots)
+
+
+def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
+    """What stands above the entry of "Something else…": what becomes of the selection, and the question."""
+    if not selected:
+        return question.text
+    if not question.other_beside:
+        return f"{labels.other_replaces}\n{question.text}"
+    names = " · ".join(one_line(question.options[i].label) for i in selected)
+    kept = labels.other_with.format(
+        count=len(selected), text=text_fitting.shorten(names, SELECTION_ROOM)
+    )
+    return f"{kept}\n{question.text}"
+
+
+def read(
+    prompt: Prompt | None, sheet: Sheet, verb: Verb, values: Values
+) -> Action | AskBack | tuple[Problem, ...]:
+    """The action that the entered values stand for, or every mistake in them."""
+    if verb is Verb.FILL and prompt is not None and sheet.fields:
+        return _read_fields(sheet, values)
+    if verb is Verb.NOTE and prompt is not None:
+        return _read_noted(prompt, sheet, values)
+    found = action_of(verb, _joined(sheet, 0, values))
+    return (found,) if isinstance(found, Problem) else found
+
+
+def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
+    """What is wrong with the fields of one page of several, as far as it can be told before the last is filled in."""
+    shown = {slot.field for slot in sheet.pages()[page]}
+    later = {slot.field for each in sheet.pages()[page + 1 :] for slot in each}
+    places = shown - later
+    found = _read_fields(sheet, values) if sheet.fields else ()
+    pointers = {sheet.fields[place].pointer for place in places} if sheet.fields else set()
+    return (
+        tuple(one for one in found if one.pointer in pointers) if isinstance(found, tuple) else ()
+    )
+
+
+def takes_note(question: Question) -> bool:
+    """Whether a note may stand beside a choice. Many choices of very many would not fit their modal."""
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    return question.notes and bool(question.options) and not (several and _in_words(question))
+
+
+def _in_words(question: Question) -> bool:
+    """Whether the choice beside a note is typed, as a modal's menu has no pages."""
+    return len(question.options) > limits.SELECT_OPTIONS
+
+
+def words_of(values: Values) -> str:
+    """What a person typed, to be given back where it could not be taken; the parts of a divided text together."""
+    typed: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, str):
+            field = name.partition(".")[0]
+            typed[field] = typed.get(field, "") + value
+    return "\n".join(text for text in typed.values() if text.strip())
+
+
+def needs_full(prompt: Prompt) -> bool:
+    """Whether a schema question says more than its modals show."""
+    if prompt.question.answer_type is not AnswerType.SCHEMA:
+        return False
+    fields = fields_of(prompt.question.json_schema)
+    return fields is None or any(not _shows_whole(field) for field in fields)
+
+
+# --- from a question to slots --------------------------------------------------------------------
+
+
+def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> Sheet:
+    question = prompt.question
+    fields = fields_of(question.json_schema)
+    if fields is None:
+        schema = json.dumps(question.json_schema, ensure_ascii=False, indent=1)
+        return Sheet(question.text, schema, as_json, code=True)
+    starts = schema_field_values.entries_of(fields, prompt.prefill)
+    slots = tuple(
+        slot
+        for i, field in enumerate(fields)
+        for slot in _slots(i, field, starts[field.name], labels)
+    )
+    spelled = [
+        f"{field.title}\n{field.description}" if field.description else field.title
+        for field in fields
+        if not (
+            fits(field.title, limits.LABEL_TEXT)
+            and fits(field.description or "", limits.LABEL_DESCRIPTION)
+        )
+    ]
+    return Sheet(question.text, "\n\n".join(spelled), slots, fields)
+
+
+def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> Sheet:
+    """The choice, and the note beside it."""
+    question = prompt.question
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    count = len(question.options)
+    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", Look.LINES)
+    if _in_words(question):
+        names = [one_line(option.label) for option in question.options]
+        line = "".join(f"{i + 1}. {names[i]}" for i in chosen_indexes(prompt)[:1])
+        typed = _text_slots(0, labels.choose, labels.choose_hint, True, line, Look.LINE)
+        return Sheet(question.text, question.text, (*typed, *note))
+    start: list[JsonValue] = [str(i) for i in (selected if several else chosen_indexes(prompt))]
+    most = count if several else 1
+    choice = Slot("0", Look.MENU, labels.choose, "", not several, start, most=most, several=several)
+    made = [(option.label, option.description or "") for option in question.options]
+    return Sheet(question.text, question.text, (_choosing(choice, made, labels), *note))
+
+
+def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot, ...]:
+    description = field.description or ""
+    needed = _is_needed(field)
+    if field.kind is Kind.BOOLEAN:
+        options = ((labels.yes, ""), (labels.no, ""))
+        chosen: JsonValue = [] if start is None else ["0" if start else "1"]
+        return (Slot(str(place), Look.RADIO, field.title, description, needed, chosen, options),)
+    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        chosen_indexes = start if isinstance(start, list) else []
+        if len(field.choices) > limits.SELECT_OPTIONS:
+            lines = "\n".join(
+                f"{i + 1}. {one_line(field.choices[i].title)}" for i in chosen_indexes
+            )
+            look = Look.LINES if field.kind is Kind.CHOICES else Look.LINE
+            return _text_slots(place, field.title, description, needed, lines, look)
+        return (_choice_slot(place, field, chosen_indexes, needed, labels),)
+    long = field.kind is Kind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
+    text = start if isinstance(start, str) else ""
+    look = Look.LINES if long or "\n" in text else Look.LINE
+    slots = _text_slots(place, field.title, description, needed, text, look)
+    if len(slots) > 1 or field.kind is not Kind.TEXT:
+        return tuple(
+            replace(slot, placeholder=schema_field_values.placeholder(field)) for slot in slots
+        )
+    lengths = (field.min_length, field.max_length)
+    return (replace(slots[0], lengths=lengths, placeholder=field.example or ""),)
+
+
+def _choice_slot(
+    place: int, field: Field, chosen: Sequence[int], needed: bool, labels: Labels
+) -> Slot:
+    count, several = len(field.choices), field.kind is Kind.CHOICES
+    most = min(field.max_items or count, count) if several else 1
+    slot = Slot(
+        str(place),
+        Look.MENU,
+        field.title,
+        field.description or "",
+        needed,
+        [str(i) for i in chosen],
+        least=min(field.min_items, most) if needed and several else 0,
+        most=most,
+        several=several,
+    )
+    made = [(choice.title, choice.description or "") for choice in field.choices]
+    return _choosing(slot, made, labels)
+
+
+def _choosing(slot: Slot, made: Sequence[tuple[str, str]], labels: Labels) -> Slot:
+    """A slot with the input that shows these choices: their labels and descriptions."""
+    count, look = len(made), Look.MENU
+    if slot.several and count <= limits.CHECKBOX_OPTIONS:
+        look = Look.BOXES
+    elif not slot.several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
+        look = Look.RADIO
+    titles = [fit(title, limits.OPTION_LABEL) for title, _ in made]
+    if len(set(titles)) < count:
+        titles = [fit(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
+    options = tuple(
+        (title, fit(description, limits.OPTION_DESCRIPTION))
+        for title, (_, description) in zip(titles, made, strict=True)
+    )
+    placeholder = labels.choose if look is Look.MENU else ""
+    return replace(slot, look=look, options=options, placeholder=placeholder)
+
+
+def _text_slots(
+    place: int, label: str, description: str, required: bool, start: str, look: Look
+) -> tuple[Slot, ...]:
+    parts = _parts(start) or [""]
+    if len(parts) == 1:
+        return (Slot(str(place), look, label, description, required, start),)
+    return tuple(
+        Slot(f"{place}.{n}", Look.LINES, f"{n + 1}/{len(parts)} {label}", description, False, part)
+        for n, part in enumerate(parts)
+    )
+
+
+def _parts(text: str) -> list[str]:
+    """A text in as many parts as inputs hold it, divided between two characters that are no blanks.
+
+    Inputs may lose blanks at their ends, and nothing of the text is to be lost.
+    """
+    parts = []
+    while text_fitting.units(text) > limits.INPUT_VALUE:
+        head = text[: limits.INPUT_VALUE]
+        at = most = 2 * len(head) - text_fitting.units(head)
+        while at > 1 and (text[at - 1].isspace() or text[at].isspace()):
+            at -= 1
+        at = at if at > 1 else most
+        parts.append(text[:at])
+        text = text[at:]
+    return [*parts, text] if text else parts
+
+
+def _is_needed(field: Field) -> bool:
+    """Whether leaving the field empty is certainly no answer."""
+    empty_is_one = field.nullable or field.default == ""
+    if field.kind is Kind.CHOICES:
+        return field.required and field.min_items > 0
+    return field.required and not empty_is_one
+
+
+def _shows_whole(field: Field) -> bool:
+    fitting = fits(field.title, limits.LABEL_TEXT) and fits(
+        field.description or "", limits.LABEL_DESCRIPTION
+    )
+    return (
+        fitting
+        and len(field.choices) <= limits.SELECT_OPTIONS
+        and all(
+            fits(choice.title, limits.OPTION_LABEL - len("99. "))
+            and fits(choice.description or "", limits.OPTION_DESCRIPTION)
+            for choice in field.choices
+        )
+    )
+
+
+# --- from slots to an action ---------------------------------------------------------------------
+
+
+def _joined(sheet: Sheet, place: int, values: Values) -> str:
+    parts = [values.get(slot.name) for slot in sheet.slots if slot.field == place]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _read_noted(prompt: Prompt, sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
+    """A choice with the note beside it; a choice that is missing is told of where the answer is checked."""
+    options = prompt.question.options
+    places: Sequence[int] | Problem = _places(values.get("0"))
+    if _in_words(prompt.question):
+        titles = [option.label for option in options]
+        places = _typed_choices(titles, _joined(sheet, 0, values), "", "/value")
+    if isinstance(places, Problem):
+        return (places,)
+    chosen = [options[i].value for i in places if i < len(options)]
+    several = prompt.question.answer_type is AnswerType.MULTI_SELECT
+    value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
+    return Answer(value=value, note=_joined(sheet, 1, values) or None)
+
+
+def _places(value: JsonValue) -> list[int]:
+    """The places that were chosen in an input."""
+    listed = value if isinstance(value, list) else []
+    return [int(i) for i in listed if isinstance(i, str) and i.isascii() and i.isdigit()]
+
+
+def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
+    entered: dict[str, Entry] = {}
+    problems: list[Problem] = []
+    for place, field in enumerate(sheet.fields):
+        slot = next(slot for slot in sheet.slots if slot.field == place)
+        if slot.look in {Look.LINE, Look.LINES}:
+            text = _joined(sheet, place, values)
+            if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+                titles = [choice.title for choice in field.choices]
+                found = _typed_choices(titles, text, f"{field.title}: ", field.pointer)
+                problems += [found] if isinstance(found, Problem) else []
+                entered[field.name] = None if isinstance(found, Problem) else found or None
+            else:
+                entered[field.name] = text
+        else:
+            entered[field.name] = _indexes(field, values.get(slot.name))
+    made = schema_field_values.value_of(sheet.fields, entered)
+    if isinstance(made, tuple):
+        named = {problem.pointer for problem in problems}
+        problems += [problem for problem in made if problem.pointer not in named]
+    if problems or isinstance(made, tuple):
+        return tuple(problems)
+    return Answer(value=made)
+
+
+def _indexes(field: Field, value: JsonValue) -> Entry:
+    indexes = _places(value)
+    if field.kind is Kind.BOOLEAN:
+        return indexes[0] == 0 if indexes else None
+    return indexes or None
+
+
+def _typed_choices(
+    titles: Sequence[str], text: str, name: str, pointer: str
+) -> list[int] | Problem:
+    """Choices typed by title or number, a line each."""
+    chosen: list[int] = []
+    for line in filter(str.strip, text.split("\n")):
+        index = _typed_choice(titles, line)
+        if index is None:
+            words = f'{name}"{line.strip()}" is not one of the choices; type the number or the words of one.'
+            return Problem(pointer=pointer, code="unknown_value", message=words)
+        chosen.append(index)
+    return chosen
+
+
+def _typed_choice(titles: Sequence[str], line: str) -> int | None:
+    wanted = one_line(line).casefold()
+    for i, title in enumerate(titles):
+        if one_line(title).casefold() == wanted:
+            return i
+    number = _NUMBER.fullmatch(line)
+    if number and 1 <= int(number[1]) <= len(titles):
+        return int(number[1]) - 1
+    return None

@@ -1,0 +1,160 @@
+"""What Discord tells of messages, channels, servers and roles, so that no ask waits where nobody can answer it.
+
+Owns what each of these events means for the asks concerned: shown again, or failed in words. The
+events come with intents that no one has to approve; `answerback_discord.gateway_client` asks for them.
+https://docs.discord.com/developers/events/gateway-events
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+from answerback.core.errors import GoneError, PlatformError, StoreError
+from answerback.ports.live_messages import Places
+from answerback_chat.retry import retry
+from answerback_discord.api_client import Calls
+from answerback_discord.channels import THREADS
+from answerback_discord.components import Json
+from answerback_discord.parse import SURFACE
+
+logger = logging.getLogger(__name__)
+
+_REMOVED: Final = "the app was removed from the server."
+_NOBODY: Final = (
+    "all roles that may answer were deleted on Discord. Ask again and name responders that exist."
+)
+
+
+class Events:
+    """Takes in events as the gateway brings them."""
+
+    def __init__(self, asks: Places, calls: Calls, bot_id: Callable[[], str | None]) -> None:
+        self._asks = asks
+        self._calls = calls
+        self._bot_id = bot_id
+
+    async def heard(self, name: str, data: Json) -> None:
+        """One event."""
+        try:
+            await retry(lambda: _TAKES[name](self, data))
+        except (PlatformError, StoreError) as error:
+            extra = {"action": "event_missed", "event": name, "code": getattr(error, "code", None)}
+            words = "What Discord told was not taken in, and is found out when somebody acts: %s"
+            logger.warning(words, error, extra=extra)
+
+    # --- deleted ---------------------------------------------------------------------------------
+
+    async def _message_deleted(self, data: Json) -> None:
+        await self._deleted(data.get("id"))
+
+    async def _messages_deleted(self, data: Json) -> None:
+        ids = data.get("ids")
+        for message_id in ids if isinstance(ids, list) else []:
+            await self._deleted(message_id)
+
+    async def _deleted(self, message_id: JsonValue) -> None:
+        ask = await self._asks.shown_at(SURFACE, str(message_id))
+        if ask is not None:
+            await self._asks.show_again(ask.id, deleted=True)
+
+    async def _channel_deleted(self, data: Json) -> None:
+        """Asks whose message was in it fail, once Discord confirms that it is not merely hidden from us."""
+        gone: GoneError | None = None
+        async for ask in self._in(data):
+            if gone is None:
+                try:
+                    await self._calls.get(f"/channels/{data.get('id')}")
+                except GoneError as error:
+                    gone = error
+                else:
+                    return
+            await self._asks.unreachable(ask, str(gone))
+
+    async def _guild_deleted(self, data: Json) -> None:
+        if data.get("unavailable"):
+            return  # an outage: https://docs.discord.com/developers/events/gateway-events#guild-delete
+        async for ask in self._asks.each_open(SURFACE):
+            if _guild_of(ask) == data.get("id"):
+                await self._asks.unreachable(ask, _REMOVED)
+
+    async def _role_deleted(self, data: Json) -> None:
+        """Asks that only holders of deleted roles may answer fail."""
+        guild, deleted = data.get("guild_id"), f"@{data.get('role_id')}"
+        known: frozenset[str] | None = None
+        async for ask in self._asks.each_open(SURFACE):
+            others = [who for who in ask.responders if who != deleted]
+            if len(others) == len(ask.responders) or any(who[:1] != "@" for who in others):
+                continue
+            if others and _guild_of(ask) != guild:
+                continue  # in direct messages a role of any server counts
+            if others and known is None:
+                listed = await self._calls.get(f"/guilds/{guild}/roles")
+                roles = listed if isinstance(listed, list) else []
+                known = frozenset(str(role.get("id")) for role in roles if isinstance(role, dict))
+            if not known or known.isdisjoint(who[1:] for who in others):
+                await self._asks.unreachable(ask, _NOBODY)
+
+    # --- opened again ----------------------------------------------------------------------------
+
+    async def _channel_changed(self, data: Json) -> None:
+        """What could not be shown there may be shown now: permissions were given, or a thread was unlocked."""
+        if _is_locked(data):
+            async for ask in self._in(data):
+                extra = {"action": "thread_locked", "ask_id": ask.id}
+                words = "Nobody can answer in a locked thread: a moderator has to unlock it"
+                logger.warning(words, extra=extra)
+            return
+        place = data.get("id")
+        async for ask in self._asks.each_behind(SURFACE):
+            message = ask.message or {}
+            if place in {message.get("channel"), message.get("parent"), message.get("thread")}:
+                await self._asks.show_again(ask.id)
+
+    async def _guild_changed(self, data: Json) -> None:
+        async for ask in self._asks.each_behind(SURFACE):
+            if _guild_of(ask) == data.get("guild_id"):
+                await self._asks.show_again(ask.id)
+
+    async def _member_changed(self, data: Json) -> None:
+        """Our own roles changed: of ourselves Discord tells without the privileged intent."""
+        user = data.get("user")
+        if isinstance(user, dict) and user.get("id") == self._bot_id():
+            await self._guild_changed(data)
+
+    async def _in(self, data: Json) -> AsyncIterator[Ask]:
+        """The open asks whose live message stands in a channel or thread."""
+        place, is_thread = str(data.get("id")), data.get("type") in THREADS
+        channel, thread = (str(data.get("parent_id")), place) if is_thread else (place, None)
+        async for ask in self._asks.each_open(SURFACE, channel, thread):
+            if not is_thread or (ask.message or {}).get("channel") == place:
+                yield ask
+
+
+def _guild_of(ask: Ask) -> JsonValue:
+    return (ask.message or {}).get("guild")
+
+
+def _is_locked(thread: Json) -> bool:
+    state = thread.get("thread_metadata")
+    return isinstance(state, dict) and bool(state.get("locked"))
+
+
+_TAKES: Final[Mapping[str, Callable[[Events, Json], Awaitable[None]]]] = {
+    "MESSAGE_DELETE": Events._message_deleted,
+    "MESSAGE_DELETE_BULK": Events._messages_deleted,
+    "CHANNEL_DELETE": Events._channel_deleted,
+    "THREAD_DELETE": Events._channel_deleted,
+    "GUILD_DELETE": Events._guild_deleted,
+    "GUILD_ROLE_DELETE": Events._role_deleted,
+    "CHANNEL_UPDATE": Events._channel_changed,
+    "THREAD_UPDATE": Events._channel_changed,
+    "GUILD_ROLE_UPDATE": Events._guild_changed,
+    "GUILD_MEMBER_UPDATE": Events._member_changed,
+}
+EVENTS: Final = frozenset(_TAKES)
+"""The names of the events that are taken in."""

@@ -1,0 +1,183 @@
+"""Typed messages: which of them are meant for an ask, and what becomes of them.
+
+A direct message is, a reply to a live message or to a reminder, and a message that mentions the bot.
+Everything else is people talking to each other, and left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+from weakref import WeakValueDictionary
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
+from answerback.core.labels import Labels
+from answerback.ports.surface import Asks, Rejected
+from answerback_chat.background_tasks import Background
+from answerback_chat.retry import retry
+from answerback_chat.typed_messages import TypedWords
+from answerback_client.backoff import Backoff
+from answerback_discord import parse, private_notes
+from answerback_discord.api_client import Calls
+from answerback_discord.channels import Channels, Kind
+from answerback_discord.components import Json
+from answerback_discord.markdown_text import escape
+from answerback_discord.parse import SURFACE, Replied, Typed
+
+logger = logging.getLogger(__name__)
+
+NOTED_WITHIN: Final = 5.0
+"""Seconds for which each of the few tries waits for the note which message is an ask's own: together more than
+two of the leases by which several processes claim a message."""
+_FIRST_LOOK: Final = 0.1
+_LONGEST_LOOK: Final = 2.0
+_TAKEN: Final = "✅"
+_UNFIT: Final = "❌"
+
+
+class Listener:
+    """Takes in messages, however they come; see `answerback_chat.typed_messages.Platform`."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        calls: Calls,
+        channels: Channels,
+        labels: Labels,
+        background: Background,
+    ) -> None:
+        self._asks = asks
+        self._calls = calls
+        self._channels = channels
+        self._labels = labels
+        self._typed = TypedWords(asks, self, background)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def heard(self, body: Json, bot_id: str) -> None:
+        """One message, where it is meant for us. Discord sends none again: what cannot be taken in is tried here."""
+        said = parse.typed(body, bot_id)
+        if said is None or not _is_addressed(said, bot_id):
+            return
+        turn = self._turns.setdefault(said.channel_id, asyncio.Lock())
+        async with turn:  # what is typed in one place counts in the order in which it was typed
+            try:
+                await retry(lambda: self._typed.heard(said))
+            except (PlatformError, StoreError) as error:
+                extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
+                logger.warning("A typed message could not be taken: %s", error, extra=extra)
+                self._typed.tell(said, escape(self._labels.words_not_kept))
+
+    def words(self, said: Typed) -> str:
+        """See `answerback_chat.typed_messages.Platform.words`."""
+        return said.text
+
+    def asks_back(self, said: Typed, meant: Sequence[Ask]) -> str:
+        """Nothing to a reply in a server that mentions nobody: somebody replied to a record, or to a note."""
+        if not meant and said.guild_id is not None and not said.called:
+            return ""
+        return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
+
+    def refusal(self, rejected: Rejected, said: Typed) -> str:
+        """See `answerback_chat.typed_messages.Platform.refusal`."""
+        return private_notes.refusal(rejected, self._labels, said.actor.person.user_id)
+
+    async def meant(self, typed: Typed) -> Sequence[Ask]:
+        """The one that was replied to; else those in its place."""
+        if typed.replied is not None:
+            ask = await self._shown_at(typed.replied)
+            return [ask] if ask else []
+        if typed.guild_id is None:
+            return await self._asks.open_in(SURFACE, typed.channel_id, None)
+        place = await self._channels.place(typed.channel_id)
+        if place.kind is Kind.THREAD:
+            return await self._asks.open_in(SURFACE, place.parent or "", typed.channel_id)
+        found = await self._asks.open_in(SURFACE, typed.channel_id, None)
+        return [ask for ask in found if (ask.message or {}).get("channel") == typed.channel_id]
+
+    async def _shown_at(self, replied: Replied) -> Ask | None:
+        """The open ask whose live message somebody replied to, however many are open there."""
+        ask_id = replied.ask_id
+        if not replied.shown:
+            path = f"/channels/{replied.channel_id}/messages/{replied.id}"
+            message = await self._calls.get(path)
+            ask_id = parse.shown_in(message) if isinstance(message, dict) else None
+        ask = await self._noted(ask_id) if ask_id else None
+        return ask if ask and ask.open and _message_id(ask) == replied.id else None
+
+    async def _noted(self, ask_id: str) -> Ask | None:
+        """An ask, once it is noted which message is its own.
+
+        Of one that a process posted before it died, another process finds and notes that, after the claim's lease.
+
+        Raises:
+            PlatformError: nobody notes it.
+        """
+        began, backoff = time.monotonic(), Backoff(_FIRST_LOOK, _LONGEST_LOOK)
+        # Its id is stored before its thread is made, and only then from when on it can be seen.
+        while (ask := await self._asks.get(ask_id)) and ask.open and not ask.seen:
+            if time.monotonic() - began > NOTED_WITHIN:
+                raise UnavailableError("Whether this message is the ask's own is not noted yet")
+            await backoff.wait()
+        return ask
+
+    async def say(self, said: Typed, text: str) -> None:
+        """Tells the author directly, and where they take no direct messages, in place.
+
+        Discord shows something to one person alone only where they clicked, and a message is no click.
+        """
+        try:
+            await retry(lambda: self._react(said, _UNFIT))
+        except PlatformError as error:
+            extra = {"action": "mark_missing", "code": error.code}
+            logger.info("A message could not be marked: %s", error, extra=extra)
+        if said.guild_id is not None:
+            try:
+                direct = await self._channels.destination(
+                    Destination(surface=SURFACE, user=said.actor.person.user_id)
+                )
+                await self._say(direct.id, said, f"{_address(said)}\n{text}")
+            except (RateLimitedError, UnavailableError):
+                raise
+            except PlatformError:
+                pass  # they take no direct messages
+            else:
+                return
+        await self._say(said.channel_id, said, text)
+
+    async def _say(self, channel_id: str, typed: Typed, content: str) -> None:
+        body: Json = {
+            "content": content,
+            "allowed_mentions": {"parse": []},
+            "nonce": typed.id,
+            "enforce_nonce": True,
+        }
+        if channel_id == typed.channel_id:
+            body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
+        await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
+
+    async def mark(self, said: Typed) -> None:
+        """See `answerback_chat.typed_messages.Platform.mark`."""
+        await self._react(said, _TAKEN)
+
+    async def _react(self, said: Typed, emoji: str) -> None:
+        path = f"/channels/{said.channel_id}/messages/{said.id}/reactions/{quote(emoji)}/@me"
+        await self._calls.request("PUT", path)
+
+
+def _message_id(ask: Ask) -> object:
+    return (ask.message or {}).get("id")
+
+
+def _address(typed: Typed) -> str:
+    """Where the words stand."""
+    place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
+    return private_notes.link(place)
+
+
+def _is_addressed(typed: Typed, bot_id: str) -> bool:
+    return typed.guild_id is None or typed.replied is not None or bot_id in typed.mentioned

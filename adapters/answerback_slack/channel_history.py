@@ -1,0 +1,74 @@
+"""Reading what was said in a channel or a thread, page by page, to find messages of ours by their metadata."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from answerback_chat.live_message import TooMuchSaidError
+from answerback_slack.api_client import Calls
+
+_PAGE: Final = 200
+_PAGES: Final = 250
+
+
+class History:
+    """Reads messages, ours and others'."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def said(
+        self, channel: str, thread: str | None, between: tuple[str, str | None]
+    ) -> AsyncIterator[Mapping[str, object]]:
+        """All messages between two moments, the moments themselves left out.
+
+        Raises:
+            PlatformError: not all of them could be read.
+        """
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            answer = await self._read(channel, thread, between, cursor)
+            for message in objects(answer.get("messages")):
+                # Slack gives a thread's parent along with its replies, however old it is.
+                if str(message.get("ts")) > between[0]:
+                    yield message
+            [following] = objects([answer.get("response_metadata")])
+            cursor = str(following.get("next_cursor") or "")
+            if not cursor:
+                return
+        raise TooMuchSaidError("Too much was said there to find out whether this was posted before")
+
+    async def _read(
+        self, channel: str, thread: str | None, between: tuple[str, str | None], cursor: str | None
+    ) -> Mapping[str, object]:
+        client, (oldest, latest) = self._calls.client, between
+        page: dict[str, Any] = {
+            "oldest": oldest,
+            "latest": latest,
+            "limit": _PAGE,
+            "cursor": cursor,
+            "include_all_metadata": True,
+        }
+        if thread is None:
+            return await self._calls.do(
+                "conversations.history",
+                lambda: client.conversations_history(channel=channel, **page),
+            )
+        return await self._calls.do(
+            "conversations.replies",
+            lambda: client.conversations_replies(channel=channel, ts=thread, **page),
+        )
+
+
+def event_of(message: Mapping[str, object], event: str) -> Mapping[str, object]:
+    """The payload of a message's metadata, where it is of this event; else an empty one."""
+    [metadata] = objects([message.get("metadata")])
+    [kept] = objects([metadata.get("event_payload")])
+    return kept if metadata.get("event_type") == event else {}
+
+
+def objects(value: object) -> list[Mapping[str, object]]:
+    """A list as objects: what is not one is an empty one."""
+    listed = value if isinstance(value, list) else []
+    return [item if isinstance(item, dict) else {} for item in listed]

@@ -1,0 +1,231 @@
+"""What people do on Slack, over Socket Mode and HTTP alike, and how Slack is answered.
+
+Nothing here waits for Slack's API before the acknowledgement: modals are opened, and notes are told, after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+from answerback.core.ask import Ask
+from answerback.core.errors import PlatformError, StoreError
+from answerback.core.intents import Wanted
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.ports.surface import Acted, Asks, Rejected, Why
+from answerback_chat import wording
+from answerback_chat.background_tasks import Background
+from answerback_chat.control_codec import Verb
+from answerback_chat.retry import retry
+from answerback_chat.selection_drafts import Selections
+from answerback_slack import modals, parse, private_notes, show_in_full
+from answerback_slack.api_client import Calls
+from answerback_slack.blocks import Block, escape
+from answerback_slack.home_tab import HomeTabs
+from answerback_slack.parse import Click, Identity, Submission, chosen
+from answerback_slack.private_notes import Notes
+from answerback_slack.typed_messages import Listener
+
+_TRIGGER_SECONDS: Final = 2.5
+"""How long after a click a modal may be opened: Slack takes its trigger for three seconds.
+
+https://docs.slack.dev/interactivity/handling-user-interaction
+"""
+
+
+class Ack(NamedTuple):
+    """What Slack is answered. 503: it is not taken, and may come again."""
+
+    status: int = HTTPStatus.OK
+    body: Block | None = None
+
+
+_TAKEN: Final = Ack()
+
+
+class Inbound:
+    """See `answerback_chat.interactions.Platform`."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        calls: Calls,
+        told: Notes,
+        later: Background,
+        labels: Labels,
+        identity: Identity,
+        listener: Listener,
+        homes: HomeTabs,
+        selections: Selections,
+        now: Callable[[], float],
+    ) -> None:
+        self._now = now
+        self._asks = asks
+        self._calls = calls
+        self._notes = told
+        self._later = later
+        self._labels = labels
+        self._listener = listener
+        self._homes = homes
+        self._selections = selections
+        self.parse = partial(parse.interaction, identity=identity)
+
+    def turn(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
+        """Nothing waits for another: what is chosen stands in the message itself."""
+        return contextlib.nullcontext()
+
+    async def unknown(self, payload: Mapping[str, Any]) -> Ack:
+        """A control of a Home; one that no version of us knows any more must not be silent."""
+        if await self._homes.pressed(payload):
+            return _TAKEN
+        url, user = payload.get("response_url"), payload.get("user")
+        if (
+            payload.get("type") == "block_actions"
+            and isinstance(url, str)
+            and isinstance(user, dict)
+        ):
+            text = escape(self._labels.not_found)
+            self._later.do("note", self._notes.tell(text, str(user.get("id")), None, url))
+        return _TAKEN
+
+    async def acted(self, acted: Acted, used: Click | Submission) -> Ack:
+        """The message is brought up to date by itself; words that were offered for use are marked."""
+        if isinstance(used, Click) and used.control.verb is Verb.USE:
+            self._later.do("mark", retry(lambda: self._listener.mark(used)))
+            if used.response_url is not None:
+                self._later.do("note", self._notes.dismiss(used.response_url))
+        return _TAKEN
+
+    async def rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
+        """A private note; in a modal, mistakes at its inputs, or why it counts no more with what was typed."""
+        if isinstance(used, Click) and used.control.verb is Verb.USE:
+            self._note(self._listener.refusal(rejected, used), used)
+            return _TAKEN
+        ask = rejected.ask
+        if isinstance(used, Submission) and rejected.why is Why.INVALID and ask is not None:
+            return _errors(modals.refused(used.control, view_of(ask), rejected.problems))
+        if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
+            # They saw it as it no longer is.
+            self._later.do("refresh", retry(lambda: self._asks.show_again(ask.id)))
+        copy = wording.Copy(used.control.revision, self._now())
+        said = private_notes.mrkdwn_of(rejected, used.person, self._labels, copy)
+        if isinstance(used, Submission):
+            view = modals.notice(said, modals.everything_typed(used), self._labels)
+            return Ack(body={"response_action": "update", "view": view})
+        self._note(said, used)
+        return _TAKEN
+
+    async def failed(self, error: Exception, used: Click | Submission | None) -> Ack:
+        """The person is told, and a modal keeps what was typed; what is not acknowledged may come again."""
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        if isinstance(error, StoreError):
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+            sentence = self._labels.unsaved(error)
+            if isinstance(used, Submission) and used.values:
+                return _errors({next(iter(used.values)): sentence})
+            if isinstance(used, Click):
+                self._note(escape(sentence), used)
+        return Ack(status)
+
+    # --- modals ----------------------------------------------------------------------------------
+
+    async def shows(self, ask: Ask, used: Click | Submission) -> Wanted | Ack:
+        """Opens a modal, or takes one in."""
+        if isinstance(used, Submission):
+            found = modals.submitted(used, view_of(ask), self._labels)
+            return _errors(found) if isinstance(found, dict) else found
+        if used.control.verb is Verb.USE:
+            self._later.do("use", self._find_and_use(ask, used))
+            return _TAKEN
+        return await self._opens(ask, used)
+
+    async def reads(self, ask: Ask | None, used: Click | Submission) -> Ack:
+        """Opens, or turns, the pages of what does not fit the message."""
+        if isinstance(used, Submission):
+            return _TAKEN
+        if ask is None:
+            return await self.rejected(Rejected(Why.NOT_FOUND), used)
+        if used.control.verb is Verb.PAGE:
+            return await self._turns(ask, used)
+        if used.control.verb is Verb.PREVIEW and not ask.open:
+            return await self.rejected(Rejected(Why.ENDED, ask), used)
+        if used.control.verb is Verb.PREVIEW and ask.revision != used.control.revision:
+            return await self.rejected(Rejected(Why.STALE, ask), used)
+        return await self._opens(ask, used)
+
+    async def _opens(self, ask: Ask, click: Click) -> Ack:
+        until = click.came + _TRIGGER_SECONDS
+        metadata = click.where.encode() if click.where else ""
+        selected = chosen(click.control, click.values)
+        modal = modals.opened(view_of(ask), click.control, self._labels, metadata, selected)
+        if modal is None:
+            return await self.rejected(Rejected(Why.STALE, ask), click)
+        if click.control.verb is Verb.ASK_BACK and selected is not None:
+            # Asking back edits the message, and Slack forgets what is selected there.
+            await self._selections.keep(ask, tuple(selected))
+        client, trigger_id = self._calls.client, click.trigger_id
+
+        def opening() -> Awaitable[object]:
+            return self._calls.do(
+                "views.open",
+                lambda: client.views_open(trigger_id=trigger_id, view=modal),
+                seconds=max(until - time.monotonic(), 0.0),
+            )
+
+        self._later.do("modal", self._shown(click, opening))
+        return _TAKEN
+
+    async def _turns(self, ask: Ask, click: Click) -> Ack:
+        view_id, view_hash = click.view_id, click.view_hash
+        if view_id is None:
+            return await self.rejected(Rejected(Why.NOT_FOUND), click)
+        metadata = click.where.encode() if click.where else ""
+        view = show_in_full.full(view_of(ask), self._labels, click.control.number or 0, metadata)
+        client = self._calls.client
+
+        def turning() -> Awaitable[object]:
+            return self._calls.do(
+                "views.update",
+                lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
+            )
+
+        self._later.do("page", self._shown(click, turning))
+        return _TAKEN
+
+    async def _shown(self, click: Click, showing: Callable[[], Awaitable[object]]) -> None:
+        """Shows a modal after the acknowledgement; if Slack does not, the person is told to press again."""
+        try:
+            await showing()
+        except PlatformError:
+            self._note(escape(self._labels.press_again), click)
+            raise
+
+    # --- words that a person says to use ---------------------------------------------------------
+
+    async def _find_and_use(self, ask: Ask, click: Click) -> None:
+        """Uses words that were too long for the button to carry."""
+        intent = await self._listener.found(ask, click)
+        if intent is None:
+            self._note(escape(self._labels.words_not_kept), click)
+            return
+        told = await self._asks.apply(intent, click.actor)
+        if isinstance(told, Rejected):
+            await self.rejected(told, click)
+        else:
+            await self.acted(told, click)
+
+    def _note(self, text: str, click: Click) -> None:
+        where = click.words if click.control.verb is Verb.USE else click.where
+        user = click.person.user_id
+        self._later.do("note", self._notes.tell(text, user, where, click.response_url))
+
+
+def _errors(found: dict[str, str]) -> Ack:
+    """The acknowledgement that shows mistakes at the inputs of a modal."""
+    return Ack(body={"response_action": "errors", "errors": found})

@@ -1,0 +1,325 @@
+"""A flat schema as native inputs of a modal, and what was entered in them. Pure.
+
+Owns which of Slack's inputs stands for which field. Slack's own checks only ever refuse what the schema refuses, too:
+whatever its inputs could not take exactly (odd numbers, far dates, long texts) is typed as text instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.errors import Problem
+from answerback.core.labels import Labels
+from answerback.core.schema_field_values import Entry, entries_of, placeholder, value_of
+from answerback.core.schema_fields import NUMBER_KINDS, Field, Kind, fields_of
+from answerback_chat import text_fitting
+from answerback_chat.sanitize import one_line, unseen
+from answerback_slack import limits
+from answerback_slack.blocks import Block, entry, offered, option, plain, section, sections, size
+from answerback_slack.parse import Values
+
+ACTION: Final = "field"
+_MOST_FIELDS: Final = 40
+_MULTILINE: Final = 150
+"""Fields that may hold more characters than this get several lines."""
+_PLAIN: Final = {
+    Kind.NUMBER: re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,10})?)"),
+    Kind.INTEGER: re.compile(r"(-?[0-9]{1,15})(?:\.0)?"),
+}
+"""The numbers that a number_input takes for sure; what it is given of them is the group."""
+_QUESTION_BLOCKS: Final = 1
+"""Blocks that stand above a form."""
+
+
+def block_id(index: int) -> str:
+    """The block of a field, by its place."""
+    return f"field.{index}"
+
+
+def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | None:
+    """The fields of a schema, where a modal can hold every one of them with what is filled in; else None."""
+    fields = fields_of(schema)
+    if fields is None or len(fields) > _MOST_FIELDS:
+        return None
+    entries = entries_of(fields, prefill)
+    if not all(_holds(field, entries[field.name]) for field in fields):
+        return None
+    if isinstance(prefill, dict) and set(prefill) - {field.name for field in fields}:
+        return None
+    made = inputs(fields, prefill, Labels())
+    fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
+    return fields if fits and size(made) <= limits.MODAL_BYTES * 3 // 4 else None
+
+
+def inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
+    """The inputs of a form, in order."""
+    entries = entries_of(fields, prefill)
+    made = [
+        block
+        for index, field in enumerate(fields)
+        for block in _input(field, entries[field.name], index, labels)
+    ]
+    return spelled_out(made, labels)
+
+
+def spelled_out(blocks: Sequence[Block], labels: Labels) -> list[Block]:
+    """Blocks; above an input that starts from characters that cannot be seen, the same text with them visible."""
+    made: list[Block] = []
+    for block in blocks:
+        element = block.get("element")
+        start = element.get("initial_value") if isinstance(element, dict) else None
+        text = unseen(start) if isinstance(start, str) else None
+        if text is not None:
+            made.append(
+                section(text_fitting.shorten(f"{labels.unseen} {text}", limits.SECTION_TEXT))
+            )
+        made.append(block)
+    return made
+
+
+def fully_shown(fields: Sequence[Field]) -> bool:
+    """Whether a form's labels and hints show all that the schema says of its fields."""
+    return all(
+        text_fitting.units(field.title) <= limits.INPUT_LABEL
+        and text_fitting.units(_hint(field)) <= limits.INPUT_HINT
+        for field in fields
+    )
+
+
+def entered(fields: Sequence[Field], prefill: JsonValue, values: Values) -> dict[str, Entry]:
+    """What a person entered, by field name."""
+    before = entries_of(fields, prefill)
+    return {
+        field.name: _entered(field, before[field.name], values.get(block_id(index)))
+        for index, field in enumerate(fields)
+    }
+
+
+def errors(
+    fields: Sequence[Field], problems: Sequence[Problem], prefix: str = ""
+) -> dict[str, str]:
+    """Problems by the block they belong to: that of the field their pointer leads to, else the first."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        pointer = problem.pointer.removeprefix(prefix)
+        index = next(
+            (i for i, f in enumerate(fields) if f"{pointer}/".startswith(f"{f.pointer}/")), 0
+        )
+        found.setdefault(block_id(index), []).append(problem.message)
+    return {block: "\n".join(messages) for block, messages in found.items()}
+
+
+# --- one field -----------------------------------------------------------------------------------
+
+
+def _holds(field: Field, value: Entry) -> bool:
+    if field.kind is Kind.CHOICES:
+        prefilled = len(value) if isinstance(value, list) else 0
+        return len(field.choices) <= limits.MENU_OPTIONS and prefilled <= limits.MENU_OPTIONS
+    if isinstance(value, str) and text_fitting.units(value) > limits.INPUT_TEXT:
+        return False
+    return (field.min_length or 0) <= limits.INPUT_TEXT
+
+
+def _input(field: Field, value: Entry, index: int, labels: Labels) -> list[Block]:
+    optional = not isinstance(value_of([field], {}), tuple)
+    element, above = _element(field, value, labels, optional)
+    hint = _hint(field) or None
+    made = entry(field.title, block_id(index), element, optional=optional, hint=hint)
+    return [*above, made]
+
+
+def _element(
+    field: Field, value: Entry, labels: Labels, optional: bool
+) -> tuple[Block, list[Block]]:
+    """The input of a field, and what has to stand above it for its choices to be read in full."""
+    if field.kind is Kind.BOOLEAN:
+        chosen = [] if value is None else [0 if value else 1]
+        return _menu([labels.yes, labels.no], [None, None], chosen, labels, radio=not optional)
+    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        titles = [choice.title for choice in field.choices]
+        descriptions = [choice.description for choice in field.choices]
+        chosen = value if isinstance(value, list) else []
+        several = field.kind is Kind.CHOICES
+        radio = len(titles) <= limits.BOXES and (several or not optional)
+        return _menu(titles, descriptions, chosen, labels, radio=radio, several=several)
+    return _typed(field, value if isinstance(value, str) else None), []
+
+
+def _menu(
+    titles: Sequence[str],
+    descriptions: Sequence[str | None],
+    chosen: Sequence[int],
+    labels: Labels,
+    *,
+    radio: bool,
+    several: bool = False,
+) -> tuple[Block, list[Block]]:
+    """Boxes or a menu; a single choice that may be left out is a menu, which alone can be cleared again."""
+    cut = any(_cut(title, limits.OPTION_TEXT) for title in titles) or any(
+        _cut(description, limits.OPTION_DESCRIPTION) for description in descriptions
+    )
+    made = [
+        option(
+            f"{i + 1}. {one_line(title)}" if cut else title, str(i), None if cut else description
+        )
+        for i, (title, description) in enumerate(zip(titles, descriptions, strict=True))
+    ]
+    kind = ("checkboxes" if several else "radio_buttons") if radio else "static_select"
+    kind = "multi_static_select" if several and not radio else kind
+    element: Block = {"type": kind, "action_id": ACTION, **offered(made)}
+    if "select" in kind:
+        element["placeholder"] = plain(labels.choose, limits.PLACEHOLDER)
+    if several and chosen:
+        element["initial_options"] = [made[i] for i in chosen]
+    elif chosen:
+        element["initial_option"] = made[chosen[0]]
+    listed = "\n".join(
+        f"{i}. {title}" + (f"\n{description}" if description else "")
+        for i, (title, description) in enumerate(zip(titles, descriptions, strict=True), 1)
+    )
+    return element, sections(listed) if cut else []
+
+
+def _typed(field: Field, value: str | None) -> Block:
+    element: Block = {"type": "plain_text_input", "action_id": ACTION}
+    if field.kind is Kind.DATE and (value is None or _is_date(value)):
+        return _started({"type": "datepicker", "action_id": ACTION}, "initial_date", value)
+    if field.kind is Kind.DATE_TIME and _is_picked(value):
+        made: Block = {"type": "datetimepicker", "action_id": ACTION}
+        return made if value is None else made | {"initial_date_time": _moment(value)}
+    if field.kind in NUMBER_KINDS:
+        plain_number = _PLAIN[field.kind].fullmatch(value or "")
+        if value is None or plain_number:
+            value = plain_number[1] if plain_number else None
+            element = {
+                "type": "number_input",
+                "action_id": ACTION,
+                "is_decimal_allowed": field.kind is Kind.NUMBER,
+            } | _bounds(field, value)
+    elif field.kind is Kind.EMAIL:
+        element["type"] = "email_text_input"
+    elif field.kind is Kind.URI:
+        element["type"] = "url_text_input"
+    elif field.kind is Kind.TEXT:
+        element |= _lengths(field, value)
+    if words := placeholder(field):
+        element["placeholder"] = plain(words, limits.PLACEHOLDER)
+    return _started(element, "initial_value", value or None)
+
+
+def _started(element: Block, key: str, value: str | None) -> Block:
+    return element if value is None else element | {key: value}
+
+
+def _lengths(field: Field, value: str | None) -> Block:
+    """Slack may count UTF-16 units, up to two a character: the upper bound is doubled, and checked again later.
+
+    A bound that the input would break as it opens is left out: Slack refuses the modal for it.
+    """
+    most, length = field.max_length, text_fitting.units(value or "")
+    made: Block = {}
+    if (most or 0) > _MULTILINE or "\n" in (value or ""):
+        made["multiline"] = True
+    if most is not None and max(length, 1) <= most * 2 <= limits.INPUT_TEXT:
+        made["max_length"] = most * 2
+    starts_shorter = value and len(value) < (field.min_length or 0)
+    if field.min_length and not starts_shorter and (most is None or field.min_length <= most):
+        made["min_length"] = field.min_length
+    return made
+
+
+def _bounds(field: Field, value: str | None) -> Block:
+    made: Block = {}
+    low, high = field.minimum, field.maximum
+    inside = value is None or (
+        (low is None or float(value) >= low) and (high is None or float(value) <= high)
+    )
+    if not inside or (low is not None and high is not None and low > high):
+        return made
+    for key, bound in (("min_value", low), ("max_value", high)):
+        text = "" if bound is None else _number(bound)
+        if _PLAIN[field.kind].fullmatch(text):
+            made[key] = text
+    return made
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int) or value.is_integer():
+        return str(int(value))
+    return repr(value)
+
+
+def _hint(field: Field) -> str:
+    """What a field's description says, and what its input does not show by itself."""
+    parts = [field.description or ""]
+    if field.kind is Kind.TEXT:
+        low, high = field.min_length, field.max_length
+        if low and high is not None:
+            parts.append(f"{low}–{high} characters")
+        elif low or high is not None:
+            parts.append(f"at least {low} characters" if low else f"at most {high} characters")
+        if field.pattern:
+            parts.append(f"pattern: {field.pattern}")
+    elif field.kind in NUMBER_KINDS:
+        bounds = (
+            ("≥", field.minimum), (">", field.exclusive_minimum),
+            ("≤", field.maximum), ("<", field.exclusive_maximum),
+        )  # fmt: skip
+        parts += [f"{sign} {_number(bound)}" for sign, bound in bounds if bound is not None]
+    elif field.kind is Kind.CHOICES and (field.min_items or field.max_items is not None):
+        most = "" if field.max_items is None else field.max_items
+        parts.append(f"choose {field.min_items}–{most}")
+    return " · ".join(part for part in parts if part.strip())
+
+
+def _entered(field: Field, before: Entry, value: Entry) -> Entry:
+    if field.kind is Kind.BOOLEAN:
+        return value == [0] if isinstance(value, list) and value else None
+    if field.kind is Kind.DATE_TIME and isinstance(value, str) and _is_picked(before):
+        # Untouched, it stays as it was written: with its zone and its fractions of a second.
+        untouched = isinstance(before, str) and value == str(_moment(before))
+        return before if untouched else _picked(value)
+    return value
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").strftime("%Y-%m-%d") == text
+    except ValueError:
+        return False
+
+
+def _is_picked(before: Entry) -> bool:
+    """Whether a date-time that starts from this is picked in a datetimepicker; every other one is typed."""
+    return before is None or (isinstance(before, str) and _moment(before) is not None)
+
+
+def _picked(seconds: str) -> str:
+    """What a datetimepicker holds, as a date-time; what is none stays as it is, to be refused at its field."""
+    try:
+        when = datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return seconds
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _moment(text: str) -> int | None:
+    """Seconds since the epoch of a date-time, where a datetimepicker can show them."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        return None
+    seconds = int(when.timestamp())
+    return seconds if limits.FIRST_MOMENT <= seconds <= limits.LAST_MOMENT else None
+
+
+def _cut(text: str | None, most: int) -> bool:
+    return text is not None and (text_fitting.units(text) > most or one_line(text) != text.strip())

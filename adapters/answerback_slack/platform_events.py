@@ -1,0 +1,165 @@
+"""What Slack tells of the workspace: messages deleted, channels closed, user groups changed, the app removed.
+
+Owns the events in `manifest.EVENTS` other than messages that people type. Each is handled before it is
+acknowledged, so that Slack sends again what could not be stored. Shapes: https://docs.slack.dev/reference/events
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from answerback.core.errors import GoneError
+from answerback.ports.surface import Asks
+from answerback_chat import responders
+from answerback_slack.agent_status import Session
+from answerback_slack.errors import advice
+from answerback_slack.group_membership import Groups
+from answerback_slack.parse import Identity
+from answerback_slack.posting import Ref
+
+_ARCHIVED: Final = "was archived: unarchive it, or ask somewhere else"
+_DELETED: Final = "was deleted: ask somewhere else"
+_LEFT: Final = "no longer has the app in it: invite it with /invite, or ask somewhere else"
+_CLOSED: Final[Mapping[object, str]] = {
+    "channel_archive": _ARCHIVED,
+    "group_archive": _ARCHIVED,
+    "channel_deleted": _DELETED,
+    "group_deleted": _DELETED,
+    "channel_left": _LEFT,
+    "group_left": _LEFT,
+    "member_left_channel": _LEFT,
+}
+"""What happened to a channel in which nobody can be asked any more, and what to do."""
+_SKEW_SECONDS: Final = 10.0
+
+
+class Events:
+    """Acts on events.
+
+    Attributes:
+        home_opened: told who has opened their Home.
+        session_stopped: told where Slack's Stop button was pressed, by whom, and the event's own id.
+
+    Args:
+        recheck: told why the token may not work any more.
+        now: seconds since the epoch.
+    """
+
+    home_opened: Callable[[str], Awaitable[None]]
+    session_stopped: Callable[[Session, str, str], Awaitable[None]]
+
+    def __init__(
+        self,
+        asks: Asks,
+        groups: Groups,
+        identity: Identity,
+        recheck: Callable[[str], object],
+        now: Callable[[], float],
+    ) -> None:
+        self._now = now
+        self._asks = asks
+        self._groups = groups
+        self._identity = identity
+        self._recheck = recheck
+
+    async def take(self, payload: object) -> bool:
+        """Handles an event; False where it is none of these.
+
+        Raises:
+            StoreError: not all of it could be stored.
+        """
+        match payload:
+            case {"event": {"type": "message"} as event}:
+                return await self._message(event)
+            case {"event": {"type": "app_home_opened", "user": str(user)} as event}:
+                if event.get("tab") != "messages":
+                    await self.home_opened(user)
+                return True
+            case {
+                "event": {
+                    "type": "agent_session_stopped",
+                    "channel": str(channel),
+                    "thread_ts": str(thread),
+                    "user": str(user),
+                    "event_ts": str(at),
+                }
+            }:
+                await self.session_stopped(Session(channel, thread), user, at)
+                return True
+            case {"event": {"type": str()} as event}:
+                return await self._happened(event)
+            case _:
+                return False
+
+    async def _message(self, event: Mapping[str, object]) -> bool:
+        match event:
+            case {"subtype": "message_deleted", "channel": str(channel), "deleted_ts": str(ts)}:
+                before = event.get("previous_message")
+            case {
+                "subtype": "message_changed",
+                "channel": str(channel),
+                "message": {"subtype": "tombstone", "ts": str(ts)} as before,
+            }:
+                pass  # a deleted message that has replies
+            case _:
+                return False
+        thread = before.get("thread_ts") if isinstance(before, Mapping) else None
+        parent = thread if isinstance(thread, str) else ts
+        async for ask in self._asks.each_open("slack", channel, parent):
+            ref = Ref.read(ask.message)
+            if ref is not None and ref.ts == ts:
+                await self._asks.show_again(ask.id, deleted=True)
+        return True
+
+    async def _happened(self, event: Mapping[str, object]) -> bool:
+        match event:
+            case {"type": "member_left_channel", "user": user} if user != self._identity.bot_user:
+                pass
+            case {"type": kind, "channel": str(channel)} if kind in _CLOSED:
+                await self._closed(channel, _CLOSED[kind], self._moment(event))
+            case {
+                "type": "channel_id_changed",
+                "old_channel_id": str(old),
+                "new_channel_id": str(new),
+            }:
+                async for ask in self._asks.each_open("slack", old):
+                    await self._asks.renumbered(ask.id, old, new)
+            case {"type": "subteam_updated", "subteam": {"id": str(group), "date_delete": deleted}}:
+                await self._group(group, disabled=bool(deleted))
+            case {"type": "subteam_updated", "subteam": {"id": str(group)}}:
+                await self._group(group, disabled=False)
+            case {"type": "subteam_members_changed", "subteam_id": str(group)}:
+                await self._group(group, disabled=False)
+            case {"type": "tokens_revoked", "tokens": {"bot": []}}:
+                pass  # people's tokens, and not the app's
+            case {"type": "tokens_revoked" | "app_uninstalled" as kind}:
+                self._recheck(f"Slack says {kind}: {advice('account_inactive')}.")
+            case _:
+                return False
+        return True
+
+    def _moment(self, event: Mapping[str, object]) -> float:
+        """When it happened, by Slack's clock."""
+        try:
+            return float(str(event.get("event_ts")))
+        except ValueError:
+            return self._now()
+
+    async def _closed(self, channel: str, what: str, at: float) -> None:
+        """Fails what was asked in a channel before it was closed: Slack may tell of it late."""
+        async for ask in self._asks.each_open("slack", channel):
+            if ask.created_at <= at + _SKEW_SECONDS:
+                await self._asks.unreachable(ask, f"the channel {channel} {what}")
+
+    async def _group(self, group: str, *, disabled: bool) -> None:
+        """Renews what is known of a user group, and fails the asks that nobody can answer without it."""
+        if await self._groups.renewed(group, disabled=disabled):
+            return
+        async for ask in self._asks.each_open("slack"):
+            if group not in responders.groups_asked(ask):
+                continue
+            try:
+                await self._groups.demand_somebody(ask.responders)
+            except GoneError as error:
+                await self._asks.unreachable(ask, str(error))

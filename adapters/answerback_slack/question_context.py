@@ -1,0 +1,195 @@
+"""A context's blocks as Slack's rich text, where every piece of text is literal and every link shows its address.
+
+https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, assert_never
+
+from answerback.core import markdown
+from answerback.core.markdown import (
+    Code,
+    Heading,
+    Item,
+    List,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Spans,
+    Table,
+    Verbatim,
+    with_addresses,
+)
+from answerback_chat.question_context import columns, numbered
+from answerback_slack.blocks import Block
+
+_RULE: Final = "────────"
+_INDENTS: Final = 8
+"""Levels of lists; deeper ones stand at this one."""
+
+
+def rich_text(blocks: Iterable[markdown.Block]) -> list[Block]:
+    """Blocks as one block of rich text; none where there is nothing to be said."""
+    elements = [*_elements(blocks)]
+    return [{"type": "rich_text", "elements": elements}] if elements else []
+
+
+def literal(text: str) -> list[Block]:
+    """A text as one block of rich text."""
+    return rich_text([Verbatim(text)])
+
+
+def _elements(blocks: Iterable[markdown.Block]) -> Iterator[Block]:
+    before: markdown.Block | None = None
+    for block in blocks:
+        match block:
+            case Paragraph(spans):
+                apart = _text("\n") if isinstance(before, Paragraph) else ()
+                yield from _section([*apart, *_runs(spans)])
+            case Heading(_, spans):
+                yield from _section(_runs(tuple(span._replace(bold=True) for span in spans)))
+            case Code():
+                yield from _code(block)
+            case Quote(inner):
+                yield from _quote(inner)
+            case List():
+                yield from _list(block, 0)
+            case Table():
+                yield from _preformatted(columns(block))
+            case Verbatim(text):
+                yield from _section(_text(text))
+            case Rule():
+                yield from _section(_text(_RULE))
+            case _:
+                assert_never(block)
+        before = block
+
+
+def _section(runs: Iterable[Block]) -> Iterator[Block]:
+    elements = [*runs]
+    if elements:
+        yield {"type": "rich_text_section", "elements": elements}
+
+
+def _code(code: Code) -> Iterator[Block]:
+    if code.info:
+        yield from _section([{"type": "text", "text": code.info, "style": {"italic": True}}])
+    yield from _preformatted(code.text)
+
+
+def _preformatted(text: str) -> Iterator[Block]:
+    if text:
+        yield {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": text}]}
+
+
+def _quote(blocks: Iterable[markdown.Block]) -> Iterator[Block]:
+    """A quote holds runs only: blocks in it are lines."""
+    lines = [line for line in _lines(blocks) if line]
+    runs = [run for i, line in enumerate(lines) for run in (*(_text("\n") if i else ()), *line)]
+    if runs:
+        yield {"type": "rich_text_quote", "elements": runs}
+
+
+def _lines(blocks: Iterable[markdown.Block], before: str = "") -> Iterator[list[Block]]:
+    """Blocks as lines of runs."""
+    for block in blocks:
+        match block:
+            case Quote(inner):
+                yield from _lines(inner, f"{before}> ")
+            case List(items):
+                for number, inner in items:
+                    mark = f"{number}. " if number else "• "
+                    yield from _lines(inner, before + mark)
+            case Code(text, info):
+                yield [*_text(f"{before}{info}")] if info else []
+                yield [*_text(text)]
+            case Table():
+                yield [*_text(columns(block))]
+            case Paragraph(spans) | Heading(_, spans):
+                yield [*_text(before), *_runs(spans)]
+            case Verbatim(text):
+                yield [*_text(before + text)]
+            case Rule():
+                yield [*_text(_RULE)]
+
+
+def _list(block: List, indent: int) -> Iterator[Block]:
+    """A list, broken where an item has more than a paragraph in it."""
+    simple = all(len(item.blocks) == 1 and _is_text(item.blocks) for item in block.items)
+    if block.items[0].number is not None and not (simple and numbered(block)):
+        yield from _odd_numbers(block)
+        return
+    style = "bullet" if block.items[0].number is None else "ordered"
+    waiting: list[Block] = []
+    for item in block.items:
+        first, rest = _parted(item)
+        runs = [run for line in _lines(first) for run in line] or [*_text(" ")]
+        waiting.append({"type": "rich_text_section", "elements": runs})
+        if rest:
+            yield _listed(style, indent, waiting)
+            waiting = []
+            yield from _below(rest, indent)
+    if waiting:
+        yield _listed(style, indent, waiting)
+
+
+def _listed(style: str, indent: int, sections: list[Block]) -> Block:
+    return {
+        "type": "rich_text_list",
+        "style": style,
+        "indent": min(indent, _INDENTS),
+        "elements": sections,
+    }
+
+
+def _below(blocks: Iterable[markdown.Block], indent: int) -> Iterator[Block]:
+    """What stands in an item below its first paragraph."""
+    for block in blocks:
+        yield from _list(block, indent + 1) if isinstance(block, List) else _elements((block,))
+
+
+def _parted(item: Item) -> tuple[tuple[markdown.Block, ...], tuple[markdown.Block, ...]]:
+    """An item's first paragraph, and the rest of it."""
+    at = 1 if _is_text(item.blocks) else 0
+    return item.blocks[:at], item.blocks[at:]
+
+
+def _odd_numbers(block: List) -> Iterator[Block]:
+    """A numbered list whose numbers Slack would not draw as they are: they are written out."""
+    for item in block.items:
+        first, rest = _parted(item)
+        runs = [run for line in _lines(first, f"{item.number}. ") for run in line]
+        yield from _section(runs or _text(f"{item.number}."))
+        yield from _below(rest, 0)
+
+
+def _is_text(blocks: tuple[markdown.Block, ...]) -> bool:
+    """Whether the first of blocks is text."""
+    return bool(blocks) and isinstance(blocks[0], Paragraph | Heading | Verbatim)
+
+
+def _text(text: str) -> Iterator[Block]:
+    if text:
+        yield {"type": "text", "text": text}
+
+
+def _runs(spans: Spans) -> Iterator[Block]:
+    return map(_run, with_addresses(spans))
+
+
+def _run(span: Span) -> Block:
+    looks = (
+        ("bold", span.bold),
+        ("italic", span.italic),
+        ("strike", span.strike),
+        ("code", span.code),
+    )
+    style = {name: True for name, has in looks if has}
+    # Only an address is a link: words that were one could say another.
+    run: Block = {"type": "text", "text": span.text}
+    if span.link is not None and span.text == span.link:
+        run = {"type": "link", "url": span.link, "text": span.text}
+    return run | {"style": style} if style else run

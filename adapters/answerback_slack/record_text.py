@@ -1,0 +1,75 @@
+"""Answers, people and endings as people on Slack read them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from answerback.core.ask import Status
+from answerback.core.labels import Labels
+from answerback.core.view import Line, View
+from answerback.core.walker import Person
+from answerback_chat import answer_summary, attribution, text_fitting, wording
+from answerback_chat.attribution import Marks
+from answerback_chat.sanitize import visible
+from answerback_slack import limits
+from answerback_slack.blocks import escape, escape_within, moment
+
+NAME_ROOM: Final = 160
+UNKNOWN: Final[Mapping[str, str]] = MappingProxyType({})
+"""No responder's name is known."""
+_MARKS: Final = {
+    Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
+    Status.WITHDRAWN: "↩", Status.FAILED: "⚠",
+}  # fmt: skip
+
+
+def ending(view: View, labels: Labels) -> str:
+    """How it ended and by whom, as mrkdwn that a context holds."""
+    if view.outcome is None:
+        raise AssertionError("only an ended ask has an ending")
+    by, source = view.outcome.ended_by, view.outcome.source
+    added = "" if by is None else " " + escape(labels.by).format(name=who(by))
+    added += f" · {moment(view.outcome.at)}"
+    if note := wording.source_note(source, labels) if source else None:
+        added += f" ({escape(note)})"
+    mark = f"{_MARKS[view.outcome.status]} "
+    room = limits.CONTEXT_TEXT - text_fitting.units(mark + added)
+    return mark + escape_within(wording.ending(view, labels), room) + added
+
+
+def who(person: Person) -> str:
+    """A person as mrkdwn: the name they are known by, or for somebody on Slack their live name."""
+    if person.name is None and person.surface == "slack":
+        return f"<@{person.user_id}>"
+    return escape(text_fitting.shorten(wording.name_of(person), NAME_ROOM))
+
+
+def marks(names: Mapping[str, str]) -> Marks:
+    """What lines about people are made of, as mrkdwn.
+
+    Args:
+        names: the responders that are known by name, or are to be mentioned.
+    """
+
+    def responder(who: str) -> str | None:
+        name = attribution.name_of("slack", who)
+        return names.get(who) if name is None else escape(text_fitting.shorten(name, NAME_ROOM))
+
+    return Marks(escape, responder, who, moment)
+
+
+def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
+    """Who may answer and until when, as mrkdwn; see `marks`."""
+    return attribution.audience(view.responders, view.closes_at, labels, marks(names))
+
+
+def answered(line: Line, labels: Labels) -> str:
+    """A question that was walked and, below it, what was answered; still to be escaped."""
+    return f"{visible(line.question.text)}\n➜ {given(line, labels)}"
+
+
+def given(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
+    """An answer as people read it."""
+    return between.join(map(visible, answer_summary.answer_texts(line, labels)))

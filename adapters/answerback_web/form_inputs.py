@@ -1,0 +1,152 @@
+"""The native inputs of a flat schema, and choices, as plain values for the templates; pure.
+
+Inputs are named by their place (``f0``, ``f1``, …): a property's name may be anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from markupsafe import Markup
+from pydantic import JsonValue
+
+from answerback.core.labels import Labels
+from answerback.core.schema_field_values import Entry, entries_of
+from answerback.core.schema_fields import Field, Kind
+from answerback_chat.sanitize import one_line, unseen, visible
+from answerback_web import limits
+
+
+class Widget(StrEnum):
+    """How an input looks."""
+
+    LINE = "line"
+    AREA = "area"
+    """Grows with its text."""
+    RADIOS = "radios"
+    MENU = "menu"
+    CHECKS = "checks"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing to choose; ``value`` is what it sends."""
+
+    value: str
+    label: str
+    chosen: bool
+    description: str | None = None
+    preview: Markup | None = None
+    key: str | None = None
+    recommended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a flat schema."""
+
+    id: str
+    label: str
+    description: str | None
+    required: bool
+    widget: Widget
+    bounds: str | None = None
+    value: str = ""
+    unseen: str | None = None
+    """The value spelled out, where it has characters that cannot be seen."""
+    type: str = "text"
+    mode: str | None = None
+    """Which keyboard a phone shows."""
+    example: str | None = None
+    choices: tuple[Choice, ...] = ()
+
+
+_TYPES: Final = {Kind.EMAIL: "email", Kind.URI: "url", Kind.DATE: "date"}
+_MODES: Final = {Kind.INTEGER: "numeric", Kind.NUMBER: "decimal"}
+_EXAMPLES: Final = {
+    Kind.EMAIL: "name@example.com",
+    Kind.URI: "https://example.com",
+    Kind.DATE_TIME: "2026-05-31T14:30:00Z",
+}
+
+
+def inputs_of(
+    fields: tuple[Field, ...],
+    prefill: JsonValue,
+    entered: dict[str, Entry] | None,
+    labels: Labels,
+) -> tuple[Input, ...]:
+    """The inputs of these fields, holding what was entered, else what the prefill or the defaults give."""
+    entries = entries_of(fields, prefill) if entered is None else entered
+    return tuple(
+        _input(f"f{i}", field, entries[field.name], labels) for i, field in enumerate(fields)
+    )
+
+
+def _input(name: str, field: Field, entry: Entry, labels: Labels) -> Input:
+    choices = _choices(field, entry, labels)
+    text = entry if isinstance(entry, str) else ""
+    return Input(
+        id=name,
+        label=one_line(field.title) or field.pointer,
+        description=visible(field.description) if field.description else None,
+        required=field.required and not field.nullable,
+        widget=_widget(field, text, len(choices)),
+        bounds=_bounds(field),
+        value=text,
+        unseen=unseen(text),
+        type=_TYPES.get(field.kind, "text"),
+        mode=_MODES.get(field.kind),
+        example=_EXAMPLES.get(field.kind),
+        choices=choices,
+    )
+
+
+def _widget(field: Field, text: str, choices: int) -> Widget:
+    if field.kind is Kind.CHOICES:
+        return Widget.CHECKS
+    if choices:
+        return Widget.RADIOS if choices <= limits.RADIOS_UP_TO else Widget.MENU
+    short = field.max_length is not None and field.max_length <= limits.ONE_LINE
+    if field.kind is Kind.TEXT and ("\n" in text or not (short or field.pattern)):
+        return Widget.AREA
+    return Widget.LINE
+
+
+def _choices(field: Field, entry: Entry, labels: Labels) -> tuple[Choice, ...]:
+    if field.kind is Kind.BOOLEAN:
+        made = [
+            Choice("true", labels.yes, entry is True),
+            Choice("false", labels.no, entry is False),
+        ]
+    elif field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        chosen = entry if isinstance(entry, list) else []
+        made = [
+            Choice(
+                str(i),
+                visible(choice.title) or choice.title,
+                i in chosen,
+                visible(choice.description) if choice.description else None,
+            )
+            for i, choice in enumerate(field.choices)
+        ]
+    else:
+        return ()
+    if field.kind is not Kind.CHOICES and (field.nullable or not field.required):
+        made.append(Choice("", labels.none_chosen, entry is None or entry == []))
+    return tuple(made)
+
+
+def _bounds(field: Field) -> str | None:
+    """The numbers that bound a number or how much is chosen, in signs that need no language."""
+    signs: tuple[tuple[str, float | None], ...] = (
+        ("≥", field.minimum),
+        (">", field.exclusive_minimum),
+        ("≤", field.maximum),
+        ("<", field.exclusive_maximum),
+        ("≥", field.min_items or None),
+        ("≤", field.max_items),
+    )
+    return ", ".join(f"{sign} {bound}" for sign, bound in signs if bound is not None) or None

@@ -1,0 +1,79 @@
+"""Codex's command hooks.
+
+Shapes: the schemas of hooks in Codex 0.169.0. A PreToolUse hook can block a call, and give it no result: so the
+answer is in the words of the block. What a PermissionRequest hook says beside allow and deny is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.agents.command_hooks.agent_host import (
+    Call,
+    Host,
+    Json,
+    Outcome,
+    fields,
+    in_words,
+    refusal,
+    text,
+)
+
+_ASKING: Final = "request_user_input"
+_TAKE_CONTEXT: Final = frozenset({"UserPromptSubmit", "SessionStart", "PostToolUse"})
+
+
+def _call(event: Json) -> Call | None:
+    session, turn = text(event, "session_id"), text(event, "turn_id")
+    match event:
+        case {"hook_event_name": "PreToolUse", "tool_name": "request_user_input"}:
+            call_id = text(event, "tool_use_id")
+            return Call(
+                name=_ASKING,
+                arguments=fields(event.get("tool_input")),
+                conversation=session,
+                turn=turn,
+                tool_call_id=call_id,
+                key=f"codex:{session}:{call_id}" if session and call_id else None,
+                cwd=text(event, "cwd"),
+            )
+        case {"hook_event_name": "PermissionRequest"}:
+            asked = {
+                key: event[key] for key in ("tool_name", "tool_input", "cwd") if event.get(key)
+            }
+            return Call(
+                name="PermissionRequest",
+                arguments=asked,
+                conversation=session,
+                turn=turn,
+                is_permission=True,
+                cwd=text(event, "cwd"),
+            )
+        case _:
+            return None
+
+
+def _answer(event: Json, outcome: Outcome) -> Json:
+    if event["hook_event_name"] == "PreToolUse":
+        told = {"permissionDecision": "deny", "permissionDecisionReason": in_words(outcome)}
+        return _output(event, told)
+    why_not = refusal(outcome)
+    decision = (
+        {"behavior": "allow"} if why_not is None else {"behavior": "deny", "message": why_not}
+    )
+    return _output(event, {"decision": decision})
+
+
+def _conversation(event: Json) -> str | None:
+    return text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+
+
+def _tell(event: Json, words: str) -> Json:
+    return _output(event, {"additionalContext": words})
+
+
+def _output(event: Json, output: Json) -> Json:
+    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **output}}
+
+
+HOST: Final = Host(_call, _answer, _conversation, _tell)

@@ -1,0 +1,79 @@
+"""Server-Sent Events of one ask: its record as it grows, resumable, over once the ask has ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Final
+
+from aiohttp import web
+from aiohttp_sse import EventSourceResponse, sse_response
+
+from answerback.api.json_bodies import dump_json
+from answerback.api.operation import Call
+from answerback.core.errors import ProblemError
+from answerback.ports.store_values import StoredEntry
+from answerback.service.agent_requests import CARRIER
+from answerback.service.serialize import EVENT_NAMES, ask_json, entry_json
+
+HEARTBEAT: Final = 15.0
+"""Seconds between comments that keep proxies from closing a silent stream."""
+_BATCH: Final = 200
+
+
+async def events(call: Call) -> web.StreamResponse:
+    """``GET /v1/asks/{id}/events``."""
+    told = _last_event_id(call.request)
+    ask = await call.ask()
+    call.carry(ask)
+    listening = call.service.listeners.listening(ask) if call.is_agents else nullcontext()
+    with call.service.follow(ask.id) as follower:
+        follower.known = ask.revision
+        rows = await call.api.store.record(ask.id, told, _BATCH)
+        left = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
+        if told and not (ask.open or left):
+            # All is told: 204 keeps an EventSource from coming back.
+            return web.Response(status=204)
+        async with (
+            listening,
+            sse_response(call.request, ping_interval=HEARTBEAT) as stream,
+        ):
+            while not await _tell(call, stream, ask.id, rows):
+                if rows:
+                    told = rows[-1].seq
+                if len(rows) < _BATCH and (
+                    call.service.stopping or await follower.changed() is None
+                ):
+                    break
+                rows = await call.api.store.record(ask.id, told, _BATCH)
+            return stream
+
+
+async def _tell(
+    call: Call, stream: EventSourceResponse, ask_id: str, rows: Sequence[StoredEntry]
+) -> bool:
+    """Sends what there is to tell; whether that was the outcome."""
+    for row in rows:
+        event = EVENT_NAMES.get(row.entry.kind)
+        if event is None:
+            continue
+        line = entry_json(row)
+        if event == "outcome" and (ask := await call.service.get(ask_id)) is not None:
+            line = ask_json(call.told(ask))
+        await stream.send(dump_json(line).decode(), id=str(row.seq), event=event)
+        if event == "outcome":
+            await call.request[CARRIER].streamed_out()
+            return True
+    return False
+
+
+def _last_event_id(request: web.Request) -> int:
+    text = request.headers.get("Last-Event-ID", "").strip()
+    if not text:
+        return 0
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise ProblemError(
+            400, "Bad Last-Event-ID", "It is the id of an event that this stream sent, a number."
+        )
+    return int(text)

@@ -1,0 +1,140 @@
+"""The inbox of one person over all agents, and the search for what was asked and answered."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from aiohttp import web
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from answerback.api.asks import bad_cursor, next_link
+from answerback.api.operation import Call, json_response
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import ProblemError
+from answerback.core.walker import Person
+from answerback.ports.search import Search, word_of, words_of
+from answerback.ports.store_values import Page
+from answerback.service.inbox import waiting_for
+from answerback.service.serialize import ask_json
+
+_PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
+
+
+def _written(value: object) -> object:
+    """A time as people write it; pydantic takes numbers, too."""
+    if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d", value):
+        raise ValueError("Write a time as 2026-11-22T16:49:42Z, or a date as 2026-11-22.")
+    return value
+
+
+Time = Annotated[datetime, BeforeValidator(_written)]
+
+
+class InboxQuery(BaseModel):
+    """Whose inbox, and which page of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    responder: str = Field(
+        pattern=_PERSON, description="The person, as `surface:id`.", examples=["chat:U012"]
+    )
+    after: str | None = Field(None, description="The `next` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=200, description="Asks on a page.")] = 50
+
+
+class SearchQuery(BaseModel):
+    """Which asks, and which page of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: Annotated[
+        str | None,
+        Field(
+            max_length=500,
+            description="Words of what was asked or answered, or their beginnings: all of them have to be there.",
+            examples=["migration prod"],
+        ),
+    ] = None
+    status: Status | None = Field(None, description="Only asks that stand like this.")
+    agent: str | None = Field(None, description="Only asks of this agent.")
+    answered_by: Annotated[
+        str | None,
+        Field(
+            pattern=_PERSON,
+            description="Only ended asks that this person answered, as `surface:id`.",
+            examples=["chat:U012"],
+        ),
+    ] = None
+    since: Time | None = Field(
+        None, alias="from", description="Only asks from this time on; UTC without an offset."
+    )
+    until: Time | None = Field(
+        None, alias="to", description="Only asks before this time; UTC without an offset."
+    )
+    after: str | None = Field(None, description="The `next` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=200, description="Asks on a page.")] = 50
+
+
+async def inbox(call: Call) -> web.Response:
+    """``GET /v1/inbox``."""
+    query = call.query(InboxQuery)
+    surface, _, user_id = query.responder.partition(":")
+    person = Person(surface=surface, user_id=user_id)
+    check_may_read(call.guest, person)
+    api = call.api
+    try:
+        found = await waiting_for(api.store, api.surfaces, person, query.after or None, query.limit)
+    except ValueError as error:
+        raise bad_cursor() from error
+    return _page(call, found)
+
+
+def check_may_read(guest: Person | None, person: Person) -> None:
+    """Whether who bears a personal link's key (None: another caller) may read this person's inbox.
+
+    Raises:
+        ProblemError: 403.
+    """
+    if guest is None or (guest.surface, guest.user_id) == (person.surface, person.user_id):
+        return
+    own = f"{guest.surface}:{guest.user_id}"
+    raise ProblemError(403, "Another's inbox", f"With this key, ask for responder={own}.")
+
+
+async def search(call: Call) -> web.Response:
+    """``GET /v1/search``."""
+    query = call.query(SearchQuery)
+    agent = call.owner or query.agent
+    if query.agent not in {None, agent}:
+        return _page(call, Page((), None))
+    wanted = Search(_words(query), query.status, agent, _at(query.since), _at(query.until))
+    try:
+        found = await call.service.found_for(call.guest, wanted, query.after or None, query.limit)
+    except ValueError as error:
+        raise bad_cursor() from error
+    return _page(call, found)
+
+
+def _words(query: SearchQuery) -> tuple[str, ...]:
+    words = words_of(query.q or "")
+    if query.q and not words:
+        raise ProblemError(400, "Bad query", "`q` has no word in it: search for letters or digits.")
+    if query.answered_by is None:
+        return words
+    surface, _, user_id = query.answered_by.partition(":")
+    return (*words, word_of(Person(surface=surface, user_id=user_id)))
+
+
+def _at(time: datetime | None) -> float | None:
+    if time is None:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def _page(call: Call, found: Page[Ask]) -> web.Response:
+    asks: list[JsonValue] = [ask_json(ask) for ask in found.rows]
+    return json_response(
+        {"asks": asks, "next": found.after}, headers=next_link(call.request, found.after)
+    )

@@ -1,0 +1,36 @@
+"""The JSON Schemas of an ask and of a tool result, as files for people who build on them.
+
+``python -m answerback.api.json_schemas manifests`` writes them; the tests see to it that it was done.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, JsonValue
+
+from answerback.api.wire import AskBody
+from answerback.core.ask import ToolResult
+
+_MODELS: Final[dict[str, type[BaseModel]]] = {"ask.json": AskBody, "result.json": ToolResult}
+
+
+def schemas() -> dict[str, str]:
+    """The files' names and what is in them."""
+    return {name: _text(model) for name, model in _MODELS.items()}
+
+
+def _text(model: type[BaseModel]) -> str:
+    schema: dict[str, JsonValue] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **model.model_json_schema(),
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for file, text in schemas().items():
+        Path(sys.argv[1], file).write_text(text, encoding="utf-8")

@@ -1,0 +1,45 @@
+"""Who may answer an ask and until when, and who answered, as the terminal shows it. Pure: the API's JSON → words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from answerback.core.labels import Labels
+from answerback.core.walker import Person
+from answerback_chat import attribution
+from answerback_chat.attribution import Marks
+from answerback_chat.sanitize import one_line
+
+
+def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
+    """Who may answer, by name where an id is one, and until when; empty where there is nothing to say."""
+    listed = ask["responders"]
+    responders = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    marks = Marks(
+        one_line, lambda who: attribution.name_of(str(ask["surface"]), who), _person, local
+    )
+    closes = ask["expires_at"]
+    until = datetime.fromisoformat(closes).timestamp() if isinstance(closes, str) else None
+    return attribution.audience(responders, until, labels, marks)
+
+
+def answered_by(line: Mapping[str, JsonValue], labels: Labels) -> str:
+    """Who gave an answer and when; empty where no person did."""
+    by, at = line["by"], line["at"]
+    if not isinstance(by, dict):
+        return ""
+    said = labels.by.format(name=one_line(str(by.get("name") or labels.somebody)))
+    when = f", {local(datetime.fromisoformat(at).timestamp())}" if isinstance(at, str) else ""
+    return f"{said}{when}"
+
+
+def local(at: float) -> str:
+    """A time on this machine's clock."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _person(person: Person) -> str:
+    raise AssertionError(f"who may answer is named by id, and not as {person}")

@@ -1,0 +1,42 @@
+"""Where commands find the service, and with which key: said by an option, or as the configuration has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from answerback.cli.output import fail
+from answerback.runtime.config import is_loopback
+from answerback.runtime.config_file import load
+from answerback_storage.person_key_file import KeyFile
+
+
+def url_or_configured(url: str | None, config: Path | None = None) -> str:
+    """The service's address without a slash at its end. Ends the command if it is not one."""
+    if url is not None:
+        if not _is_address(url):
+            fail(f"{url} is not an address of Answerback: use http://host:port.")
+        return url.rstrip("/")
+    server = load(config).server
+    return url_of(server.host, server.port)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is not one
+        return False
+
+
+def url_of(host: str, port: int) -> str:
+    """The address of a listener, from this machine."""
+    host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def local_key(base: str, config: Path | None = None) -> str | None:
+    """The person's key of the service that is configured here; never sent to another machine."""
+    if not is_loopback(urlsplit(base).hostname or ""):
+        return None
+    return KeyFile(load(config).storage.sqlite_path).read()

@@ -1,0 +1,210 @@
+"""Reading a typed question: the shape that `ask_user`, `single` and `tool_question` share, and its rules of meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, Literal, assert_never
+
+from pydantic import JsonValue
+
+from answerback.core.answers import Unfit, check_answer, show
+from answerback.core.form import MAX_LABEL, AnswerType, Option, Persistence, Question, When
+from answerback.core.json_schema import schemas
+from answerback.dialects import choice_forms
+from answerback.dialects.call_reader import Node
+
+FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
+_TYPES: Final = tuple(kind.value for kind in AnswerType)
+_MAX_IDS: Final = 20
+"""Earlier ids that are named where one is missing."""
+
+
+def _needed(kind: AnswerType) -> Literal["options", "schema"] | None:
+    """What a question of this type cannot be asked without."""
+    match kind:
+        case AnswerType.BOOLEAN | AnswerType.TEXT:
+            return None
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return "options"
+        case AnswerType.SCHEMA:
+            return "schema"
+        case _:
+            assert_never(kind)
+
+
+SIMPLE: Final = tuple(kind for kind in AnswerType if _needed(kind) != "schema")
+"""The answer types of the dialects that ask without schemas."""
+
+
+def read_question(
+    node: Node,
+    *,
+    id: str | None,
+    text: str | None,
+    types: Collection[str] = _TYPES,
+    default_type: AnswerType | None = None,
+    when: When | None = None,
+    exclusive: bool = True,
+    persistence: Persistence = Persistence.NONE,
+) -> Question | None:
+    """A typed question; None when a mistake in it was noted.
+
+    Args:
+        id: the question's id as read; None when that was a mistake.
+        text: its text as read, likewise.
+        types: the answer types that the dialect has.
+        default_type: the answer type where the call gives none; None: it must give one.
+    """
+    before = node.problems.count
+    context = node.text("context", required=False, blank=True)
+    word = node.choice("answer_type", types, default_type.value if default_type else None)
+    kind = AnswerType(word) if word is not None else None
+    options = _options(node, kind)
+    schema = _schema(node, kind)
+    broken = node.problems.count > before
+    if kind is None or (broken and _needed(kind) is not None):
+        return None
+    question = Question(
+        id=id or "?",
+        text=text or "?",
+        context=context or None,
+        answer_type=kind,
+        options=options,
+        json_schema=schema,
+        when=when,
+        exclusive=exclusive,
+        persistence=persistence,
+    )
+    question = _with_default(node, question)
+    return None if id is None or text is None or node.problems.count > before else question
+
+
+def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
+    """The condition of a question.
+
+    Args:
+        earlier: the questions before it by id; None for one that is itself a mistake, which is
+            not checked any further.
+    """
+    if not node.has("when"):
+        return None
+    when = node.at("when")
+    if not when.is_object(("question_id", "equals")):
+        return None
+    question_id = when.text("question_id", most=MAX_LABEL)
+    if not isinstance(when.value, dict) or "equals" not in when.value:
+        when.fail(
+            "required",
+            f"{when.name}.equals is missing: the answer to wait for, or null for skipped.",
+            "equals",
+        )
+        return None
+    if question_id is None:
+        return None
+    if question_id not in earlier:
+        ids = _ids(earlier)
+        message = f'{when.name} refers to "{question_id}", which is not an earlier question; earlier ids: {ids}.'
+        when.fail("forward_reference", message, "question_id")
+        return None
+    question = earlier[question_id]
+    equals = when.value["equals"]
+    if question is not None and not _can_be(question, equals):
+        message = f'{when.name}.equals is {show(equals)}, which "{question_id}" can never be{_yields(question)}.'
+        when.fail("unsatisfiable_when", message, "equals")
+        return None
+    return When(question_id=question_id, equals=equals)
+
+
+def _ids(earlier: Collection[str]) -> str:
+    """The ids of earlier questions; of many long ones, the nearest."""
+    shown = [f'"{i}"' if len(i) <= 80 else show(i) for i in list(earlier)[-_MAX_IDS:]]
+    more = len(earlier) - len(shown)
+    return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
+
+
+def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
+    child = node.at("options")
+    if kind is not None and _needed(kind) != "options":
+        if node.has("options"):
+            child.fail(
+                "options_forbidden",
+                f"{child.name} is for select and multi_select only; this is {kind}.",
+            )
+        return ()
+    if not node.has("options") or child.value == []:
+        if kind is not None:
+            child.fail(
+                "options_required",
+                f"{child.name} is missing or empty: {kind} needs at least one option.",
+            )
+        return ()
+    return choice_forms.read_plain_options(node, "options")
+
+
+def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
+    child = node.at("schema")
+    if kind is None or _needed(kind) != "schema":
+        if kind is not None and node.has("schema"):
+            child.fail(
+                "schema_forbidden",
+                f'{child.name} is for answer_type "schema" only; this is {kind}.',
+            )
+        return None
+    if not node.has("schema"):
+        child.fail(
+            "schema_required", f'{child.name} is missing: answer_type "schema" needs a JSON Schema.'
+        )
+        return None
+    child.require_schema()
+    return child.value
+
+
+def _with_default(node: Node, question: Question) -> Question:
+    child = node.at("default")
+    schema = _needed(question.answer_type) == "schema"
+    if not (isinstance(node.value, dict) and "default" in node.value) or (
+        child.value is None and not schema
+    ):
+        return question
+    if schema:
+        if not schemas.all_text(child.value):
+            child.fail(
+                "default_type", f"{child.name} holds half a surrogate pair, which is no text."
+            )
+        return question.model_copy(update={"default": child.value, "has_default": True})
+    checked = check_answer(question, child.value)
+    if isinstance(checked, Unfit):
+        first = checked.problems[0]
+        code = "default_not_in_options" if first.code == "unknown_value" else "default_type"
+        child.fail(code, f"{child.name} does not fit the question: {first.message}")
+        return question
+    return question.model_copy(update={"default": checked.value, "has_default": True})
+
+
+def _can_be(question: Question, value: JsonValue) -> bool:
+    if value is None and question.when is not None:
+        return True
+    checked = check_answer(question, value)
+    # A multi-select in another order than its options' is never what it yields.
+    return not isinstance(checked, Unfit) and checked.value == value
+
+
+def _yields(question: Question) -> str:
+    never_skipped = "" if question.when else ", and is never skipped"
+    return f"; {_yielded(question.answer_type)}{never_skipped}"
+
+
+def _yielded(kind: AnswerType) -> str:
+    match kind:
+        case AnswerType.BOOLEAN:
+            return "it yields true or false"
+        case AnswerType.TEXT:
+            return "it yields a string"
+        case AnswerType.SELECT:
+            return "it yields the value of one option"
+        case AnswerType.MULTI_SELECT:
+            return "it yields an array of option values in option order"
+        case AnswerType.SCHEMA:
+            return "its schema does not allow it"
+        case _:
+            assert_never(kind)

@@ -1,0 +1,144 @@
+"""The MCP server at ``/mcp``: streamable HTTP without sessions, by the official SDK, inside aiohttp.
+
+Every request stands for itself, so a restart of ours costs no client its session. Answers are
+event streams: only so is it noticed that a client has left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp_asgi.resource import ASGIContext, ScopeDict
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+
+from answerback.core.errors import ProblemError
+from answerback.http.json_parsing import MAX_BODY
+from answerback.mcp.backend import Backend, ServiceBackend
+from answerback.mcp.server import PROGRESS, mcp_server
+from answerback.mcp.tasks import Context
+from answerback.mcp.tools import DEFAULT, AskingTool, asking_tools
+from answerback.service.agent_requests import CARRIER, Callers, body_of
+from answerback.service.service import Service
+from answerback.service.submission_request import Agent
+
+_AGENT: Final = "answerback.agent"
+_OFFERED: Final = "answerback.tools"
+_CARRIER: Final = "answerback.carrier"
+_LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+
+
+class McpEndpoint:
+    """The endpoint and what runs behind it.
+
+    Args:
+        tokens: whether callers bear tokens; without, only loopback names are served.
+        progress: seconds between two words of progress.
+    """
+
+    def __init__(
+        self, service: Service, callers: Callers, *, tokens: bool, progress: float = PROGRESS
+    ) -> None:
+        self._service = service
+        self._callers = callers
+        self._manager = StreamableHTTPSessionManager(
+            mcp_server(self._backend_of, offered=_offered, progress=progress),
+            stateless=True,
+            json_response=False,
+            max_request_body_size=MAX_BODY,
+            security_settings=TransportSecuritySettings(
+                enable_dns_rebinding_protection=not tokens,
+                allowed_hosts=list(_LOOPBACK),
+                allowed_origins=[f"http://{host}" for host in _LOOPBACK],
+            ),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serves for as long as the context lasts."""
+        started, stop = asyncio.Event(), asyncio.Event()
+
+        async def run() -> None:
+            # A task of its own: the SDK wants to be left in the task in which it was entered.
+            async with self._manager.run():
+                started.set()
+                await stop.wait()
+
+        task = asyncio.create_task(run(), name="mcp")
+        starting = asyncio.create_task(started.wait())
+        await asyncio.wait({task, starting}, return_when=asyncio.FIRST_COMPLETED)
+        starting.cancel()
+        try:
+            yield
+        finally:
+            stop.set()
+            await task
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answers a request."""
+        agent = self._callers.agent(request)
+        try:
+            offered = asking_tools(request.query.get("tools"))
+        except ValueError as error:
+            raise ProblemError(400, "Bad query", f"tools: {error}") from error
+        body = await body_of(request)
+        return await _Exchange(self._manager, request, agent, offered, body).get_response()
+
+    def _backend_of(self, ctx: Context) -> Backend:
+        request = ctx.request
+        scope = request.scope if isinstance(request, Request) else {}
+        agent, carrier = scope.get(_AGENT), scope.get(_CARRIER)
+        return ServiceBackend(self._service, self._callers, agent, carrier)
+
+
+def _offered(ctx: Context) -> Sequence[AskingTool]:
+    request = ctx.request
+    offered: Sequence[AskingTool] = (
+        request.scope[_OFFERED] if isinstance(request, Request) else DEFAULT
+    )
+    return offered
+
+
+class _Exchange(ASGIContext):
+    """One request as ASGI, with the agent and the tools for it in its scope."""
+
+    def __init__(
+        self,
+        manager: StreamableHTTPSessionManager,
+        request: web.Request,
+        agent: Agent | None,
+        offered: Sequence[AskingTool],
+        body: bytes,
+    ) -> None:
+        super().__init__(manager.asgi_app, request, "/")
+        self._agent = agent
+        self._offered = offered
+        self._carrier = request.get(CARRIER)
+        self._body: bytes | None = body
+
+    @property
+    def scope(self) -> ScopeDict:
+        """The ASGI scope."""
+        scope = super().scope
+        scope[_AGENT] = self._agent  # type: ignore[typeddict-unknown-key] # servers may add keys
+        scope[_OFFERED] = self._offered  # type: ignore[typeddict-unknown-key]
+        scope[_CARRIER] = self._carrier  # type: ignore[typeddict-unknown-key]
+        return scope
+
+    async def on_send_http_response_body(self, payload: dict[str, Any]) -> None:
+        """Part of the answer, which is a stream: once the result is sent, the client may leave."""
+        await super().on_send_http_response_body(payload)
+        if self._carrier is not None:
+            await self._carrier.streamed_out()
+
+    async def on_receive(self) -> dict[str, object]:
+        """The body, and then nothing more: aiohttp cancels the handler of a client that has left."""
+        if self._body is None:
+            await asyncio.Event().wait()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}

@@ -1,0 +1,64 @@
+"""Which store `storage.url` names, opened: an SQLite file for this process alone, or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple
+
+from answerback.ports.claims import SOLE, Claim
+from answerback.ports.clock import Clock
+from answerback.ports.store import Store
+from answerback.runtime.clock import SharedClock, SystemClock
+from answerback.runtime.config import Storage
+from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.store import SqliteStore
+
+_LEASE: Final = 8.0
+"""Seconds for which a process of several claims work: what was in hand when it died, others have done in twice that."""
+
+
+class Opened(NamedTuple):
+    """An open store, what this process claims its work in it with, and the time that goes with it."""
+
+    store: Store
+    claim: Claim
+    clock: Clock
+
+
+@asynccontextmanager
+async def opened(
+    storage: Storage, timed: Callable[[float], None] = lambda _seconds: None
+) -> AsyncIterator[Opened]:
+    """The store, open for as long as the context lasts.
+
+    Args:
+        timed: is told how many seconds a write took which somebody waited for.
+
+    Raises:
+        StoreError: it cannot be opened; in words.
+    """
+    if not storage.on_postgres:
+        async with (
+            sole_use(storage.sqlite_path),
+            _open(SqliteStore(storage.sqlite_path, timed=timed)) as store,
+        ):
+            yield Opened(store, SOLE, SystemClock())
+        return
+    from answerback_storage.postgres.store import PostgresStore
+
+    shared = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
+    async with _open(shared) as store:
+        clock = SharedClock(shared.time)
+        await clock.start()
+        yield Opened(store, Claim(secrets.token_hex(8), _LEASE), clock)
+
+
+@asynccontextmanager
+async def _open(store: Store) -> AsyncIterator[Store]:
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,312 @@
+"""Acts on an ask, or refuses: an action is authorised, decided and stored in one transaction, then waiters are told.
+
+A late action (the ask has ended), a stale one (it names an older revision) and one by somebody who may not act are
+refused here. `Acting` is what people do; `Commits` is what all changes share. Decisions are pure: they see the ask
+as it stands in the transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from answerback.core import ask as asks
+from answerback.core import clarification
+from answerback.core.asides import UNOPENED, Opened
+from answerback.core.ask import ANYONE, Ask, Change, Status
+from answerback.core.clarification import CLARIFY, AskBack
+from answerback.core.errors import Problem
+from answerback.core.intents import Intent, Unclear, Unresolved, Words, resolve
+from answerback.core.labels import Labels
+from answerback.core.view import can_remember
+from answerback.core.walker import Action, Answer, Refused, Source
+from answerback.ports.claims import Claim, Fence
+from answerback.ports.clock import Clock
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Delivery, Memory
+from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
+from answerback.service import question_routing, serialize
+from answerback.service.inbox import groups_among
+from answerback.service.notify import Hooks, Signals
+
+logger = logging.getLogger(__name__)
+
+
+class Commits:
+    """Stores changes of asks and tells of them.
+
+    Args:
+        has_inquiry: whether an inquiry backend is configured.
+        claim: what this process claims of what follows from a change.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        surfaces: Mapping[str, Surface],
+        rules: question_routing.Rules,
+        *,
+        has_inquiry: bool,
+        claim: Claim,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.surfaces = surfaces
+        self.rules = rules
+        self.signals = Signals()
+        self.hooks = Hooks()
+        self._has_inquiry = has_inquiry
+        self._claim = claim
+
+    async def change(
+        self, ask_id: str, decide: Callable[[Ask, float], Change | None]
+    ) -> Acted | Rejected:
+        """Changes an open ask; ``decide`` is pure, and None leaves the ask as it is."""
+        at = self.clock.now()
+
+        def decision(ask: Ask | None) -> Decision[Write | Rejected | Acted]:
+            if ask is None:
+                return Decision(None, Rejected(Why.NOT_FOUND))
+            if not ask.open:
+                return Decision(None, Rejected(Why.ENDED, ask))
+            change = decide(ask, at)
+            if change is None:
+                return Decision(None, Acted(ask))
+            write = self.write(change, at)
+            return Decision(write, write)
+
+        told, _ = await self.store.change(ask_id, decision, then=self.stored)
+        return Acted(told.ask) if isinstance(told, Write) else told
+
+    def routed(self, change: Change, at: float, *, reached: bool = False) -> Change:
+        """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails.
+
+        Args:
+            reached: whether somebody acted where the ask is shown: people can be asked there.
+        """
+        ask, entries = change.ask, change.entries
+        while (question := ask.question) is not None and not ask.inquiring:
+            # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
+            reachable = reached or ask.message is not None or self._reachable(ask)
+            if reachable and not self.rules.tools:
+                break  # the configuration says nothing: people are asked
+            routed = question_routing.route(
+                ask, question, self.rules, surface=reachable, inquiry=self._has_inquiry
+            )
+            if isinstance(routed, question_routing.Put):
+                break
+            if isinstance(routed, question_routing.Inquire):
+                ask = replace(ask, inquiring=True)
+                break
+            if isinstance(routed, question_routing.Fail):
+                following = asks.ended(
+                    ask, Status.FAILED, at=at, reason=routed.reason, message=routed.message
+                )
+            else:
+                taken = asks.acted(
+                    ask,
+                    Answer(value=routed.value),
+                    at=at,
+                    by=None,
+                    source=Source.CONFIG,
+                    opened=ask.opened,
+                )
+                if isinstance(taken, Refused):
+                    raise AssertionError(  # noqa: TRY004 a refusal is no wrong type
+                        f"A fixed answer was checked and then refused: {taken.problems[0].message}"
+                    )
+                following = taken
+            ask, entries = following.ask, (*entries, *following.entries)
+        return Change(ask, entries)
+
+    def write(self, change: Change, at: float, *, memory: Memory | None = None) -> Write:
+        """What one transaction stores of a change, its webhook included."""
+        ask = change.ask
+        surface = self.surfaces.get(ask.destination.surface)
+        if surface is None or not surface.live or ask.inquiring:
+            ask = replace(ask, shown_revision=ask.revision)
+        deliveries: tuple[Delivery, ...] = ()
+        asked_back = any(entry.kind == "clarify" for entry in change.entries)
+        if ask.request.callback is not None and (ask.outcome is not None or asked_back):
+            event = ask.status.value if ask.outcome is not None else CLARIFY
+            deliveries = (serialize.webhook_of(ask, ask.request.callback, at, event),)
+        owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
+        return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
+
+    def stored(self, told: object) -> None:
+        """Tells of a change, if that is what a decision came to: whoever made it may have hung up meanwhile."""
+        if isinstance(told, Write):
+            self.committed(told)
+
+    def committed(self, write: Write) -> None:
+        """Tells everybody who has to do with what was just stored."""
+        ask = write.ask
+        if ask.outcome is not None:
+            extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
+            logger.info("An ask has ended", extra=extra)
+        self.signals.notify(ask)
+        if ask.shown_revision < ask.revision or ask.left is not None:
+            self.hooks.show(ask)
+        if write.deliveries:
+            self.hooks.deliver()
+        if (due := ask.next_due()) is not None:
+            self.hooks.due(due)
+
+    def _reachable(self, ask: Ask) -> bool:
+        surface = self.surfaces.get(ask.destination.surface)
+        return surface is not None and surface.ready() is None
+
+
+@dataclass(frozen=True, slots=True)
+class _NeedsGroups:
+    """Whether the actor may act depends on groups that were not looked up yet."""
+
+    ask: Ask
+    groups: frozenset[str]
+
+
+class Acting:
+    """Lets people act on asks: the part of the service that decides whether they may, and what comes of it."""
+
+    def __init__(self, commits: Commits, labels: Labels) -> None:
+        self._commits = commits
+        self.labels = labels
+
+    async def act(
+        self,
+        ask_id: str,
+        action: Action | AskBack,
+        actor: Actor,
+        *,
+        revision: int | None = None,
+        delivery: str | None = None,
+        digest: str = "",
+        at: float | None = None,
+    ) -> Acted | Rejected:
+        """Acts on an ask as a responder (see `answerback.ports.surface.Asks`)."""
+        return await self.apply(
+            Intent(ask_id, action, revision, delivery, at, digest=digest), actor
+        )
+
+    async def apply(
+        self, intent: Intent, actor: Actor, *, fence: Fence | None = None
+    ) -> Acted | Rejected:
+        """Does what a responder wants of an ask (see `answerback.ports.surface.Asks`)."""
+        began = time.perf_counter()
+        told = await self._applied(intent, actor, fence)
+        if intent.wanted is None:
+            return told
+        counted = "repeated" if isinstance(told, Acted) and told.repeated else "acted"
+        result = told.why.value if isinstance(told, Rejected) else counted
+        seconds = time.perf_counter() - began
+        surface, action = actor.person.surface, intent.wanted.action
+        self._commits.hooks.acted(surface, action, result, seconds)
+        return told
+
+    async def _applied(self, intent: Intent, actor: Actor, fence: Fence | None) -> Acted | Rejected:
+        commits = self._commits
+        while True:
+            decide = partial(self._decide, intent, actor, commits.clock.now())
+            told, repeated = await commits.store.change(
+                intent.ask_id,
+                decide,
+                delivery=intent.delivery,
+                digest=intent.digest,
+                then=commits.stored,
+                fence=fence,
+            )
+            if repeated:
+                ask = await commits.store.get(intent.ask_id)
+                return Acted(ask, repeated=True) if ask else Rejected(Why.NOT_FOUND)
+            if isinstance(told, Write):
+                return Acted(told.ask)
+            if not isinstance(told, _NeedsGroups):
+                return told
+            known = await self._with_groups(told.ask, actor, told.groups)
+            if known is None:
+                return Rejected(Why.UNCHECKED, told.ask)
+            actor = known
+
+    def _decide(
+        self, intent: Intent, actor: Actor, now: float, ask: Ask | None
+    ) -> Decision[Write | Acted | Rejected | _NeedsGroups]:
+        if ask is None or intent.surface not in {None, ask.destination.surface}:
+            return Decision(None, Rejected(Why.NOT_FOUND))
+        if (refused := self._refused(intent, actor, ask)) is not None:
+            return Decision(None, refused)
+        action = intent.wanted
+        if action is None:
+            return Decision(None, Acted(ask))
+        if isinstance(action, Unresolved):
+            found = resolve(action, ask, intent.at, actor.person, self.labels)
+            if isinstance(found, Unclear):
+                why = Why.STALE if found.early else Why.INVALID
+                return Decision(None, Rejected(why, ask, (found.problem,)))
+            action = found
+        if isinstance(action, Answer) and action.remember and not can_remember(ask):
+            problem = Problem(
+                pointer="/remember",
+                code="unknown_value",
+                message="This answer cannot be remembered here.",
+            )
+            return Decision(None, Rejected(Why.INVALID, ask, (problem,)))
+        opened, reached = UNOPENED, actor.person.surface == ask.destination.surface
+        if reached:  # another surface has another clock
+            opened = Opened(at=intent.at, typed=isinstance(intent.wanted, Words))
+        if isinstance(action, AskBack):
+            change = clarification.asked_back(ask, action, at=now, by=actor.person, opened=opened)
+        else:
+            change = asks.acted(ask, action, at=now, by=actor.person, opened=opened)
+        if isinstance(change, Refused):
+            return Decision(None, Rejected(Why.INVALID, ask, change.problems))
+        asked_back = isinstance(action, AskBack)
+        routed = change if asked_back else self._commits.routed(change, now, reached=reached)
+        memory = _memory(ask, action) if isinstance(action, Answer) else None
+        write = self._commits.write(routed, now, memory=memory)
+        return Decision(write, write)
+
+    def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
+        """Why nobody may do anything with the ask, this person may not, or not at the revision that they saw."""
+        if not ask.open:
+            return Rejected(Why.ENDED, ask)
+        if (missing := self._missing_groups(ask, actor)) is not None:
+            return _NeedsGroups(ask, missing) if missing else Rejected(Why.NOT_ALLOWED, ask)
+        return None if intent.revision in {None, ask.revision} else Rejected(Why.STALE, ask)
+
+    @staticmethod
+    def _missing_groups(ask: Ask, actor: Actor) -> frozenset[str] | None:
+        """None: may act. Otherwise the groups that are still to be looked up; empty: may not act."""
+        if ANYONE in ask.responders or actor.person.user_id in ask.responders:
+            return None
+        groups = frozenset(r[1:] for r in ask.responders if r.startswith("@"))
+        if groups & actor.groups:
+            return None
+        return frozenset() if actor.all_groups else groups - actor.groups_known
+
+    async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
+        """The actor with what the surface knows of these groups; None where it will tell later."""
+        surface = self._commits.surfaces.get(ask.destination.surface)
+        found = await groups_among(surface, actor.person, groups, ask.id)
+        if found is None:
+            return None
+        return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
+
+
+def _memory(ask: Ask, action: Answer) -> Memory | None:
+    if not action.remember:
+        return None
+    request, question = ask.request, ask.question
+    if question is None or request.conversation is None or request.turn is None:
+        raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
+    return Memory(
+        request.agent or "",
+        request.conversation,
+        request.turn,
+        ask.form.tool or "",
+        question.id,
+        action.value,
+    )

@@ -1,0 +1,328 @@
+"""What an agent submits beside the tool call: where to ask, who may answer, for how long.
+
+Reads it, and finds every mistake in it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from answerback.core.ask import ANYONE, Destination, Escalation
+from answerback.core.errors import ConfigError, InvalidCallError, Problem
+from answerback.core.form import ContextFormat
+from answerback.core.json_schema import schemas
+from answerback.dialects.call_reader import did_you_mean
+from answerback.service.body_errors import oversized, problems_of
+
+DEFAULT_SURFACE: Final = "web"
+_MAX_NAME: Final = 1_000
+_MAX_SECONDS: Final = 366 * 86_400
+
+
+def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if not schemas.all_text(value):
+        raise ValueError("holds half a surrogate pair, which is no text")
+    return value
+
+
+_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
+_Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+_Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Callback(_Strict):
+    """Where a webhook tells the outcome."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class To(_Strict):
+    """A destination, spelled out."""
+
+    surface: _Name
+    channel: _Name | None = None
+    thread: _Name | None = None
+    user: _Name | None = None
+
+
+class Submission(_Strict):
+    """The body of ``POST /v1/asks``."""
+
+    name: Annotated[_Name, Field(description="The tool's name, as the model called it.")]
+    arguments: Annotated[
+        dict[str, JsonValue], Field(description="The tool call's arguments, in any dialect.")
+    ]
+    dialect: Annotated[
+        _Name | None, Field(description="Overrides the dialect that name and shape choose.")
+    ] = None
+    to: Annotated[
+        _Name | To | None,
+        Field(
+            description="A route, surface:channel[/thread], surface:@user, web, or the same as an object."
+        ),
+    ] = None
+    responders: Annotated[
+        _Responders | None,
+        Field(description='User ids, "@id" for a group or role, or "anyone": who may act.'),
+    ] = None
+    callback: Callback | None = None
+    conversation: _Name | None = None
+    turn: _Name | None = None
+    tool_call_id: _Name | None = None
+    expires_in: Annotated[_Seconds | None, Field(description="Seconds until the ask expires.")] = (
+        None
+    )
+    on_expiry: Literal["cancel", "defaults"] | None = None
+    remind_after: Annotated[
+        tuple[_Seconds, ...] | None,
+        Field(max_length=20, description="Seconds until each reminder."),
+    ] = None
+    context_format: Annotated[
+        ContextFormat | None,
+        Field(description="How contexts are shown: as Markdown (the default), or as plain text."),
+    ] = None
+    mode: Annotated[
+        Literal["wait", "async"] | None,
+        Field(
+            description="async: nothing waits for the answer. `interim_result` tells the model so, and the answer "
+            "comes late."
+        ),
+    ] = None
+    accepts: Annotated[
+        tuple[Literal["clarify"], ...],
+        Field(
+            max_length=1,
+            description="clarify: people may ask the agent to explain, which it gets as `clarify`.",
+        ),
+    ] = ()
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
+
+
+class RouteEscalation(_Strict):
+    """``[routes.<name>.escalate]``: what is done when nobody answered ``after`` seconds."""
+
+    after: _Seconds
+    to: str | To | None = None
+    responders: _Responders = ()
+
+
+class Route(_Strict):
+    """``[routes.<name>]``: a named destination with its own rules."""
+
+    to: str | To
+    responders: Annotated[tuple[_Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
+    """Who may act there; a call may name fewer of them, and nobody else."""
+    responders_from_call: bool = True
+    """Whether a call may say who may act."""
+    mention: bool = False
+    """Whether the first post notifies the responders."""
+    remind_after: tuple[_Seconds, ...] = ()
+    expires_in: _Seconds | None = None
+    on_expiry: Literal["cancel", "defaults"] = "cancel"
+    context_format: ContextFormat = "markdown"
+    escalate: RouteEscalation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """All routes, and the one that is taken when an ask names none (a route's name or a destination)."""
+
+    default: str = DEFAULT_SURFACE
+    by_name: Mapping[str, Route] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who submits or acts through the API: a token's name, what it may do and where it may ask."""
+
+    name: str
+    role: Literal["agent", "surface"] = "agent"
+    routes: tuple[str, ...] = ()
+    """The names of the routes it may use; empty: every route and destination."""
+    label: str | None = None
+    """What people see as the one who asks; None: its name."""
+
+    @property
+    def shown_as(self) -> str:
+        """The one who asks, as people see it."""
+        return self.label or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where and how long to ask, from the submission, its route and the defaults."""
+
+    destination: Destination
+    responders: tuple[str, ...] | None
+    remind_after: tuple[float, ...]
+    expires_in: float | None
+    on_expiry: Literal["cancel", "defaults"]
+    context_format: ContextFormat
+    mention: bool
+    escalation: Escalation | None
+
+
+def read_submission(body: JsonValue) -> Submission:
+    """The submission that a JSON body is.
+
+    Raises:
+        InvalidCallError: with every mistake.
+    """
+    if (too_many := oversized(body, free=("arguments", "metadata"))) is not None:
+        raise InvalidCallError(_tool(body), [too_many])
+    try:
+        return Submission.model_validate(body)
+    except ValidationError as error:
+        raise InvalidCallError(_tool(body), problems_of(error, _about_unknown)) from None
+
+
+def _about_unknown(field: str) -> str:
+    """What to do about a field that a submission does not have: often it is a part of the tool call."""
+    nearest = did_you_mean(field, Submission.model_fields)
+    return nearest or '; what the tool was called with belongs in "arguments"'
+
+
+def _tool(body: JsonValue) -> str:
+    name = body.get("name") if isinstance(body, dict) else None
+    return name[:100] if isinstance(name, str) and schemas.is_text(name) else "ask"
+
+
+def plan(
+    submission: Submission, routes: Routes, surfaces: frozenset[str], agent: Agent | None
+) -> Plan | tuple[Problem, ...]:
+    """Where a submission leads.
+
+    Args:
+        surfaces: the names of all surfaces there are, configured or not.
+        agent: who submits; None where no tokens are configured.
+    """
+    to = submission.to
+    allowed = agent.routes if agent else ()
+    if to is None:
+        to = routes.default if not allowed or routes.default in allowed else allowed[0]
+    if allowed and (not isinstance(to, str) or to not in allowed):
+        names = ", ".join(f'"{name}"' for name in allowed)
+        return (
+            _unknown(
+                f'This token may only use the routes {names}; set "to" to one of them or leave it out.'
+            ),
+        )
+    route = routes.by_name.get(to) if isinstance(to, str) else None
+    destination = destination_of(route.to if route else to, surfaces)
+    if isinstance(destination, str):
+        known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
+        return (_unknown(f"{destination} Configured routes: {known}."),)
+    responders = _responders(submission.responders, route, destination.surface)
+    if isinstance(responders, Problem):
+        return (responders,)
+    return Plan(
+        destination=destination,
+        responders=responders,
+        remind_after=_sorted(submission.remind_after, route.remind_after if route else ()),
+        expires_in=submission.expires_in or (route.expires_in if route else None),
+        on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
+        context_format=submission.context_format or (route.context_format if route else "markdown"),
+        mention=route is not None and route.mention,
+        escalation=_escalation(route, surfaces, destination),
+    )
+
+
+def destination_of(to: str | To, surfaces: frozenset[str]) -> Destination | str:
+    """The destination that ``to`` names, or a sentence that says why it names none."""
+    if isinstance(to, To):
+        if to.surface not in surfaces:
+            return _no_surface(to.surface, surfaces)
+        return Destination(**to.model_dump())
+    surface, colon, place = to.partition(":")
+    if surface not in surfaces:
+        return _no_surface(to, surfaces)
+    if colon and not place:
+        return f'"{to}" names no channel behind the colon.'
+    if place.startswith("@"):
+        return (
+            Destination(surface=surface, user=place[1:]) if place[1:] else f'"{to}" names no user.'
+        )
+    channel, slash, thread = place.partition("/")
+    if slash and not (channel and thread):
+        return f'"{to}" must be surface:channel/thread.'
+    return Destination(surface=surface, channel=channel or None, thread=thread or None)
+
+
+def _no_surface(name: str, surfaces: frozenset[str]) -> str:
+    known = ", ".join(sorted(surfaces))
+    return f'"{name[:100]}" is neither a route nor a destination such as "web" or "surface:channel"; surfaces: {known}.'
+
+
+def _unknown(message: str) -> Problem:
+    return Problem(pointer="/to", code="unknown_route", message=message)
+
+
+def _responders(
+    named: tuple[str, ...] | Literal["anyone"] | None, route: Route | None, surface: str
+) -> tuple[str, ...] | Problem | None:
+    """Who may act, by the call and its route: who may decide is the operator's to say, not the model's.
+
+    A route's list is a ceiling. Names are compared as they are written: whether somebody is in a group on the list is
+    not known here, so a call that names them is refused.
+    """
+    ceiling = _listed(route.responders, surface) if route else None
+    given = _listed(named, surface)
+    if named is None:
+        return ceiling
+    if route is not None and not route.responders_from_call:
+        return _forbidden("Who may answer is set by this route. Leave responders out.")
+    if given is None:
+        code = "responders_forbidden" if ceiling else "empty"
+        message = "responders names nobody. Name at least one, or leave it out."
+        return Problem(pointer="/responders", code=code, message=message)
+    if ceiling is None or ANYONE in ceiling:
+        return given
+    allowed = ", ".join(f'"{one}"' for one in ceiling)
+    rest = f"The route allows {allowed}: name some of these, or leave responders out."
+    if named == ANYONE:
+        return _forbidden(f'"anyone" is more than this route allows. {rest}')
+    beyond = ", ".join(f'"{one[:100]}"' for one in given if one not in ceiling)
+    return _forbidden(f"{beyond} may not answer here. {rest}") if beyond else given
+
+
+def _forbidden(message: str) -> Problem:
+    return Problem(pointer="/responders", code="responders_forbidden", message=message)
+
+
+def _listed(
+    responders: tuple[str, ...] | Literal["anyone"] | None, surface: str
+) -> tuple[str, ...] | None:
+    """The responders as the surface knows them: ``web:alice`` is ``alice`` on the page; platforms' ids are literal."""
+    if responders == ANYONE:
+        return (ANYONE,)
+    named = f"{DEFAULT_SURFACE}:" if surface == DEFAULT_SURFACE else ""
+    return tuple(one.removeprefix(named) for one in responders) if responders else None
+
+
+def _sorted(given: tuple[float, ...] | None, otherwise: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(sorted(otherwise if given is None else given))
+
+
+def _escalation(
+    route: Route | None, surfaces: frozenset[str], origin: Destination
+) -> Escalation | None:
+    if route is None or route.escalate is None:
+        return None
+    to = None if route.escalate.to is None else destination_of(route.escalate.to, surfaces)
+    # Routes are checked when the configuration is read; a destination that is none is a broken promise of it.
+    if isinstance(to, str):
+        raise ConfigError(to)
+    surface = (to or origin).surface
+    return Escalation(
+        after=route.escalate.after,
+        to=to,
+        responders=_listed(route.escalate.responders, surface) or (),
+    )

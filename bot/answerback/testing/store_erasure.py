@@ -1,0 +1,231 @@
+"""What every store does to erase what was written: all of it, in ended asks alone, and nothing of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from answerback.core import ask as asks
+from answerback.core import clarification
+from answerback.core.asides import UNOPENED
+from answerback.core.ask import Ask, Destination, Entry, Reason, Status
+from answerback.core.clarification import AskBack
+from answerback.core.errors import StoreError
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.walker import Answer, Person
+from answerback.ports.late_answers import Owing
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Created, DeliveryState, Idempotency, Memory
+from answerback.testing.store_examples import ANN, ending, looking, new_ask, new_delivery, result
+
+SECRET = "tell-nobody"
+_KEY = Idempotency("coder", f"key {SECRET}", "d")
+
+
+def secret_ask(number: int = 1, *, at: float = 1_000.0) -> Ask:
+    """An ask in which everything that an agent can write holds the secret."""
+    form = Form(
+        questions=(Question(id=f"q-{SECRET}", text=SECRET, answer_type=AnswerType.TEXT),),
+        tool=f"tool {SECRET}",
+    )
+    request = {
+        "arguments": {"questions": [{"text": SECRET}]},
+        "agent": "coder",
+        "callback": f"https://agent.example/{SECRET}",
+        "conversation": f"conv {SECRET}",
+        "turn": "turn",
+        "tool_call_id": SECRET,
+        "metadata": {SECRET: SECRET},
+        "prompt_label": "Coder",
+        "accepts": ("clarify",),
+    }
+    return new_ask(number, at=at, form=form, request=request, message={"id": "17.1"})
+
+
+def _asked_back(ask: Ask | None) -> Decision[None]:
+    assert ask is not None
+    by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
+    asking = AskBack(text=f"Why {SECRET}?")
+    asked = clarification.asked_back(ask, asking, at=1_700.0, by=by, opened=UNOPENED)
+    assert isinstance(asked, asks.Change)
+    explained = clarification.explained(asked.ask, f"So {SECRET}.", at=1_800.0)
+    assert isinstance(explained, asks.Change)
+    url = f"https://agent.example/{SECRET}"
+    told = replace(new_delivery(9), type="ask.clarify", body=SECRET, url=url)
+    return Decision(Write(explained.ask, asked.entries + explained.entries, (told,)), None)
+
+
+def _answered(ask: Ask | None) -> Decision[None]:
+    assert ask is not None
+    by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
+    change = asks.acted(ask, Answer(value=SECRET), at=2_000.0, by=by)
+    assert isinstance(change, asks.Change)
+    told = replace(new_delivery(), body=SECRET, url=f"https://agent.example/{SECRET}")
+    question = ask.form.questions[0]
+    memory = Memory("coder", f"conv {SECRET}", "turn", f"tool {SECRET}", question.id, SECRET)
+    return Decision(Write(change.ask, change.entries, (told,), memory, owed=True), None)
+
+
+async def answer_secretly(store: Store) -> None:
+    """Has an ask ended in which everything that anybody can write holds the secret."""
+    ask = secret_ask()
+    await store.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
+    await store.save_draft("ask_1:1:fill:U1", [SECRET], 1_500.0)
+    await store.save_draft("offer:ask_1:1:U1", SECRET, 1_500.0)
+    await store.note("ask_1", Entry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET}))
+    await store.change("ask_1", _asked_back)
+    await store.change("ask_1", _answered)
+
+
+async def _everything(store: Store) -> str:
+    page, deliveries = (
+        await store.page(),
+        await store.deliveries(state=None, agent=None, after=None, limit=9),
+    )
+    drafts = [await store.draft("ask_1:1:fill:U1"), await store.draft("offer:ask_1:1:U1")]
+    owed = await store.owed(Owing("coder"), 1.0)
+    return repr((page, deliveries, await store.record("ask_1"), drafts, owed))
+
+
+class ErasingContract:
+    """Erasing, and what is to be erased when."""
+
+    @pytest.mark.rule("API-18")
+    async def test_erasing_leaves_nothing_that_was_written_and_the_skeleton(
+        self, store: Store
+    ) -> None:
+        await answer_secretly(store)
+        assert SECRET in await _everything(store)
+        was = [(line.seq, line.entry.at, line.entry.kind) for line in await store.record("ask_1")]
+        erased = await store.erase("ask_1", 9_000.0, {"slack"})
+        assert erased is not None
+        assert erased == await store.get("ask_1")
+        assert SECRET not in await _everything(store)
+        assert (erased.status, erased.erased_at, erased.revision) == (
+            Status.ANSWERED,
+            9_000.0,
+            5,
+        )
+        assert erased.outcome is not None
+        assert erased.outcome.at == 2_000.0
+        assert erased.outcome.ended_by == Person(surface="slack", user_id="U1")
+        assert (erased.message, erased.shown_revision) == ({"id": "17.1"}, 0)
+        assert (erased.request.agent, erased.request.dialect) == ("coder", "ask_user")
+        assert await store.behind(9) == ["ask_1"], "the message is to be edited"
+        lines = await store.record("ask_1")
+        assert [(line.seq, line.entry.at, line.entry.kind) for line in lines][:-1] == was
+        assert lines[-1].entry == Entry(at=9_000.0, kind="note", body={"erased": True})
+        answer = next(line.entry for line in lines if line.entry.kind == "answered")
+        assert answer.by == Person(surface="slack", user_id="U1")
+        assert answer.body == {"source": "human", "other": False, "remembered": False}
+        names = (f"conv {SECRET}", "turn", f"tool {SECRET}", f"q-{SECRET}")
+        assert await store.remembered("coder", *names) is None
+        assert await store.created(_KEY) is None
+        assert (await store.page(conversation=f"conv {SECRET}")).rows == ()
+
+    async def test_a_webhook_of_an_erased_ask_is_sent_no_more(self, store: Store) -> None:
+        await answer_secretly(store)
+        await store.erase("ask_1", 9_000.0, ())
+        told = await store.delivery("msg_1")
+        assert told is not None
+        assert (told.state, told.next_at, told.delivery.body) == (DeliveryState.DEAD, None, "")
+        counted = await store.counts()
+        assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
+        late = result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
+        await store.tried([late], [], holder="us")
+        assert await store.delivery("msg_1") == told, "what was under way is no more"
+
+    async def test_ids_stay_only_where_they_name_nobody(self, store: Store) -> None:
+        to = Destination(surface="web", user="ann@example.com")
+        await store.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
+        by = Person(surface="web", user_id="ann@example.com", name="Ann")
+
+        def withdrawn(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            reason = Reason.WITHDRAWN
+            change = asks.ended(ask, Status.WITHDRAWN, at=2_000.0, reason=reason, by=by)
+            return Decision(Write(change.ask, change.entries), None)
+
+        await store.change("ask_1", withdrawn)
+        erased = await store.erase("ask_1", 9_000.0, {"slack"})
+        assert "ann@" not in repr((erased, await store.record("ask_1"))).lower()
+        assert erased is not None
+        assert erased.outcome is not None
+        assert erased.outcome.ended_by == Person(surface="web", user_id="erased")
+        assert erased.shown_revision == erased.revision, "no message shows it"
+
+    async def test_an_open_ask_and_an_erased_one_stay_as_they_are(self, store: Store) -> None:
+        assert await store.erase("ask_1", 9_000.0, ()) is None
+        await store.create(Write(new_ask()), None)
+        assert await store.erase("ask_1", 9_000.0, ()) == new_ask()
+        await store.change("ask_1", ending())
+        erased = await store.erase("ask_1", 9_000.0, ())
+        assert erased is not None
+        assert await store.erase("ask_1", 9_500.0, ()) == erased
+        assert len(await store.record("ask_1")) == 3
+
+    async def test_other_asks_keep_all_they_have(self, store: Store) -> None:
+        await answer_secretly(store)
+        key = Idempotency("coder", "other", "d")
+        other = new_ask(12, request={"agent": "coder", "conversation": "c"})
+        memory = Memory("coder", "c", "turn", "", "apply", value=True)
+        told = (new_delivery(2, ask="ask_12"),)
+        await store.create(Write(other, (Entry(at=1.0, kind="note"),), told, memory), key)
+        await store.save_draft("ask_12:1:fill:U1", 1, 1_500.0)
+        was = await store.record("ask_12"), await store.delivery("msg_2")
+        await store.erase("ask_1", 9_000.0, ())
+        assert (await store.record("ask_12"), await store.delivery("msg_2")) == was
+        assert await store.get("ask_12") == other
+        assert await store.draft("ask_12:1:fill:U1") == 1
+        assert await store.remembered("coder", "c", "turn", "", "apply") == (True,)
+        assert await store.created(key) is not None
+
+    async def test_a_key_can_be_used_again_once_its_ask_is_erased(self, store: Store) -> None:
+        await answer_secretly(store)
+        await store.erase("ask_1", 9_000.0, ())
+        assert isinstance(await store.create(Write(new_ask(2)), _KEY), Created)
+
+    async def test_an_erased_ask_can_still_be_shown(self, store: Store) -> None:
+        await answer_secretly(store)
+        erased = await store.erase("ask_1", 9_000.0, ())
+
+        def shown(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            return Decision(Write(replace(ask, shown_revision=ask.revision)), None)
+
+        await store.change("ask_1", shown)
+        latest, _ = await store.change("ask_1", looking)
+        assert erased is not None
+        assert latest == replace(erased, shown_revision=erased.revision)
+        assert await store.behind(9) == []
+
+    @pytest.mark.rule("DATA-19")
+    async def test_what_can_be_erased_are_old_asks_that_ended(self, store: Store) -> None:
+        for number in range(5):
+            await store.create(Write(new_ask(number)), None)
+        for number, at in ((3, 10.0), (1, 20.0), (2, 30.0), (4, 40.0)):
+            await store.change(f"ask_{number}", ending(at=at))
+        await store.erase("ask_2", 35.0, ())
+        assert await store.erasable(40.0, 9) == ["ask_3", "ask_1"]
+        assert await store.erasable(41.0, 1) == ["ask_3"]
+        assert await store.erasable(10.0, 9) == []
+
+    @pytest.mark.rule("DATA-19")
+    async def test_lines_of_no_ask_are_forgotten_when_they_are_old(self, store: Store) -> None:
+        await store.create(Write(new_ask(), (Entry(at=1.0, kind="note"),)), None)
+        for at in (10.0, 20.0, 30.0):
+            await store.note(None, Entry(at=at, kind="note", body={"refused": "ask_user"}))
+        assert await store.prune_audit(30.0) == 2
+        assert await store.prune_audit(30.0) == 0
+        assert await store.latest() == 30.0
+        assert await store.prune_audit(31.0) == 1
+        assert len(await store.record("ask_1")) == 1
+        assert await store.latest() == 1.0
+        await store.note("ask_1", Entry(at=2.0, kind="note"))
+        numbers = [line.seq for line in await store.record("ask_1")]
+        assert numbers == sorted(set(numbers))
+
+    async def test_half_a_surrogate_pair_names_nothing_to_erase(self, store: Store) -> None:
+        with pytest.raises(StoreError, match="surrogate"):
+            await store.erase("\ud800", 1.0, ())

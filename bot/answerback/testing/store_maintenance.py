@@ -1,0 +1,244 @@
+"""What every store does besides: counting, remembering, pruning, opening and closing, any text verbatim."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination, Entry, Status
+from answerback.core.errors import StoreError
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Created, DeliveryState, Existing, Idempotency, Memory
+from answerback.testing.store_examples import (
+    PATIENCE,
+    answering,
+    ending,
+    looking,
+    new_ask,
+    new_delivery,
+    result,
+)
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+PER_EXAMPLE = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+)
+"""All examples share the test's one database, and mean to."""
+
+
+class UpkeepContract:
+    """The rest of the protocol, and what holds for all of it."""
+
+    async def test_counts_follow_every_change_of_status_and_state(self, store: Store) -> None:
+        names = {*Status, *DeliveryState}
+        assert await store.counts() == dict.fromkeys(names, 0)
+        for number in range(3):
+            await store.create(Write(new_ask(number)), None)
+        await store.change("ask_1", answering(deliveries=(new_delivery(1), new_delivery(2))))
+        await store.change("ask_2", ending(Status.EXPIRED))
+        await store.tried([result(new_delivery(2), DeliveryState.DEAD)], [])
+        counted = {name: n for name, n in (await store.counts()).items() if n}
+        assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
+
+    @pytest.mark.rule("ROUTE-5")
+    async def test_a_remembered_answer_is_one_turns_and_the_last_one_counts(
+        self, store: Store
+    ) -> None:
+        for number, value in enumerate((True, None, False)):
+            memory = Memory("coder", "conv", "turn", "bash", "q", value)
+            await store.create(Write(new_ask(number), memory=memory), None)
+        assert await store.remembered("coder", "conv", "turn", "bash", "q") == (False,)
+        assert await store.remembered("coder", "conv", "turn2", "bash", "q") is None
+        assert await store.remembered("other", "conv", "turn", "bash", "q") is None
+
+    async def test_a_draft_is_kept_replaced_and_dropped(self, store: Store) -> None:
+        assert await store.draft("k") is None
+        await store.save_draft("k", {"a": 1}, 1.0)
+        await store.save_draft("k", {"a": [2]}, 2.0)
+        assert await store.draft("k") == {"a": [2]}
+        await store.save_draft("k", None, 3.0)
+        assert await store.draft("k") is None
+
+    async def test_a_secret_is_made_once_and_is_32_bytes(self, store: Store) -> None:
+        first = await store.secret("web")
+        assert len(first) == 32
+        assert await store.secret("web") == first
+        assert await store.secret("csrf") != first
+
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_forgets_what_is_old_and_only_that(self, store: Store) -> None:
+        for number, at in ((1, 10.0), (2, 20.0)):
+            memory = Memory("coder", "conv", f"turn{number}", "bash", "q", value=True)
+            key = Idempotency("coder", f"k{number}", "d")
+            await store.create(Write(new_ask(number, at=at), memory=memory), key)
+            await store.change(f"ask_{number}", ending(at=at), delivery=f"Ev{number}")
+            await store.save_draft(f"d{number}", True, at)
+        assert await store.prune(20.0) == 4
+        assert await store.prune(20.0) == 0
+        assert await store.remembered("coder", "conv", "turn1", "bash", "q") is None
+        assert await store.remembered("coder", "conv", "turn2", "bash", "q") == (True,)
+        assert await store.draft("d1") is None
+        assert await store.draft("d2") is True
+        assert not (await store.change("ask_1", looking, delivery="Ev1"))[1]
+        assert (await store.change("ask_2", looking, delivery="Ev2"))[1]
+        key = Idempotency("coder", "k1", "d")
+        assert isinstance(await store.create(Write(new_ask(3)), key), Created)
+        assert (await store.counts())["open"] == 1
+
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_keeps_the_key_of_an_ask_that_is_still_open(self, store: Store) -> None:
+        key = Idempotency("coder", "k", "d")
+        await store.create(Write(new_ask(at=10.0)), key)
+        assert await store.created(key) == Existing(new_ask(at=10.0), same_body=True)
+        await store.prune(20.0)
+        again = await store.create(Write(new_ask(2, at=30.0)), key)
+        assert again == Existing(new_ask(at=10.0), same_body=True)
+        await store.change("ask_1", ending())
+        assert await store.prune(20.0) == 1
+        assert await store.created(key) is None
+
+    async def test_pruning_forgets_more_than_one_step_of_it(self, store: Store) -> None:
+        await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))
+        assert await store.prune(2.0) == 2_500
+
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_forgets_old_deliveries_among_many_that_are_not_old(
+        self, store: Store
+    ) -> None:
+        def touched(at: float) -> Callable[[Ask | None], Decision[None]]:
+            def decide(ask: Ask | None) -> Decision[None]:
+                assert ask is not None
+                new = replace(ask, updated_at=at, revision=ask.revision + 1)
+                return Decision(Write(new), None)
+
+            return decide
+
+        await store.create(Write(new_ask()), None)
+        numbers = range(1_100)
+        noted = (
+            store.change("ask_1", touched(10.0 + n % 2 * 20.0), delivery=f"Ev{n}") for n in numbers
+        )
+        await asyncio.gather(*noted)
+        assert await store.prune(20.0) == 550
+        for n in (0, 1, 999, 1_000, 1_098, 1_099):
+            _, repeated = await store.change("ask_1", looking, delivery=f"Ev{n}")
+            assert repeated == bool(n % 2)
+
+    @pytest.mark.rule("DATA-15")
+    async def test_a_clock_that_is_set_back_plans_anew_once_what_was_planned_by_it(
+        self, store: Store
+    ) -> None:
+        assert await store.latest() is None
+        reminded = {"remind_after": (60.0,)}
+        await store.create(Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None)
+        early = new_delivery(2, ask="ask_2", at=650.0)
+        await store.create(Write(new_ask(2, at=698.0, request=reminded), deliveries=(early,)), None)
+        for _ in range(2):
+            await store.set_back(500.0, 700.0)
+        assert await store.next_due(0.0) == 560.0
+        assert await store.next_due(560.0) == 758.0, "it was created by the new time"
+        assert await store.next_delivery() == 500.0
+        page = await store.deliveries(state=None, agent=None, after=None, limit=9)
+        planned = {one.delivery.id: one.next_at for one in page.rows}
+        assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was due by the new time already"
+        assert await store.latest() == 700.0
+
+    async def test_a_store_that_works_passes_its_check(self, store: Store) -> None:
+        await store.check()
+        await store.check()
+
+    async def test_a_store_that_is_not_open_says_so(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        unopened = make_store()
+        with pytest.raises(StoreError, match="not open"):
+            await unopened.get("ask_1")
+        with pytest.raises(StoreError, match="not open"):
+            await unopened.check()
+        await unopened.close()
+
+    async def test_closing_finishes_what_was_handed_in(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        await store.create(Write(new_ask()), None)
+        changes = [asyncio.ensure_future(store.note("ask_1", _note(n))) for n in range(300)]
+        await asyncio.sleep(0)
+        await store.close()
+        await asyncio.gather(*changes)
+        again = make_store()
+        await again.open()
+        assert len(await again.record("ask_1")) == 300
+        await again.close()
+
+    async def test_a_caller_that_leaves_does_not_undo_what_it_handed_in(self, store: Store) -> None:
+        await store.create(Write(new_ask()), None)
+        told: list[Ask] = []
+        leaving = asyncio.ensure_future(store.change("ask_1", answering(), then=told.append))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        async with asyncio.timeout(PATIENCE):
+            while not told:  # noqa: ASYNC110 - nothing else tells that it is stored
+                await asyncio.sleep(0.001)
+        stored = await store.get("ask_1")
+        assert stored is not None
+        assert stored.revision == 2
+        assert told == [stored], "whoever is to be told of it is told"
+
+    @PER_EXAMPLE
+    @given(text=st.text(), value=JSON)
+    def test_any_text_and_any_json_comes_back_verbatim(
+        self, make_store: Callable[[], Store], text: str, value: JsonValue
+    ) -> None:
+        async def round_trip() -> None:
+            store = make_store()
+            await store.open()
+            try:
+                number = (await store.counts())["open"]
+                ask = new_ask(
+                    f"{number}{text}",
+                    to=Destination(surface="slack", channel=text, thread=text),
+                    request={"conversation": text, "agent": text, "metadata": {text: value}},
+                    message={text: value},
+                    responders=(text,),
+                )
+                await store.create(Write(ask), Idempotency(text, f"{number}", text))
+                assert repr(await store.get(ask.id)) == repr(ask)
+                assert ask in (await store.page(conversation=text, agent=text)).rows
+                assert ask in await store.find("slack", text, text, 1)
+                await store.save_draft(text, value, 1.0)
+                assert repr(await store.draft(text)) == repr(value)
+            finally:
+                await store.close()
+
+        asyncio.run(round_trip())
+
+    async def test_half_a_surrogate_pair_is_refused_in_words(self, store: Store) -> None:
+        with pytest.raises(StoreError, match="surrogate"):
+            await store.save_draft("k", "\ud800", 1.0)
+        with pytest.raises(StoreError, match="surrogate"):
+            await store.create(Write(new_ask(message={"a": "\ud800"})), None)
+        with pytest.raises(StoreError, match="surrogate"):
+            await store.get("\ud800")
+        with pytest.raises(StoreError, match="surrogate"):
+            await store.note(None, Entry(at=1.0, kind="note", body={"a": "\ud800"}))
+
+
+def _note(number: int) -> Entry:
+    return Entry(at=float(number), kind="note")

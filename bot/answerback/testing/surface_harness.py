@@ -1,0 +1,161 @@
+"""A surface at work, for its tests: the real service, a store, and what shows asks again when they change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Self
+
+from answerback.core.ask import ANYONE, Ask, Destination
+from answerback.core.form import Form
+from answerback.ports.claims import SOLE
+from answerback.ports.store import Store, Write
+from answerback.ports.surface import Surface
+from answerback.runtime.clock import SystemClock
+from answerback.runtime.config import Storage
+from answerback.runtime.open_store import Opened, opened
+from answerback.runtime.replica_lifecycle import release
+from answerback.service.remote_changes import Hearing
+from answerback.service.service import Service
+from answerback.testing.store_examples import new_ask
+from answerback.workers.message_sync import Shower
+from answerback_storage.memory.store import MemoryStore, Tables
+
+_NUMBERS = count(1)
+SWEEP = 100
+"""Asks that are brought up to date after a start."""
+
+
+@dataclass
+class Bench:
+    """What is up around a surface."""
+
+    service: Service
+    shower: Shower
+    beside: Sequence[Bench] = ()
+    """What other processes on the same store have up."""
+
+    @property
+    def store(self) -> Store:
+        """Where the asks are."""
+        return self.service.store
+
+    async def opens(
+        self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,), **more: Any
+    ) -> Ask:
+        """An ask of this form at a place, once it is shown; ``more`` are its other fields."""
+        number, now = next(_NUMBERS), self.service.clock.now()
+        ask = new_ask(f"{number:024x}", to=to, form=form, responders=responders, at=now, **more)
+        at = [self, *self.beside][number % (1 + len(self.beside))]
+        await at.store.create(Write(ask), None)
+        at.shower.poke(ask)
+        return await self.shown(ask.id)
+
+    async def shown(self, ask_id: str) -> Ask:
+        """The ask as it stands, once nothing is being shown any more."""
+        showers = [one.shower for one in (self, *self.beside)]
+        while any(shower.at_hand for shower in showers):
+            for shower in showers:
+                await shower.idle()
+        stored = await self.store.get(ask_id)
+        assert stored is not None
+        return stored
+
+    async def stops_showing(self) -> None:
+        """Nothing is shown any more."""
+        for one in (self, *self.beside):
+            await one.shower.stop()
+
+
+def together(benches: Collection[Bench]) -> Bench:
+    """Several services at work as one: asks come in at each in turn."""
+    first, *others = benches
+    first.beside = others
+    return first
+
+
+@asynccontextmanager
+async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
+    """Has a service hear what others commit, and give back at its end what it has claimed."""
+    if service.claim is SOLE:
+        yield
+        return
+    hearing = Hearing(
+        service.store,
+        service.signals,
+        service.listeners,
+        service.surfaces.keys(),
+        moved_on=shower.moved_on,
+    )
+    service.store.listen(hearing.heard)
+    listening = asyncio.create_task(hearing.pass_on())
+    try:
+        yield
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await release(service)
+
+
+@asynccontextmanager
+async def bench(surface: Surface, opened: Opened) -> AsyncIterator[Bench]:
+    """A surface, started, with a service of its own on an open store."""
+    store, claim, clock = opened
+    async with AsyncExitStack() as stack:
+        names = frozenset({surface.name})
+        service = Service(store, clock, {surface.name: surface}, known_surfaces=names, claim=claim)
+        shower = Shower(service, first_pause=0.02)
+        await stack.enter_async_context(among_others(service, shower))
+        stack.push_async_callback(shower.stop)
+        service.hooks.show = shower.poke
+        stack.push_async_callback(surface.stop)
+        await surface.start(service)
+        await shower.sweep(SWEEP)
+        yield Bench(service, shower)
+
+
+class BenchStage:
+    """What a `answerback.testing.simulated_people.Stage` does for every platform without a server of its own.
+
+    Args:
+        make: makes the surface, anew for each start.
+        url: a ``storage.url`` of a PostgreSQL database; without it, everything is in memory.
+        replicas: how many services share that database, each with a surface of its own.
+    """
+
+    def __init__(
+        self, make: Callable[[], Surface], url: str | None = None, replicas: int = 1
+    ) -> None:
+        self._make, self._url, self._replicas = make, url, replicas
+        self._tables = Tables()
+        self._up = AsyncExitStack()
+        self.surface: Surface
+        self.surfaces: Sequence[Surface]
+        """One for each service; `surface` is the first."""
+        self.bench: Bench
+
+    async def __aenter__(self) -> Self:
+        await self.restart()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._up.aclose()
+
+    async def restart(self) -> None:
+        """Stops what is up, and starts it anew."""
+        await self._up.aclose()
+        self.surfaces = [self._make() for _ in range(self._replicas)]
+        self.surface = self.surfaces[0]
+        self.bench = together([await self._started(surface) for surface in self.surfaces])
+
+    async def _started(self, surface: Surface) -> Bench:
+        enter = self._up.enter_async_context
+        if self._url is not None:
+            return await enter(bench(surface, await enter(opened(Storage(url=self._url)))))
+        store = MemoryStore(self._tables)
+        await store.open()
+        self._up.push_async_callback(store.close)
+        return await enter(bench(surface, Opened(store, SOLE, SystemClock())))

@@ -1,0 +1,81 @@
+"""Erasing what was written in ended asks, in memory; see `answerback.ports.store.Store.erase`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from answerback.core.ask import Ask
+from answerback.core.erasure import erased, erased_entry
+from answerback.ports.claims import Claim, Work
+from answerback.ports.store_values import DeliveryState, StoredEntry
+from answerback_storage import rows
+from answerback_storage.memory.claims import Tables
+
+
+class _Kept(Protocol):
+    """The store that this is a part of."""
+
+    def _tables(self) -> Tables: ...
+    def _keep(self, ask: Ask, claim: Claim | None = None) -> None: ...
+
+
+class MemoryErasing:
+    """The part of the store that erases."""
+
+    async def erase(self: _Kept, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
+        """See `Store.erase`."""
+        rows.dump(ask_id)
+        tables = self._tables()
+        old = tables.asks.get(ask_id)
+        if old is None or old.open or old.erased_at is not None:
+            return old
+        new = erased(old, at, opaque)
+        self._keep(new)
+        _forget(tables, old)
+        for key, told in tables.deliveries.items():
+            if told.delivery.ask_id == ask_id:
+                body, url, state, next_at, error, updated_at = rows.erased_delivery(at)
+                tables.deliveries[key] = replace(
+                    told,
+                    delivery=replace(told.delivery, body=body, url=url),
+                    state=DeliveryState(state),
+                    next_at=next_at,
+                    last_error=error,
+                    updated_at=updated_at,
+                )
+                tables.claims[Work.DELIVERY].pop(key, None)
+        for number, (of, line) in enumerate(tables.record):
+            if of == ask_id:
+                kept = StoredEntry(line.seq, erased_entry(line.entry, opaque))
+                tables.record[number] = (of, kept)
+        tables.record.append((ask_id, StoredEntry(tables.next_line(), rows.erasure(at))))
+        return new
+
+    async def tidy(self) -> None:
+        """See `Store.tidy`: there are no files."""
+
+    async def erasable(self: _Kept, before: float, limit: int) -> Sequence[str]:
+        """See `Store.erasable`."""
+        asks = self._tables().asks.values()
+        old = [a for a in asks if not a.open and a.erased_at is None and a.updated_at < before]
+        return [ask.id for ask in sorted(old, key=lambda ask: ask.updated_at)[:limit]]
+
+    async def prune_audit(self: _Kept, before: float) -> int:
+        """See `Store.prune_audit`."""
+        record = self._tables().record
+        kept = [line for line in record if line[0] is not None or line[1].entry.at >= before]
+        forgotten = len(record) - len(kept)
+        record[:] = kept
+        return forgotten
+
+
+def _forget(tables: Tables, ask: Ask) -> None:
+    for key in [key for key, (_, ask_id, _) in tables.keys.items() if ask_id == ask.id]:
+        del tables.keys[key]
+    for draft in [key for key in tables.drafts if f":{ask.id}:" in f":{key}:"]:
+        del tables.drafts[draft]
+    for names in rows.memory_keys(ask.request):
+        tables.remembered.pop(names, None)
+    tables.tellings.rows.pop(ask.id, None)

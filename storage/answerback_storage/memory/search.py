@@ -1,0 +1,78 @@
+"""Search and people's inboxes in the store in memory: a look at every ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from answerback.core.ask import Ask
+from answerback.ports.search import Search, answered_words, asked_words, may_wait_for
+from answerback.ports.store_values import Page
+from answerback_storage import rows
+
+T = TypeVar("T")
+
+
+class _Kept(Protocol):
+    """What is kept: the tables of the store that this is a part of."""
+
+    asks: dict[str, Ask]
+    numbers: dict[str, int]
+
+
+class _HasTables(Protocol):
+    def _tables(self) -> _Kept: ...
+
+
+class MemorySearching:
+    """The part of the store that people search."""
+
+    async def search(self: _HasTables, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+        """See `answerback.ports.search.Searching.search`."""
+        before = rows.behind_cursor("search", after)
+        numbered = newest(self._tables(), before)
+        return page_of(
+            "search", ((n, ask) for n, ask in numbered if _is_wanted(ask, wanted)), limit
+        )
+
+    async def waiting(
+        self: _HasTables, surface: str, user_id: str, after: str | None, limit: int
+    ) -> Page[Ask]:
+        """See `answerback.ports.search.Searching.waiting`."""
+        behind, tables = rows.before_cursor("waiting", after), self._tables()
+        numbered = ((number, tables.asks[ask_id]) for ask_id, number in tables.numbers.items())
+        found = (
+            (number, ask)
+            for number, ask in numbered
+            if number > behind
+            and ask.open
+            and ask.destination.surface == surface
+            and may_wait_for(ask, user_id)
+        )
+        return page_of("waiting", found, limit)
+
+
+def newest(tables: _Kept, before: int) -> Iterator[tuple[int, Ask]]:
+    """Asks before a number, newest first, with their numbers."""
+    for ask_id, number in reversed(tables.numbers.items()):
+        if number < before:
+            yield number, tables.asks[ask_id]
+
+
+def page_of(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]:
+    """A page of what is found, with its numbers."""
+    part = list(islice(found, limit + 1))
+    after = rows.cursor(kind, part[limit - 1][0]) if len(part) > limit else None
+    return Page(tuple(one for _, one in part[:limit]), after)
+
+
+def _is_wanted(ask: Ask, wanted: Search) -> bool:
+    words = asked_words(ask) if ask.open else (*asked_words(ask), *answered_words(ask))
+    return (
+        wanted.status in {None, ask.status}
+        and wanted.agent in {None, ask.request.agent}
+        and (wanted.since is None or ask.created_at >= wanted.since)
+        and (wanted.until is None or ask.created_at < wanted.until)
+        and all(any(word.startswith(one) for word in words) for one in wanted.words)
+    )

@@ -1,0 +1,349 @@
+"""A store in this process's memory: for tests and trials, since nothing of it outlives the process.
+
+Everything happens between two turns of the event loop, so every write is one transaction. It keeps the
+contract of every store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count, islice
+from typing import Final, TypeVar
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Entry, Status
+from answerback.core.errors import StoreError
+from answerback.ports.claims import Fence, Work
+from answerback.ports.message_state import noted
+from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import (
+    Created,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
+from answerback.ports.surface import Shown
+from answerback_storage import rows
+from answerback_storage.memory.claims import MemoryClaims, next_at
+from answerback_storage.memory.claims import Tables as Tables
+from answerback_storage.memory.erasure import MemoryErasing
+from answerback_storage.memory.late_answers import MemoryTelling
+from answerback_storage.memory.search import MemorySearching, newest, page_of
+
+T = TypeVar("T")
+
+_LAST: Final = 2**63 - 1
+
+
+class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
+    """Asks in memory; see `answerback.ports.store.Store`."""
+
+    async def latest(self) -> float | None:
+        """See `Store.latest`."""
+        record = self._tables().record
+        return record[-1][1].entry.at if record else None
+
+    async def set_back(self, seconds: float, at: float) -> None:
+        """See `Store.set_back`."""
+        tables, name = self._tables(), f"clock:{at!r}"
+        if name in tables.seen:
+            return
+        tables.seen[name] = at, ""
+        for key, told in tables.deliveries.items():
+            if told.next_at is not None and told.next_at > at:
+                tables.deliveries[key] = replace(told, next_at=told.next_at - seconds)
+        for ask in list(tables.asks.values()):
+            if ask.next_due() is not None and not at - rows.NOTICED <= ask.created_at <= at:
+                self._keep(replace(ask, set_back=ask.set_back + seconds))
+        entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+        self._add(tables, [(None, entry)])
+
+    async def check(self) -> None:
+        """See `Store.check`."""
+        self._tables()
+
+    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+        """See `Store.create`."""
+        tables, ask = self._tables(), write.ask
+        _check(tables, write)
+        if idempotency is not None:
+            if (existing := await self.created(idempotency)) is not None:
+                return existing
+            key = (idempotency.agent, idempotency.key)
+            tables.keys[key] = (idempotency.digest, ask.id, ask.created_at)
+        self._keep(ask, write.claim)
+        tables.numbers[ask.id] = len(tables.numbers) + 1
+        self._add_beside(tables, write)
+        await asyncio.sleep(0)  # the others' turn, as when a disk is written to
+        return Created(ask)
+
+    async def created(self, idempotency: Idempotency) -> Existing | None:
+        """See `Store.created`."""
+        tables = self._tables()
+        found = tables.keys.get((idempotency.agent, idempotency.key))
+        if found is None:
+            return None
+        digest, ask_id, _ = found
+        return Existing(tables.asks[ask_id], digest == idempotency.digest)
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        digest: str = "",
+        then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
+    ) -> tuple[T, bool]:
+        """See `Store.change`."""
+        tables = self._tables()
+        self._check_fence(fence)
+        write, result = decide(tables.asks.get(ask_id))
+        if delivery in tables.seen:
+            rows.check_digest(tables.seen[delivery][1], digest)
+            return result, True
+        if write is not None:
+            if write.ask.id != ask_id or ask_id not in tables.asks:
+                raise AssertionError(f"a decision about {ask_id} stored {write.ask.id}")
+            _check(tables, write)
+            self._keep(write.ask, write.claim)
+            self._add_beside(tables, write)
+            if delivery is not None:
+                tables.seen[delivery] = write.ask.updated_at, digest
+        if then is not None:
+            then(result)
+        await asyncio.sleep(0)
+        return result, False
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """See `Store.get`."""
+        rows.dump(ask_id)
+        return self._tables().asks.get(ask_id)
+
+    async def find(
+        self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
+    ) -> Sequence[Ask]:
+        """See `Found.find`."""
+        tables = self._tables()
+        before = _LAST if after is None else tables.numbers.get(after, 0)
+        places = {(surface, channel, thread)} if thread is not None else None
+
+        def there(ask: Ask) -> bool:
+            place = rows.placed(ask)
+            return ask.open and (
+                place in places if places is not None else place[:2] == (surface, channel)
+            )
+
+        return list(islice((ask for _, ask in newest(tables, before) if there(ask)), limit))
+
+    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+        """See `Found.shown_at`."""
+        for ask in self._tables().asks.values():
+            here = ask.open and ask.destination.surface == surface
+            if here and ask.message and ask.message.get("id") == message_id:
+                return ask
+        return None
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        """See `Store.page`."""
+        before, tables = rows.behind_cursor("asks", after), self._tables()
+        wanted = (status, surface, conversation, agent)
+
+        def of(ask: Ask) -> tuple[object, ...]:
+            request = ask.request
+            return ask.status, ask.destination.surface, request.conversation, request.agent
+
+        found = ((n, ask) for n, ask in newest(tables, before) if _matches(of(ask), wanted))
+        return page_of("asks", found, limit)
+
+    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """See `Store.record`."""
+        lines = (line for of, line in self._tables().record if of == ask_id and line.seq > after)
+        return list(islice(lines, limit))
+
+    async def note(self, ask_id: str | None, entry: Entry) -> None:
+        """See `Store.note`."""
+        rows.entry_rows(ask_id, [entry])
+        self._add(self._tables(), [(ask_id, entry)])
+
+    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        """See `Store.shown`."""
+        tables = self._tables()
+        latest = tables.asks.get(ask_id)
+        if latest is None:
+            return None
+        now = noted(
+            latest,
+            of or latest,
+            revision=shown.revision,
+            message=shown.message,
+            thread=shown.thread,
+            at=shown.at,
+        )
+        _check(tables, Write(now))
+        self._keep(now)
+        return now
+
+    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """See `Found.behind`."""
+        turns: dict[tuple[object, ...], Iterator[int]] = {}
+        found = []
+        asks = self._tables().asks.values()
+        late = [
+            ask
+            for ask in asks
+            if ask.shown_revision < ask.revision and self._free(Work.MESSAGE, ask.id, free_for)
+        ]
+        for ask in sorted(late, key=lambda ask: ask.updated_at):
+            surface, channel, _ = rows.placed(ask)
+            turn = turns.setdefault((surface, channel, ask.message is None), count())
+            found.append((next(turn), ask.updated_at, ask.id))
+        return [ask_id for _, _, ask_id in sorted(found)[:limit]]
+
+    async def next_due(self, after: float) -> float | None:
+        """See `Store.next_due`."""
+        return next((when for when, _ in self._due() if when > after), None)
+
+    async def remembered(
+        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+    ) -> tuple[JsonValue] | None:
+        """See `Store.remembered`."""
+        found = self._tables().remembered.get((agent, conversation, turn, tool, question_id))
+        return None if found is None else (rows.load(found[0].encode()),)
+
+    async def draft(self, key: str) -> JsonValue:
+        """See `Store.draft`."""
+        found = self._tables().drafts.get(key)
+        return None if found is None else rows.load(found[0].encode())
+
+    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
+        """See `Store.save_draft`."""
+        drafts, text = self._tables().drafts, rows.dump([key, value])
+        drafts.pop(key, None)
+        if value is not None:
+            text = rows.dump(value)
+            drafts[key] = (text, at)
+
+    async def next_delivery(self, after: float = 0.0) -> float | None:
+        """See `Store.next_delivery`."""
+        return next((at for told in self._firsts() if (at := next_at(told)) > after), None)
+
+    async def tried(
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, Entry]],
+        holder: str | None = None,
+    ) -> None:
+        """See `Store.tried`."""
+        tables, written = self._tables(), holder is None
+        for result in results:
+            key = result.delivery.id
+            if key in tables.deliveries and self._holds(Work.DELIVERY, key, holder):
+                tables.deliveries[key] = result
+                tables.claims[Work.DELIVERY].pop(key, None)
+                tables.tellings.tried(result)
+                written = True
+        if written:
+            self._add(tables, entries)
+
+    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+        """See `Store.delivery`."""
+        return self._tables().deliveries.get(delivery_id)
+
+    async def deliveries(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        """See `Store.deliveries`."""
+        before, tables = rows.behind_cursor("deliveries", after), self._tables()
+        numbered = reversed(list(enumerate(tables.deliveries.values(), 1)))
+        found = (
+            (n, told)
+            for n, told in numbered
+            if n < before and _matches((told.state, told.delivery.agent), (state, agent))
+        )
+        return page_of("deliveries", found, limit)
+
+    async def secret(self, name: str) -> bytes:
+        """See `Store.secret`."""
+        return self._tables().secrets.setdefault(name, secrets.token_bytes(32))
+
+    async def prune(self, before: float) -> int:
+        """See `Store.prune`."""
+        tables = self._tables()
+        old = [
+            *((tables.seen, key) for key, (at, _) in tables.seen.items() if at < before),
+            *(
+                (tables.keys, key)
+                for key, (_, ask_id, at) in tables.keys.items()
+                if at < before and not tables.asks[ask_id].open
+            ),
+            *(
+                (tables.remembered, key)
+                for key, (_, at) in tables.remembered.items()
+                if at < before
+            ),
+            *((tables.drafts, key) for key, (_, at) in tables.drafts.items() if at < before),
+            *((tables.tellings.rows, key) for key in tables.tellings.forgettable(before)),
+        ]
+        for table, key in old:
+            del table[key]  # type: ignore[attr-defined]  # each key is of its own table
+        return len(old)
+
+    async def counts(self) -> Mapping[str, int]:
+        """See `Store.counts`."""
+        tables = self._tables()
+        found: dict[str, int] = dict.fromkeys([*Status, *DeliveryState], 0)
+        for ask in tables.asks.values():
+            found[ask.status] += 1
+        for told in tables.deliveries.values():
+            found[told.state] += 1
+        return found
+
+    @staticmethod
+    def _add(tables: Tables, entries: Iterable[tuple[str | None, Entry]]) -> None:
+        for ask_id, entry in entries:
+            tables.record.append((ask_id, StoredEntry(tables.next_line(), entry)))
+
+    def _add_beside(self, tables: Tables, write: Write) -> None:
+        self._add(tables, [(write.ask.id, entry) for entry in write.entries])
+        for told in write.deliveries:
+            tables.deliveries[told.id] = rows.new_delivery(told)
+        if write.owed:
+            tables.tellings.owe(write.ask)
+        if (memory := write.memory) is not None:
+            key = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id)
+            tables.remembered[key] = (rows.dump(memory.value), write.ask.updated_at)
+
+
+def _check(tables: Tables, write: Write) -> None:
+    """StoreError where something cannot be stored, before anything is changed."""
+    ids = [told.id for told in write.deliveries]
+    if len(set(ids)) < len(ids) or not tables.deliveries.keys().isdisjoint(ids):
+        raise StoreError("A delivery with this id is stored already.")
+    ask, memory = write.ask, write.memory
+    rows.dump_request(ask.request)
+    rows.searched_columns(ask)
+    rows.state(ask)
+    rows.entry_rows(ask.id, write.entries)
+    rows.dump(None if memory is None else memory.value)
+
+
+def _matches(values: Iterable[object], wanted: Iterable[object]) -> bool:
+    return all(want in {None, value} for value, want in zip(values, wanted, strict=True))

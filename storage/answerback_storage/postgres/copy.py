@@ -1,0 +1,106 @@
+"""A PostgreSQL database, to be copied or copied to: see `answerback_storage.copy`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+from psycopg import IsolationLevel
+from pydantic_core import from_json
+
+from answerback.core.errors import StoreError
+from answerback_storage import rows
+from answerback_storage.postgres import driver_errors, search
+from answerback_storage.postgres.asks import hashed, message_id
+from answerback_storage.postgres.connections import Adapted, Database
+from answerback_storage.postgres.migrations import migrate
+
+_MADE: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = {
+    "asks": (
+        "message_id",
+        lambda row: message_id(None if row["message"] is None else from_json(row["message"])),
+    ),
+    "idempotency": ("hash", lambda row: hashed(row["agent"], row["key"])),
+    "remembered": (
+        "hash",
+        lambda row: hashed(
+            row["agent"], row["conversation"], row["turn"], row["tool"], row["question_id"]
+        ),
+    ),
+    "drafts": ("hash", lambda row: hashed(row["key"])),
+}
+"""A column of a table that only this store has, and what it is made of."""
+_NUMBERED: Final = ("requests", "record", "deliveries", "owed")
+
+
+class PostgresPlace:
+    """The database; it is there already, its tables need not be."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._name = driver_errors.name_of(url)
+
+    @contextmanager
+    def begun(self) -> Iterator[PostgresSide]:
+        """The database as it is at one moment, in a transaction."""
+        asyncio.run(_up_to_date(self._url))
+        try:
+            with psycopg.connect(self._url, context=Adapted()) as connection:
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ
+                yield PostgresSide(connection, self._name)
+        except psycopg.Error as error:
+            raise StoreError(driver_errors.in_words(self._name, error)) from error
+
+
+class PostgresSide:
+    """The database in a transaction."""
+
+    def __init__(self, connection: psycopg.Connection, name: str) -> None:
+        self.name = name
+        self._connection = connection
+
+    def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
+        """All rows of a table, in parts."""
+        with self._connection.cursor(name="copied") as cursor:
+            cursor.execute(f"SELECT {', '.join(columns)} FROM {table}".encode())
+            while part := cursor.fetchmany(at_once):
+                yield part
+
+    def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
+        """Adds rows to a table."""
+        if table == "listed":
+            self._connection.execute(b"DELETE FROM listed")
+        name, make = _MADE.get(table, ("", None))
+        if make is not None:
+            found = [(*row, make(dict(zip(columns, row, strict=True)))) for row in found]
+            columns = (*columns, name)
+        values = ", ".join(["%s"] * len(columns))
+        overriding = "OVERRIDING SYSTEM VALUE" if table in _NUMBERED else ""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(
+                f"INSERT INTO {table} ({', '.join(columns)}) {overriding} VALUES ({values})".encode(),
+                found,
+            )
+
+    def finish(self) -> None:
+        """Has new rows numbered behind those that were added, and the asks found by their words."""
+        for (seq,) in self._connection.execute(b"SELECT seq FROM asks").fetchall():
+            found = self._connection.execute(search.row_statement(seq)).fetchall()
+            for statement in search.fill_statements(seq, found):
+                self._connection.execute(statement)
+        for table in _NUMBERED:
+            self._connection.execute(
+                f"""SELECT setval(pg_get_serial_sequence('{table}', 'seq'), greatest(max(seq), 1),
+                    max(seq) IS NOT NULL) FROM {table}""".encode()
+            )
+
+
+async def _up_to_date(url: str) -> None:
+    database = Database(url)
+    try:
+        await migrate(database)
+    finally:
+        await database.close()

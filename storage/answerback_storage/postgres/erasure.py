@@ -1,0 +1,71 @@
+"""Erasing what was written in ended asks, in PostgreSQL; see `answerback.ports.store.Store.erase`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from answerback.core.ask import Ask
+from answerback.core.erasure import erased, erased_entry
+from answerback_storage import rows
+from answerback_storage.postgres import asks
+from answerback_storage.postgres.connections import Connection, Database
+from answerback_storage.postgres.sql import Parameters
+
+ERASABLE: Final = """SELECT id FROM asks WHERE settled_at < $1 AND erased_at IS NULL
+    ORDER BY settled_at LIMIT $2"""
+"""The asks that ended before then and are not erased, the first to end first."""
+_OF_ASK: Final = (
+    "DELETE FROM idempotency WHERE ask_id = $1",
+    "DELETE FROM owed WHERE ask_id = $1",
+    # Keys of drafts are made of ids, after a word for what they are.
+    "DELETE FROM drafts WHERE strpos(':' || key || ':', ':' || $1 || ':') > 0",
+)
+"""What is forgotten of an ask, by its id."""
+_DELIVERIES: Final = """UPDATE deliveries SET body = $1, url = $2, state = $3, next_at = $4, last_error = $5,
+    updated_at = $6, holder = NULL, claimed_until = NULL WHERE ask_id = $7"""
+_LINES: Final = "SELECT seq, at, entry FROM record WHERE ask_id = $1 ORDER BY seq"
+
+
+async def erase(
+    database: Database, cache: rows.RequestCache, wanted: tuple[str, float, Collection[str]]
+) -> Ask | None:
+    """Erases an ask (its id, the time, and the surfaces where ids of people name nobody) in one transaction."""
+    ask_id, at, opaque = wanted
+    async with database.transaction() as connection:
+        statement = asks.load_statement("WHERE id = $1 FOR UPDATE OF asks")
+        found = await (await connection.execute(statement.encode(), (ask_id,))).fetchone()
+        old = asks.loaded(cache, found).ask if found else None
+        if old is None or old.open or old.erased_at is not None:
+            return old
+        new = erased(old, at, opaque)
+        await _update(connection, new)
+        await connection.execute(_DELIVERIES.encode(), (*rows.erased_delivery(at), ask_id))
+        for names in rows.memory_keys(old.request):
+            key = asks.hashed(*names)
+            await connection.execute(b"DELETE FROM remembered WHERE hash = $1", (key,))
+        for statement in _OF_ASK:
+            await connection.execute(statement.encode(), (ask_id,))
+        lines = await connection.execute(_LINES.encode(), (ask_id,))
+        for seq, written_at, text in await lines.fetchall():
+            entry = rows.entry_of(ask_id, seq, written_at, text.encode())
+            kept = rows.dump_entry(erased_entry(entry, opaque))
+            await connection.execute(b"UPDATE record SET entry = $1 WHERE seq = $2", (kept, seq))
+        given = Parameters()
+        added = asks.record_lines(given, rows.entry_rows(ask_id, [rows.erasure(at)]))
+        await connection.execute(added.encode(), given.values)
+        return new
+
+
+async def _update(connection: Connection, new: Ask) -> None:
+    given = Parameters()
+    values = given.row(asks.stored(new), asks.STORED_TYPES)
+    await connection.execute(
+        f"""UPDATE asks SET (version, conversation, erased_at, {asks.STORED}) =
+            ROW (version + 1, NULL, {given.add(new.erased_at, "float8")}, {values})
+            WHERE id = {given.add(new.id)}""".encode(),
+        given.values,
+    )
+    request = rows.dump_request(new.request)
+    statement = b"UPDATE requests SET request = $1 WHERE seq = (SELECT seq FROM asks WHERE id = $2)"
+    await connection.execute(statement, (request, new.id))

@@ -1,0 +1,42 @@
+"""What agents are still to be told, in PostgreSQL; see `answerback.ports.late_answers`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from answerback.ports.late_answers import Owed, Owing, Told
+from answerback_storage.postgres import late_answer_statements
+from answerback_storage.postgres.database import PostgresDatabase
+from answerback_storage.postgres.sql import Parameters
+
+
+class PostgresTelling(PostgresDatabase):
+    """The part of the store that knows what agents have been told."""
+
+    async def owed(self, owing: Owing, at: float) -> Sequence[Owed]:
+        """See `answerback.ports.late_answers.Telling.owed`. Where nothing is owed, nothing is written."""
+        database, reader = self._database, self._reader
+        given = Parameters()
+        some = f"SELECT 1 FROM owed WHERE {late_answer_statements.theirs(given, owing)} LIMIT 1"
+
+        async def run() -> list[Owed]:
+            if not await database.read(some, given.values):
+                return []
+            async with database.transaction() as connection:
+                return await late_answer_statements.listed(connection, reader, owing, at)
+
+        return await self._do(run)
+
+    async def told(self, ask_ids: Collection[str], told: Told, at: float) -> Sequence[str]:
+        """See `answerback.ports.late_answers.Telling.told`."""
+        if not ask_ids:
+            return []
+        given = Parameters()
+        to, when = given.add(int(told), "bigint"), given.add(at, "float8")
+        news = "told > 0" if told is Told.NOT else f"told < {to}"
+        named = given.rows([(name,) for name in ask_ids], ("text",))
+        statement = f"""UPDATE owed SET told = {to}, at = {when}
+            FROM ({named}) AS named (name, n) WHERE ask_id = name AND {news} RETURNING ask_id"""
+        changed = await self._do(lambda: self._database.write(statement, given.values))
+        news_of = {name for (name,) in changed}
+        return [name for name in ask_ids if name in news_of]

@@ -1,0 +1,69 @@
+"""An SQLite file, to be copied or copied to: see `answerback_storage.copy`."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from answerback.core.errors import StoreError
+from answerback_storage import rows
+from answerback_storage.sqlite import full_text_index, record_lines
+from answerback_storage.sqlite.connections import in_words
+from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.store import SqliteStore
+
+
+class SqlitePlace:
+    """The file; it is made when it is missing. Nobody else may use it meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+
+    @contextmanager
+    def begun(self) -> Iterator[SqliteSide]:
+        """The file in a transaction."""
+        asyncio.run(_up_to_date(self._path))
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
+            try:
+                db.execute("PRAGMA synchronous = FULL")
+                db.execute("BEGIN IMMEDIATE")
+                yield SqliteSide(db, str(self._path))
+                db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError(in_words(self._path, error)) from error
+
+
+class SqliteSide:
+    """The file in a transaction."""
+
+    def __init__(self, db: sqlite3.Connection, name: str) -> None:
+        self.name = name
+        self._db = db
+
+    def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
+        """All rows of a table, in parts."""
+        cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table}")
+        while part := cursor.fetchmany(at_once):
+            yield part
+
+    def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
+        """Adds rows to a table."""
+        self._db.executemany(
+            f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
+            found,
+        )
+
+    def finish(self) -> None:
+        """Has asks found by their words, and their records; SQLite numbers rows behind the last one by itself."""
+        record_lines.chain(self._db)
+        full_text_index.fill(self._db)
+
+
+async def _up_to_date(path: Path) -> None:
+    async with sole_use(path):
+        store = SqliteStore(path)
+        await store.open()
+        await store.close()

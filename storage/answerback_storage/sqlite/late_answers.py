@@ -1,0 +1,107 @@
+"""What agents are still to be told, in SQLite; see `answerback.ports.late_answers`."""
+
+from __future__ import annotations
+
+import sqlite3
+from asyncio import Future
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from pydantic_core import to_json
+
+from answerback.core.ask import Ask
+from answerback.ports.late_answers import Owed, Owing, Told
+from answerback.ports.store_values import Delivery
+from answerback_storage import rows
+from answerback_storage.sqlite import asks
+
+T = TypeVar("T")
+
+
+class _Workers(Protocol):
+    """What runs statements: the store that this is a part of."""
+
+    _requests: rows.RequestCache
+
+    def _read(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
+    def _write(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
+
+
+class SqliteTelling:
+    """The part of the store that knows what agents have been told."""
+
+    async def owed(self: _Workers, owing: Owing, at: float) -> Sequence[Owed]:
+        """See `answerback.ports.late_answers.Telling.owed`. Where nothing is owed, nothing is written."""
+        where, values = _theirs(owing)
+        found = f"SELECT EXISTS (SELECT 1 FROM owed WHERE {where})"
+        (some,) = await self._read(lambda db: db.execute(found, values).fetchone())
+        return await self._write(lambda db: _listed(db, self._requests, owing, at)) if some else []
+
+    async def told(
+        self: _Workers, ask_ids: Collection[str], told: Told, at: float
+    ) -> Sequence[str]:
+        """See `answerback.ports.late_answers.Telling.told`."""
+        ids = list(ask_ids)
+        return await self._write(lambda db: note(db, ids, told, at))
+
+
+def owe(db: sqlite3.Connection, ask: Ask) -> None:
+    """Notes that an agent is to be told how an ask ended."""
+    request = ask.request
+    values = (ask.id, request.agent or "", request.conversation or "", ask.updated_at)
+    db.execute(
+        "INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES (?, ?, ?, 0, ?)", values
+    )
+
+
+def told_by(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
+    """Notes that a webhook has told an agent."""
+    note(db, [delivery.ask_id], Told.TOLD, at)
+
+
+def note(db: sqlite3.Connection, ask_ids: Iterable[str], told: Told, at: float) -> list[str]:
+    """Notes how far agents have been told of asks; the ids of those for which that was news."""
+    news = "told > 0" if told is Told.NOT else "told < ?1"
+    statement = f"UPDATE owed SET told = ?1, at = ?2 WHERE ask_id = ?3 AND {news}"
+    return [one for one in ask_ids if db.execute(statement, (told, at, one)).rowcount]
+
+
+def _theirs(owing: Owing) -> tuple[str, list[Any]]:
+    """What is owed to an agent, as a condition and its values."""
+    where, values = "owed.agent = ?", [owing.agent]
+    if owing.conversation is not None:
+        where, values = f"{where} AND owed.conversation = ?", [*values, owing.conversation]
+    return f"{where} AND owed.told < {1 if owing.after is None else 2}", values
+
+
+def _listed(
+    db: sqlite3.Connection, cache: rows.RequestCache, owing: Owing, at: float
+) -> list[Owed]:
+    where, values = _theirs(owing)
+    if owing.after is not None:
+        db.execute(
+            f"UPDATE owed SET told = 2, at = ? WHERE {where} AND number <= ?",
+            (at, *values, owing.after),
+        )
+    found = db.execute(
+        f"""SELECT asks.seq, owed.seq, number FROM owed JOIN asks ON asks.id = ask_id
+            WHERE {where} AND ask_id NOT IN (SELECT value FROM json_each(?))
+            ORDER BY number IS NULL, number, owed.seq""",
+        (*values, to_json(sorted(owing.without)).decode()),
+    ).fetchall()
+    readable = ((row, one) for row in found for one in asks.loaded(db, cache, row[:1]))
+    return [
+        Owed(_number(db, owed, number), one)
+        for (_, owed, number), one in islice(readable, owing.limit)
+    ]
+
+
+def _number(db: sqlite3.Connection, seq: int, number: int | None) -> int:
+    """The number of a row, given now where it has none."""
+    if number is not None:
+        return number
+    given: int
+    (given,) = db.execute("UPDATE listed SET last = last + 1 RETURNING last").fetchone()
+    db.execute("UPDATE owed SET number = ? WHERE seq = ?", (given, seq))
+    return given

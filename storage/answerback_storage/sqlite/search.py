@@ -1,0 +1,76 @@
+"""The statements of search and of people's inboxes."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import islice
+from typing import Any, Final
+
+from answerback.core.ask import Ask
+from answerback.ports.search import Search, may_wait_for
+from answerback.ports.store_values import Page
+from answerback_storage import rows
+from answerback_storage.sqlite import asks
+from answerback_storage.sqlite.database import SqliteFile
+
+_HAS: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH ?)"
+_WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? AND seq > ?
+    AND (instr(state, ?) OR instr(state, '"@') OR instr(state, '"anyone"')) ORDER BY seq"""
+
+
+def search(
+    db: sqlite3.Connection, cache: rows.RequestCache, wanted: Search, after: int, limit: int
+) -> Page[Ask]:
+    """Asks that have all that is wanted, newest first, behind row ``after``."""
+    terms: list[tuple[str, Any]] = [(_HAS, f'"{word}"*') for word in wanted.words]
+    named = {
+        "status = ?": wanted.status,
+        "agent = ?": wanted.agent,
+        "created_at >= ?": wanted.since,
+        "created_at < ?": wanted.until,
+    }
+    terms += [(term, value) for term, value in named.items() if value is not None]
+    terms.append(("seq < ?", after))
+    where = " AND ".join(term for term, _ in terms)
+    found = db.execute(
+        f"SELECT seq FROM asks WHERE {where} ORDER BY seq DESC LIMIT ?",
+        (*(value for _, value in terms), limit + 1),
+    ).fetchall()
+    seqs = [seq for (seq,) in found[:limit]]
+    cursor = rows.cursor("search", seqs[-1]) if len(found) > limit else None
+    return Page(tuple(asks.loaded(db, cache, seqs)), cursor)
+
+
+def waiting(
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    place: tuple[str, str],
+    after: int,
+    limit: int,
+) -> Page[Ask]:
+    """The open asks of a surface that may wait for a person, oldest first, behind row ``after``."""
+    surface, user_id = place
+    seqs = db.execute(_WAITING, (surface, after, rows.dump(user_id)))
+    found = (
+        (seq, ask)
+        for (seq,) in seqs
+        for ask in asks.loaded(db, cache, [seq])
+        if may_wait_for(ask, user_id)
+    )
+    part = list(islice(found, limit + 1))
+    cursor = rows.cursor("waiting", part[limit - 1][0]) if len(part) > limit else None
+    return Page(tuple(ask for _, ask in part[:limit]), cursor)
+
+
+class SqliteSearching(SqliteFile):
+    """The part of the store that people search."""
+
+    async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+        """See `answerback.ports.search.Searching.search`."""
+        behind = rows.behind_cursor("search", after)
+        return await self._read(lambda db: search(db, self._requests, wanted, behind, limit))
+
+    async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
+        """See `answerback.ports.search.Searching.waiting`."""
+        place, behind = (surface, user_id), rows.before_cursor("waiting", after)
+        return await self._read(lambda db: waiting(db, self._requests, place, behind, limit))
