@@ -237,6 +237,8 @@ class Deliverer:
                 await self._mark(later, [])
                 return
             sent = await self._send(stored, now, since)
+            if sent is None:
+                return
             at = self._clock.now()
             if sent.retry_after is not None:
                 until = self._clock.monotonic() + sent.retry_after
@@ -263,18 +265,23 @@ class Deliverer:
             logger.warning("A webhook waits for the database: %s", error, extra=extra)
             return False
 
-    async def _send(self, stored: StoredDelivery, now: float, since: float) -> Sent:
-        """Tries once what has been ours ``since`` then; a try that crashes concerns its own delivery alone."""
+    async def _send(self, stored: StoredDelivery, now: float, since: float) -> Sent | None:
+        """Makes one attempt at a delivery that has been ours ``since`` then; None: the claim ran out before it began.
+
+        An attempt that crashes affects its own delivery alone.
+        """
+        began = False
 
         async def renew() -> bool:
             return await self._store.renew_delivery(stored.delivery.id, self._claim)
 
         try:
             async with kept(renew, self._claim, _LONGEST_TRY, since):
+                began = True
                 return await self._sender.send(stored.delivery, now)
         except TimeoutError:
-            # Another process has it now, or the try hung in what has no time limit.
-            return Sent(None, TIMED_OUT)
+            # Another process has claimed it since, or the attempt hung where nothing has a timeout of its own.
+            return Sent(None, TIMED_OUT) if began else None
         except Exception:  # a defect with one delivery must not leave it pending for ever
             extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
             logger.exception("A webhook's try crashed", extra=extra)

@@ -293,6 +293,30 @@ async def test_what_waited_is_sent_once_its_claim_can_be_renewed(
 
 
 @pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.rule("CLAIM-4")
+async def test_a_webhook_whose_claim_ran_out_before_it_was_sent_was_not_tried(
+    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, pauses = box.store.renew_delivery, [1.5 * LASTING]
+
+    async def renew_delivery(delivery_id: str, claim: Claim) -> bool:
+        renewed = await real(delivery_id, claim)
+        if pauses and delivery_id == box.store.claimed[1]:
+            # The store takes longer to answer than the claim lasts.
+            await asyncio.sleep(pauses.pop())
+        return renewed
+
+    monkeypatch.setattr(box.store, "renew_delivery", renew_delivery)
+    async with waiting_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
+        await box.clock.advance(50)
+        go_on.set()
+        results = [await box.tried(ask, 1) for ask in asks]
+    assert [(one.state, one.tries) for one in results] == [(DeliveryState.DELIVERED, 1)] * 2
+    assert not pauses
+    assert len(receiver.received) == 2
+
+
+@pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-3")
 async def test_what_waits_for_longer_than_its_claim_is_claimed_again_and_sent_once(
     box: Outbox, receiver: Receiver
