@@ -181,7 +181,7 @@ class Missed(Generic[Place]):
                 failed += 1
                 if failed > _MOST_FAILED:
                     raise
-                pause = backoff.next()
+                pause = backoff.next_delay()
             await asyncio.sleep(pause)
 
     async def _save(self) -> None:

@@ -141,7 +141,7 @@ class Gateway:
                 self.lost(shard)
             if time.monotonic() - since > _LONGEST_PAUSE:
                 backoff.reset()
-            pause = backoff.next()
+            pause = backoff.next_delay()
             await asyncio.sleep(pause if wait is None else wait)
 
     async def _connect_once(self) -> float | None:

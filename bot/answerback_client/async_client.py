@@ -210,7 +210,7 @@ class AsyncClient:
 
         Args:
             conversation: of this conversation only; empty: asked without one; None: of any.
-            after: the ``next`` that was kept with the answers before: those are acknowledged, and what came later
+            after: the ``next_delay`` that was kept with the answers before: those are acknowledged, and what came later
                 and was lost comes again. Begin with 0. None: only what no response has told.
         """
         query = {"conversation": conversation, "after": after}
@@ -271,7 +271,7 @@ class AsyncClient:
             try:
                 return await self._once(method, path, json, headers or {})
             except UnreachableError:
-                pause = backoff.next()
+                pause = backoff.next_delay()
                 if not repeat or time.monotonic() + pause > until:
                     raise
             await asyncio.sleep(pause)

@@ -36,16 +36,16 @@ class Backoff:
         """It worked: the next pause is the first one again."""
         self._failures = 0
 
-    def after(self, failures: int) -> float:
+    def delay_after(self, failures: int) -> float:
         """The seconds to wait when it has failed once more after so many failures."""
         grown = self._first * self._factor ** min(failures, _MOST_FAILURES)
         return min(grown, self._longest) * random.uniform(1.0, 1.0 + _JITTER)
 
-    def next(self) -> float:
+    def next_delay(self) -> float:
         """The seconds to wait now."""
         self._failures += 1
-        return self.after(self._failures - 1)
+        return self.delay_after(self._failures - 1)
 
     async def wait(self, least: float = 0.0) -> None:
         """Waits for the next pause, and for ``least`` seconds in any case: a platform may have said how long."""
-        await asyncio.sleep(max(self.next(), least))
+        await asyncio.sleep(max(self.next_delay(), least))

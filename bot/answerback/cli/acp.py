@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import IO, Final
 
-from answerback.agents.acp.proxy import Lines, Proxy
-from answerback.agents.command_hooks.ask_people import People
+from answerback.agents.acp.proxy import LineWriter, Proxy
+from answerback.agents.command_hooks.ask_people import AskClient
 
 _EXIT_CANNOT_RUN: Final = 126
 _EXIT_NOT_FOUND: Final = 127
@@ -35,17 +35,17 @@ def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
         raise AssertionError("both are pipes")
     # Not sys.stdin and sys.stdout: the interpreter closes those at its end, and a thread may still wait for them.
     editor_in, editor_out = open(0, "rb"), open(1, "wb")  # noqa: SIM115 - closed by their threads
-    people = People(
+    people = AskClient(
         url.rstrip("/"),
         os.environ.get(token_env) or None,
         to,
         wait=float("inf"),
         token_env=token_env,
     )
-    to_agent, to_editor = Lines(agent.stdin), Lines(editor_out)
+    to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
     proxy = Proxy(people, to_agent, to_editor, _warn)
-    _start(proxy.from_editor, editor_in, to_agent)
-    said = _start(proxy.from_agent, agent.stdout, to_editor)
+    _start(proxy.relay_from_editor, editor_in, to_agent)
+    said = _start(proxy.relay_from_agent, agent.stdout, to_editor)
     status = agent.wait()
     said.join()
     proxy.end()
@@ -53,7 +53,7 @@ def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
 
 
 def _start(
-    pump: Callable[[Iterable[bytes]], None], source: IO[bytes], target: Lines
+    pump: Callable[[Iterable[bytes]], None], source: IO[bytes], target: LineWriter
 ) -> threading.Thread:
     """A direction at work; when it ends, both its ends are closed, so that each side sees that the other is gone."""
 

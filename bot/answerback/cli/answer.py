@@ -12,10 +12,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.cli.answer_keys import Action
-from answerback.cli.line_input import PipedLines, TerminalLines
+from answerback.cli.line_input import PipedInput, TerminalInput
 from answerback.cli.output import fail, say
-from answerback.cli.prompt import Prompting
-from answerback.cli.service_address import local_key, url_or_configured
+from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.service_address import local_key, resolve_url
 from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
 from answerback.runtime.config_file import load
@@ -43,7 +43,7 @@ def run(ask: str | None, url: str | None, token: str | None, user: str | None) -
     """Walks a person through an ask at the terminal."""
     if not sys.stdin.isatty() and not _has_lines(sys.stdin.fileno()):
         fail("This needs a terminal, or lines on standard input.", 2)
-    base = url_or_configured(url)
+    base = resolve_url(url)
     bearer = token or local_key(base)
     try:
         asyncio.run(
@@ -58,14 +58,14 @@ def _has_lines(descriptor: int) -> bool:
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
 
 
-def _prompting(labels: Labels) -> Prompting:
+def _prompting(labels: Labels) -> TerminalPrompter:
     if sys.stdin.isatty():
-        return Prompting(labels, TerminalLines())
-    return Prompting(labels, PipedLines(sys.stdin.buffer, say))
+        return TerminalPrompter(labels, TerminalInput())
+    return TerminalPrompter(labels, PipedInput(sys.stdin.buffer, say))
 
 
 async def _answer(
-    base: str, token: str | None, ask_id: str | None, user: str, prompting: Prompting
+    base: str, token: str | None, ask_id: str | None, user: str, prompting: TerminalPrompter
 ) -> None:
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
         actor: dict[str, JsonValue] | None = {"user_id": user, "name": user}
@@ -81,14 +81,14 @@ async def _answer(
             fail("The input has ended: what was asked stays open.", _EXIT_STILL_OPEN)
 
 
-async def _picked(client: AsyncClient, prompting: Prompting) -> Ask | None:
+async def _picked(client: AsyncClient, prompting: TerminalPrompter) -> Ask | None:
     """The open ask that the person chooses; the only one without asking."""
     asks = await client.open_asks(limit=_SHOWN)
     if len(asks) <= 1:
         if not asks:
             say("Nothing is waiting for an answer.")
         return asks[0] if asks else None
-    place = await prompting.picked([_in_short(ask) for ask in asks])
+    place = await prompting.choose([_in_short(ask) for ask in asks])
     return None if place is None else asks[place]
 
 
@@ -105,7 +105,7 @@ class Walk:
     """One person's way through one ask."""
 
     def __init__(
-        self, client: AsyncClient, prompting: Prompting, actor: dict[str, JsonValue] | None
+        self, client: AsyncClient, prompting: TerminalPrompter, actor: dict[str, JsonValue] | None
     ) -> None:
         self._client = client
         self._prompting = prompting
@@ -115,9 +115,9 @@ class Walk:
         """Prompts until the ask has ended or is left open."""
         start: Action | None = None
         while ask.open:
-            action = await self._prompting.action(ask.json, start)
+            action = await self._prompting.prompt_action(ask.json, start)
             if action is None:
-                self._prompting.line(f"{ask.id} stays open.")
+                self._prompting.print_line(f"{ask.id} stays open.")
                 return
             ask, start = await self._acted(ask, action)
         self._ended(ask)
@@ -125,18 +125,20 @@ class Walk:
     async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
         """The ask as it stands after the action, and what its prompt starts from where the question is the same."""
         prompting = self._prompting
-        entered = action if action["action"] in _ANSWERS else prompting.kept
+        entered = action if action["action"] in _ANSWERS else prompting.unsent_selection
         try:
             acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
         except StaleError as error:
             if _is_same_question(ask, error.ask):
-                prompting.mistake("More was said about this question. Please read it, then answer:")
+                prompting.print_error(
+                    "More was said about this question. Please read it, then answer:"
+                )
                 return error.ask, entered
-            prompting.mistake("Somebody else was faster. This is how it stands now:")
+            prompting.print_error("Somebody else was faster. This is how it stands now:")
             return error.ask, None
         except InvalidCallError as error:
             for line in _words(error):
-                prompting.mistake(line)
+                prompting.print_error(line)
             return ask, entered
         return acted, entered if action["action"] == "ask_back" else None
 
@@ -144,7 +146,7 @@ class Walk:
         person = ask.json["ended_by"]
         name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
         by = f" by {name}" if name else ""
-        self._prompting.line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+        self._prompting.print_line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
 
 
 def _is_same_question(before: Ask, now: Ask) -> bool:

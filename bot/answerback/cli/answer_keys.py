@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pydantic import JsonValue
 
 from answerback.cli import people_text
-from answerback.cli.line_input import Pressed
+from answerback.cli.line_input import PressedKey
 from answerback.core.labels import Labels
 from answerback_chat.sanitize import one_line
 
@@ -28,7 +28,7 @@ class Choice(NamedTuple):
 
 
 Keys: TypeAlias = Mapping[str, Choice]
-Moves: TypeAlias = Mapping[Pressed, Action]
+Moves: TypeAlias = Mapping[PressedKey, Action]
 
 
 def boolean_keys(prompt: Json, labels: Labels) -> Keys:
@@ -48,7 +48,7 @@ def boolean_keys(prompt: Json, labels: Labels) -> Keys:
 
 def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
     """The options by number, and the number that the prompt starts from."""
-    options = dicts(prompt, "options")
+    options = get_dicts(prompt, "options")
     keys: dict[str, Choice] = {}
     default = None
     for number, option in enumerate(options, 1):
@@ -67,8 +67,8 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     fixed: list[str] = []
     keys: dict[str, Choice] = {}
     editable = prompt["editable"]
-    for number, line in enumerate(dicts(prompt, "answered"), 1):
-        words, by = answer_line(ask, line, labels), people_text.answered_by(line, labels)
+    for number, line in enumerate(get_dicts(prompt, "answered"), 1):
+        words, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
         if isinstance(editable, list) and line["question_id"] in editable:
             edit: Action = {"action": "edit", "question_id": line["question_id"]}
             keys[str(number)] = Choice(words, edit, " · ".join(filter(None, (labels.edit, by))))
@@ -77,7 +77,7 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
 
 
-def controls(prompt: Json, labels: Labels) -> Keys:
+def control_keys(prompt: Json, labels: Labels) -> Keys:
     """Back, Reply, End Turn, as far as the prompt offers them, and leaving the ask open."""
     offered = prompt["controls"]
     there = offered if isinstance(offered, list) else []
@@ -95,12 +95,12 @@ def moves(ask: Json, prompt: Json) -> Moves:
     """Where the arrow keys lead: only where moving discards no answer, and never to a new answer."""
     if not prompt["reviewed"]:
         return {}
-    found: dict[Pressed, Action] = {}
+    found: dict[PressedKey, Action] = {}
     offered, answers = prompt["controls"], ask["answers"]
     if isinstance(offered, list) and "back" in offered:
-        found[Pressed.BEFORE] = {"action": "back"}
+        found[PressedKey.PREVIOUS] = {"action": "back"}
     if isinstance(answers, dict) and prompt["question_id"] in answers:
-        found[Pressed.AFTER] = _as_before(prompt)
+        found[PressedKey.NEXT] = _as_before(prompt)
     return found
 
 
@@ -113,7 +113,7 @@ def _as_before(prompt: Json) -> Action:
     return again | {"value": value[:-1]} if isinstance(value, list) else again
 
 
-def key_of(line: str, keys: Keys) -> str:
+def match_key(line: str, keys: Keys) -> str:
     """The key that a line means: the key itself, or its words in full; else what is wrong with the line."""
     named = [key for key, choice in keys.items() if choice.words.casefold() == line.casefold()]
     if line in keys and not line.isdecimal() and set(named) - {line}:
@@ -143,7 +143,7 @@ def answer_line(ask: Json, line: Json, labels: Labels) -> str:
     return f"{one_line(str(line['text']))} → {said}"
 
 
-def dicts(of: Json, name: str) -> Sequence[dict[str, JsonValue]]:
+def get_dicts(of: Json, name: str) -> Sequence[dict[str, JsonValue]]:
     """The objects in a list; none where there is no such list."""
     found = of.get(name)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from answerback.cli.output import fail
-from answerback.cli.service_address import local_key, url_or_configured
+from answerback.cli.service_address import local_key, resolve_url
 from answerback_client import (
     AsyncClient,
     ClientError,
@@ -19,20 +19,20 @@ from answerback_client import (
 
 T = TypeVar("T")
 
-START: Final = "Start one with `answerback serve`, or name it with --url."
-GIVE_TOKEN: Final = "Put a token into ANSWERBACK_TOKEN."
+START_HINT: Final = "Start one with `answerback serve`, or name it with --url."
+TOKEN_HINT: Final = "Put a token into ANSWERBACK_TOKEN."
 _PATIENCE: Final = 5.0
 
 
-def caller(
+def resolve_service(
     url: str | None, token: str | None, config: Path | None = None
 ) -> tuple[str, str | None]:
     """The service, and what opens it: the person's key of the service here where no token is given."""
-    base = url_or_configured(url, config)
+    base = resolve_url(url, config)
     return base, token or local_key(base, config)
 
 
-def called(
+def call_service(
     base: str,
     token: str | None,
     work: Callable[[AsyncClient], Awaitable[T]],
@@ -44,9 +44,9 @@ def called(
     except NotFoundError:
         fail(f"There is no ask {ask_id}.")
     except UnreachableError as error:
-        fail(f"{error} {START}")
+        fail(f"{error} {START_HINT}")
     except UnauthorizedError as error:
-        fail(f"{base}: {error} {GIVE_TOKEN}")
+        fail(f"{base}: {error} {TOKEN_HINT}")
     except ClientError as error:
         fail(f"{base}: {error}")
 

@@ -12,10 +12,10 @@ from typing import Final, NoReturn
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.cli.api_client import GIVE_TOKEN, START
+from answerback.cli.api_client import START_HINT, TOKEN_HINT
 from answerback.cli.form_files import EXIT_INVALID, read_call
-from answerback.cli.output import EXIT_FAILED, console, fail, result, say, warn
-from answerback.cli.service_address import url_or_configured
+from answerback.cli.output import EXIT_FAILED, console, fail, print_result, say, warn
+from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
 from answerback.core.clarification import CLARIFY
 from answerback_chat.sanitize import as_json, one_line
@@ -53,15 +53,15 @@ def run(
         call["to"] = to
     if clarify:
         call["accepts"] = [CLARIFY]
-    base = url_or_configured(url)
+    base = resolve_url(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     ask = asyncio.run(_ask(base, headers, call, wait))
     if ask["status"] == Status.OPEN:
-        leave_open(ask, content=content, whole=whole)
-    finish(ask, content=content, whole=whole)
+        exit_still_open(ask, content=content, whole=whole)
+    exit_with_outcome(ask, content=content, whole=whole)
 
 
-def asked_back(ask: Mapping[str, JsonValue]) -> str:
+def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
     """What a person asks to have explained before they answer; empty where nothing is asked."""
     clarify = ask["clarify"]
     if not isinstance(clarify, dict):
@@ -71,7 +71,7 @@ def asked_back(ask: Mapping[str, JsonValue]) -> str:
     return f"{name or 'Somebody'} asks back: {clarify['text']}"
 
 
-def leave_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
     """Ends the command while nobody has answered. What a person asks back is the result: the agent explains it.
 
     Args:
@@ -83,13 +83,13 @@ def leave_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> N
     if not isinstance(asked, dict):
         warn(f"Nobody has answered yet. {ask['id']} stays open: {on}.")
         sys.exit(EXIT_STILL_OPEN)
-    result(str(asked["text"]) if content else as_json(dict(ask) if whole else asked))
-    say(f"{one_line(asked_back(ask))}")
+    print_result(str(asked["text"]) if content else as_json(dict(ask) if whole else asked))
+    say(f"{one_line(describe_ask_back(ask))}")
     say(f"Explain with `answerback explain {ask['id']} TEXT`; then {on}.")
     sys.exit(EXIT_ASKED_BACK)
 
 
-def finish(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
     """Prints what an ended ask has come to, and ends the command with the exit status that says how it ended.
 
     Args:
@@ -99,9 +99,9 @@ def finish(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn
     tool_result = ask["tool_result"]
     status = Status(str(ask["status"]))
     if content and isinstance(tool_result, dict):
-        result(str(tool_result["content"]))
+        print_result(str(tool_result["content"]))
     else:  # the result is null where the turn ended: nothing goes back to the model
-        result(as_json(ask if whole else tool_result))
+        print_result(as_json(ask if whole else tool_result))
     say(f"{ask['id']}: {status.value.replace('_', ' ')}.")
     sys.exit(EXIT_CODES[status])
 
@@ -138,15 +138,15 @@ async def _submit(
     except (aiohttp.InvalidURL, ValueError):
         fail(f"{base} is not an address of Answerback: use http://host:port.")
     except (aiohttp.ClientError, TimeoutError):
-        fail(f"No Answerback answers at {base}. {START}")
+        fail(f"No Answerback answers at {base}. {START_HINT}")
     if response.status == HTTPStatus.UNPROCESSABLE_ENTITY and "tool_result" in body:
         for one in body["errors"]:
             warn(one_line(f"{one['pointer'] or '/'}: {one['code']}: {one['message']}"))
-        result(as_json(body["tool_result"]))
+        print_result(as_json(body["tool_result"]))
         sys.exit(EXIT_INVALID)
     refused = f"{base} refused: {body.get('detail') or body['title']}"
     return fail(
-        f"{refused} {GIVE_TOKEN}" if response.status == HTTPStatus.UNAUTHORIZED else refused
+        f"{refused} {TOKEN_HINT}" if response.status == HTTPStatus.UNAUTHORIZED else refused
     )
 
 
@@ -163,7 +163,7 @@ async def _wait(
                 body = await response.json(content_type=None)
                 if response.status < HTTPStatus.BAD_REQUEST:
                     ask = body
-                    if asked_back(ask):
+                    if describe_ask_back(ask):
                         return ask
                     continue
                 if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:

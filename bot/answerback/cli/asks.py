@@ -11,11 +11,11 @@ from urllib.parse import quote, urlencode
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli import people_text
-from answerback.cli.api_client import called, caller
-from answerback.cli.ask import asked_back, finish, leave_open
+from answerback.cli.api_client import call_service, resolve_service
+from answerback.cli.ask import describe_ask_back, exit_still_open, exit_with_outcome
 from answerback.cli.form_files import EXIT_INVALID
-from answerback.cli.output import fail, result, say
-from answerback.cli.service_address import url_or_configured
+from answerback.cli.output import fail, print_result, say
+from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
 from answerback.runtime.config_file import load
 from answerback_chat.sanitize import as_json, one_line
@@ -40,7 +40,7 @@ _ROWS: Final = TypeAdapter(list[Json])
 
 
 def list_asks(
-    url: str | None, token: str | None, status: Status | None, *, as_values: bool
+    url: str | None, token: str | None, status: Status | None, *, json_output: bool
 ) -> None:
     """Prints the asks that stand like this (None: all of them), oldest first."""
     query = {"limit": str(_PAGE)} | ({"status": status.value} if status else {})
@@ -48,11 +48,11 @@ def list_asks(
     async def read(client: AsyncClient) -> list[Json]:
         return await _all(client, "/v1/asks", query, "asks")
 
-    found = called(*caller(url, token), read)[::-1]
-    if as_values:
-        result(as_json(found))
+    found = call_service(*resolve_service(url, token), read)[::-1]
+    if json_output:
+        print_result(as_json(found))
     elif found:
-        result("\n".join(map(_line, found)))
+        print_result("\n".join(map(_line, found)))
     else:
         say(
             "Nothing is waiting for an answer."
@@ -61,7 +61,7 @@ def list_asks(
         )
 
 
-def show(ask_id: str, url: str | None, token: str | None, *, as_values: bool) -> None:
+def show(ask_id: str, url: str | None, token: str | None, *, json_output: bool) -> None:
     """Prints an ask and its record."""
     path = f"/v1/asks/{quote(ask_id, safe='')}"
 
@@ -69,13 +69,13 @@ def show(ask_id: str, url: str | None, token: str | None, *, as_values: bool) ->
         ask = await client.call("GET", path)
         return ask, await _all(client, f"{path}/record", {"limit": str(_LINES)}, "entries")
 
-    ask, entries = called(*caller(url, token), read, ask_id)
-    if as_values:
-        result(as_json({"ask": ask, "record": [*entries]}))
+    ask, entries = call_service(*resolve_service(url, token), read, ask_id)
+    if json_output:
+        print_result(as_json({"ask": ask, "record": [*entries]}))
         return
     labels = load().labels
-    about = [people_text.audience(ask, labels), asked_back(ask)] if ask["prompt"] else []
-    result(
+    about = [people_text.audience(ask, labels), describe_ask_back(ask)] if ask["prompt"] else []
+    print_result(
         "\n".join(
             [_line(ask), *(f"  {one_line(line)}" for line in about if line), *map(_entry, entries)]
         )
@@ -89,10 +89,10 @@ def wait(
     token: str | None,
     *,
     content: bool,
-    as_values: bool,
+    json_output: bool,
 ) -> None:
     """Waits until an ask has ended, also while the service restarts; prints and exits as ``answerback ask``."""
-    base = url_or_configured(url)
+    base = resolve_url(url)
 
     async def read(client: AsyncClient) -> Ask:
         ask = await client.get(ask_id)
@@ -102,13 +102,15 @@ def wait(
             except (StillOpenError, UnreachableError) as error:
                 return error.ask if isinstance(error, StillOpenError) else ask
 
-    found = called(base, token, read, ask_id)
+    found = call_service(base, token, read, ask_id)
     if found.open:
-        leave_open(found.json, content=content, whole=as_values)
-    finish(found.json, content=content, whole=as_values)
+        exit_still_open(found.json, content=content, whole=json_output)
+    exit_with_outcome(found.json, content=content, whole=json_output)
 
 
-def explain(ask_id: str, text: str, url: str | None, token: str | None, *, as_values: bool) -> None:
+def explain(
+    ask_id: str, text: str, url: str | None, token: str | None, *, json_output: bool
+) -> None:
     """Answers what somebody asked back: shown below the question, which stays open."""
     words = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
 
@@ -122,13 +124,13 @@ def explain(ask_id: str, text: str, url: str | None, token: str | None, *, as_va
                 f"{ask_id} has ended already: {_words(error.ask.status)}. `answerback wait {ask_id}` prints the result."
             )
 
-    done = called(url_or_configured(url), token, call, ask_id)
-    if as_values:
-        result(as_json(done.json))
+    done = call_service(resolve_url(url), token, call, ask_id)
+    if json_output:
+        print_result(as_json(done.json))
     say(f"{ask_id}: explained. `answerback wait {ask_id}` goes on waiting.")
 
 
-def withdraw(ask_id: str, url: str | None, token: str | None, *, as_values: bool) -> None:
+def withdraw(ask_id: str, url: str | None, token: str | None, *, json_output: bool) -> None:
     """Takes an ask back: nobody can answer it any more."""
 
     async def call(client: AsyncClient) -> Ask:
@@ -137,9 +139,9 @@ def withdraw(ask_id: str, url: str | None, token: str | None, *, as_values: bool
         except EndedError as error:
             fail(f"{ask_id} has ended already: {_words(error.ask.status)}.")
 
-    done = called(url_or_configured(url), token, call, ask_id)
-    if as_values:
-        result(as_json(done.json))
+    done = call_service(resolve_url(url), token, call, ask_id)
+    if json_output:
+        print_result(as_json(done.json))
     say(f"{ask_id}: withdrawn.")
 
 
@@ -163,7 +165,9 @@ def _line(ask: Json) -> str:
         f"closes {_at(ask['expires_at'])}" if isinstance(prompt, dict) and ask["expires_at"] else ""
     )
     parts = (ask["id"], _at(ask["created_at"]), ask["asked_by"], ask["surface"], what)
-    return "  ".join(one_line(str(part)) for part in (*parts, closes, asked_back(ask)) if part)
+    return "  ".join(
+        one_line(str(part)) for part in (*parts, closes, describe_ask_back(ask)) if part
+    )
 
 
 def _entry(entry: Json) -> str:

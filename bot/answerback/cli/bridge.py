@@ -15,12 +15,12 @@ from typing import Final
 
 import aiohttp
 
-from answerback.agents.bridges.ask_people import People
-from answerback.agents.bridges.codex import Bridge as CodexBridge
-from answerback.agents.bridges.late_answers import Late
-from answerback.agents.bridges.opencode import Bridge
-from answerback.agents.bridges.opencode_server import NotOpencodeError, Server
-from answerback.cli.api_client import START
+from answerback.agents.bridges.ask_people import RequestAsker
+from answerback.agents.bridges.codex import CodexBridge
+from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback.agents.bridges.opencode import OpencodeBridge
+from answerback.agents.bridges.opencode_server import NotOpencodeError, OpencodeServer
+from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
@@ -39,12 +39,12 @@ def opencode(
     async def follow() -> None:
         async with _people(url, token_env) as client, aiohttp.ClientSession() as http:
             password = os.environ.get(password_env) or None
-            followed = Server(http, server, directory, password)
+            followed = OpencodeServer(http, server, directory, password)
             source = {"bridge": "opencode", "server": followed.url}
             if directory is not None:
                 source["directory"] = directory
-            people = People(client, source, to)
-            await Bridge(followed, people, _late(url, token_env), say).run()
+            people = RequestAsker(client, source, to)
+            await OpencodeBridge(followed, people, _late(url, token_env), say).run()
 
     _run(follow())
 
@@ -62,7 +62,7 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
                 fail(f"{command[0]} cannot be started: {error.strerror}. Is Codex installed?")
             assert child.stdin is not None
             assert child.stdout is not None
-            people = People(client, {"bridge": "codex", "host": platform.node()}, to)
+            people = RequestAsker(client, {"bridge": "codex", "host": platform.node()}, to)
             bridge = CodexBridge(people, _late(url, token_env), child.stdin.write, _print, say)
             try:
                 await bridge.run(_typed(child.stdin), child.stdout)
@@ -90,8 +90,8 @@ def _print(line: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _late(url: str, token_env: str) -> Late:
-    return Late(url.rstrip("/"), os.environ.get(token_env) or None)
+def _late(url: str, token_env: str) -> LateAnswerSource:
+    return LateAnswerSource(url.rstrip("/"), os.environ.get(token_env) or None)
 
 
 @asynccontextmanager
@@ -102,7 +102,7 @@ async def _people(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
         try:
             await first.open_asks(1)
         except UnreachableError as error:
-            fail(f"{error} {START}")
+            fail(f"{error} {START_HINT}")
         except UnauthorizedError as error:
             fail(f"{url}: {error} The bridge reads the token from {token_env}.")
     async with AsyncClient(url, token, patience=math.inf) as client:

@@ -15,12 +15,12 @@ from answerback.agents.connect.known_agents import (
     AGENTS,
     DEFAULT_TOKEN_ENV,
     NAME,
-    Agent,
+    ConnectableAgent,
     Scope,
-    Service,
+    ServiceConnection,
 )
-from answerback.cli.output import fail, result, say
-from answerback.cli.service_address import url_or_configured
+from answerback.cli.output import fail, print_result, say
+from answerback.cli.service_address import resolve_url
 from answerback_chat.sanitize import visible
 
 _EXIT_USAGE: Final = 2
@@ -51,9 +51,9 @@ def run(
     if only_print:
         for target in targets:
             say(f"In {target.file.path}:")
-            result(target.printed().rstrip("\n"))
+            print_result(target.render_entries().rstrip("\n"))
         return
-    changes = [target.disconnecting() if remove else target.connecting() for target in targets]
+    changes = [target.plan_disconnect() if remove else target.plan_connect() for target in targets]
     if all(change.before == change.after for change in changes):
         say(f"{known.title} is {'not ' if remove else ''}connected already: nothing to change.")
     else:
@@ -62,20 +62,20 @@ def run(
         _tell(known, service)
 
 
-def _scope(known: Agent, *, project: bool, user: bool) -> Scope:
+def _scope(known: ConnectableAgent, *, project: bool, user: bool) -> Scope:
     if project or (not user and Scope.USER not in known.places):
         return Scope.PROJECT
     return Scope.USER
 
 
-def _service(url: str | None, token_env: str | None, scope: Scope) -> Service:
+def _service(url: str | None, token_env: str | None, scope: Scope) -> ServiceConnection:
     if token_env is None and os.environ.get(DEFAULT_TOKEN_ENV):
         token_env = DEFAULT_TOKEN_ENV
     # A project's files are shared: there the program is found by its name.
     beside = Path(sys.executable).with_name(NAME)
     own = scope is Scope.USER and beside.exists()
     program = str(beside) if own else NAME
-    return Service(url=url_or_configured(url), token_env=token_env, program=program)
+    return ServiceConnection(url=resolve_url(url), token_env=token_env, program=program)
 
 
 def _write(
@@ -92,16 +92,16 @@ def _write(
         path = target.file.path
         if remove:
             target.disconnect(change)
-            if change.after is not None and target.file.original() is not None:
+            if change.after is not None and target.file.read_backup() is not None:
                 say(f"{path} was edited since; what it was before is in {target.file.backup}.")
         else:
             target.connect(change)
-            if target.file.original() is not None:
+            if target.file.read_backup() is not None:
                 say(f"{path} is changed; what it was before is in {target.file.backup}.")
     say("Disconnected." if remove else "Connected.")
 
 
-def _tell(known: Agent, service: Service) -> None:
+def _tell(known: ConnectableAgent, service: ServiceConnection) -> None:
     if service.token_env is None:
         say(
             f"No token is sent. If your service has tokens, repeat this with --token-env {DEFAULT_TOKEN_ENV}, "
@@ -111,8 +111,8 @@ def _tell(known: Agent, service: Service) -> None:
         say(f"Set {service.token_env} to the agent's token where the agent starts.")
     header = "" if service.token_env is None else _HEADER.format(service.token_env)
     say("What is left to do:")
-    for sentence in known.then:
+    for sentence in known.next_steps:
         say(f"- {sentence.format(url=service.url, header=header)}")
     say(f"What does not work with {known.title}:")
-    for sentence in known.cannot:
+    for sentence in known.limitations:
         say(f"- {sentence}")

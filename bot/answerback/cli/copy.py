@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from answerback.cli.output import fail, result, say
+from answerback.cli.output import fail, print_result, say
 from answerback.ports.install_extras import POSTGRES, missing
 from answerback.runtime.config import Storage
 from answerback_chat.sanitize import as_json
@@ -12,7 +12,7 @@ from answerback_storage.copy import Place, copy
 from answerback_storage.sqlite.copy import SqlitePlace
 
 
-def run(source: str, target: str, *, as_values: bool) -> None:
+def run(source: str, target: str, *, json_output: bool) -> None:
     """Copies, and prints how many rows of each table there are now."""
     old, new = _storage("--from", source), _storage("--to", target)
     if old.name == new.name:
@@ -20,8 +20,8 @@ def run(source: str, target: str, *, as_values: bool) -> None:
     if not old.on_postgres and not old.sqlite_path.exists():
         fail(f"There is no database {old.name}. Name the one to be copied with --from.")
     copied = copy(_place(old), _place(new))
-    if as_values:
-        result(as_json({table: {**found._asdict()} for table, found in copied.items()}))
+    if json_output:
+        print_result(as_json({table: {**found._asdict()} for table, found in copied.items()}))
         return
     for table, found in copied.items():
         say(f"{table}: {found.rows} rows, digest {found.digest[:16]}")

@@ -13,7 +13,7 @@ import webbrowser
 from pathlib import Path
 from typing import Final
 
-from answerback.cli.output import console, result, say
+from answerback.cli.output import console, print_result, say
 from answerback.core.ask import Ask
 from answerback.core.errors import ConfigError
 from answerback.dialects.registry import result_of
@@ -78,7 +78,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
             raise ConfigError("The demo needs a surface with a page, and none is installed.")
         address = await running.entrances.answering_url(submitted.ask.id)
         say("An agent asks you three questions. Answer them on this page:")
-        result(address)
+        print_result(address)
         if browser and _has_browser():
             await asyncio.to_thread(webbrowser.open, address)
         with console().status("Waiting for your answers… (Ctrl-C ends the demo)"):
@@ -90,7 +90,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         say(
             f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent gets this tool result:"
         )
-        result(as_json(tool_result.model_dump() if tool_result else None))
+        print_result(as_json(tool_result.model_dump() if tool_result else None))
         with contextlib.suppress(TimeoutError):
             # The browser is still to be shown how it ended, by the page that it is sent on to.
             await asyncio.wait_for(stop.wait(), _LAST_PAGE)

@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import typer
 
-from answerback.cli.output import EXIT_FAILED, result, say, warn
+from answerback.cli.output import EXIT_FAILED, print_result, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.ports.install_extras import POSTGRES, missing
@@ -26,11 +26,11 @@ from answerback_storage.person_key_file import KeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
 
-def run(config: Path | None, *, fix: bool, as_values: bool) -> None:
+def run(config: Path | None, *, fix: bool, json_output: bool) -> None:
     """Prints what was found; exits with 1 unless all is well."""
-    found = asyncio.run(_look(load(config), fix=fix, tell=not as_values))
-    if as_values:
-        result(as_json([asdict(one) for one in found]))
+    found = asyncio.run(_look(load(config), fix=fix, tell=not json_output))
+    if json_output:
+        print_result(as_json([asdict(one) for one in found]))
     if not all(one.well for one in found):
         raise typer.Exit(EXIT_FAILED)
 
@@ -82,7 +82,7 @@ async def findings(
             yield Finding(f"surface {plugin.name}", sentence)
         else:
             await asyncio.to_thread(plugin.load)
-            look = checkup(settings, plugin, http, fix=fix)
+            look = build_checkup(settings, plugin, http, fix=fix)
             async for finding in plugin.findings(table, look):
                 yield finding
     for name, why in plugins.broken.items():
@@ -180,7 +180,7 @@ def _new_database(path: Path) -> Finding:
     return Finding(f"database {path}, to be created by `answerback serve`")
 
 
-def checkup(
+def build_checkup(
     settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
 ) -> Checkup:
     """What is to be looked at on a surface: the channels that routes name there, and the routes' responders."""

@@ -15,8 +15,8 @@ import aiohttp
 import typer
 from pydantic import JsonValue
 
-from answerback.cli.api_client import called, caller
-from answerback.cli.output import EXIT_FAILED, fail, result, say, warn
+from answerback.cli.api_client import call_service, resolve_service
+from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
 from answerback_chat.sanitize import as_json
 from answerback_client import AsyncClient, RefusedError
 
@@ -29,7 +29,7 @@ _MAX_LINE: Final = 64 * 1024 * 1024
 
 def export(url: str | None, token: str | None, config: Path | None) -> None:
     """Prints everything; fails where the service stopped before the end."""
-    if not asyncio.run(_exported(*caller(url, token, config))):
+    if not asyncio.run(_exported(*resolve_service(url, token, config))):
         fail("The export is incomplete: the service stopped before its end. Export again.")
 
 
@@ -39,26 +39,26 @@ def erase(
     token: str | None,
     config: Path | None,
     *,
-    as_values: bool,
+    json_output: bool,
 ) -> None:
     """Erases each ask; fails where one was refused."""
 
     async def work(client: AsyncClient) -> list[Json]:
         return [await _erased(client, ask_id) for ask_id in asks]
 
-    done = called(*caller(url, token, config), work)
+    done = call_service(*resolve_service(url, token, config), work)
     for one in done:
         if one["refused"] is None:
             say(f"{one['id']}: erased.")
         else:
             warn(f"{one['id']}: {one['refused']}")
-    if as_values:
-        result(as_json([*done]))
+    if json_output:
+        print_result(as_json([*done]))
     if any(one["refused"] is not None for one in done):
         sys.exit(EXIT_FAILED)
 
 
-def confirm(asks: Sequence[str]) -> None:
+def confirm_erase(asks: Sequence[str]) -> None:
     """Asks before anything is erased; ends the command where the answer is no."""
     if not sys.stdin.isatty():
         fail("Nothing is erased: there is no terminal to ask at. Add --yes.", _EXIT_USAGE)
@@ -87,7 +87,7 @@ async def _exported(base: str, token: str | None) -> bool:
             if response.status != HTTPStatus.OK:
                 fail(f"{base} refused: {await _why(response)}")
             async for line in response.content:
-                result(line.decode().rstrip("\n"))
+                print_result(line.decode().rstrip("\n"))
                 ended = json.loads(line)["type"] == "end"
     except (aiohttp.ClientError, TimeoutError, ValueError):
         warn(

@@ -36,7 +36,7 @@ def read_call(path: str) -> dict[str, JsonValue]:
     )
 
 
-def lines_of(problems: tuple[Problem, ...]) -> list[str]:
+def format_problems(problems: tuple[Problem, ...]) -> list[str]:
     """The mistakes of a call, a line each: where, which, and how to fix it."""
     return [one_line(f"{one.pointer or '/'}: {one.code}: {one.message}") for one in problems]
 

@@ -15,9 +15,9 @@ import threading
 from types import FrameType
 from typing import Final
 
-from answerback.agents.command_hooks.ask_people import People, RefusedError
-from answerback.agents.command_hooks.delivery_receipts import Passing
-from answerback.agents.command_hooks.run import answer
+from answerback.agents.command_hooks.ask_people import AskClient, RefusedError
+from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
+from answerback.agents.command_hooks.run import handle_event
 
 _EXIT_NO_EVENT: Final = 1
 
@@ -36,19 +36,19 @@ def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> No
             f"`answerback connect {agent}` sets it up."
         )
         sys.exit(_EXIT_NO_EVENT)
-    passing = Passing()
+    receipt = DeliveryReceipt()
     token = os.environ.get(token_env) or None
-    people = People(url.rstrip("/"), token, to, wait, passing=passing, token_env=token_env)
+    people = AskClient(url.rstrip("/"), token, to, wait, receipt=receipt, token_env=token_env)
     threading.Thread(target=_follow_host, daemon=True).start()
     try:
-        found = answer(agent, event, people)
+        found = handle_event(agent, event, people)
     except RefusedError as error:
         # A hook that has to decide answers with these words: only what came late is left for the next event.
         _warn(f"late answers cannot be looked up: {error}")
         found = None
     if found is not None:
         print(json.dumps(found), flush=True)
-    passing.done()
+    receipt.confirm()
 
 
 def _warn(words: str) -> None:

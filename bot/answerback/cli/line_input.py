@@ -33,27 +33,27 @@ _AFTER_ESC: Final = 0.1
 _PROMPT: Final = "> "
 
 
-class Pressed(StrEnum):
+class PressedKey(StrEnum):
     """A key that counts without Enter."""
 
     LEAVE = "escape"
-    BEFORE = "before"
-    AFTER = "after"
-    WORDS = "words"
+    PREVIOUS = "before"
+    NEXT = "after"
+    OTHER = "words"
     """Space on "Something else…"."""
 
 
 _MOVES: Final = {
-    "left": Pressed.BEFORE,
-    "s-tab": Pressed.BEFORE,
-    "right": Pressed.AFTER,
-    "tab": Pressed.AFTER,
+    "left": PressedKey.PREVIOUS,
+    "s-tab": PressedKey.PREVIOUS,
+    "right": PressedKey.NEXT,
+    "tab": PressedKey.NEXT,
 }
 
-Shown = Callable[[], StyleAndTextTuples]
+FragmentsFactory = Callable[[], StyleAndTextTuples]
 
 
-class Ticking(Protocol):
+class Checklist(Protocol):
     """A list whose boxes are ticked while the line below it is empty."""
 
     def fragments(self) -> StyleAndTextTuples:
@@ -66,28 +66,28 @@ class Ticking(Protocol):
         """The keys that move in it and tick."""
 
 
-class Lines(Protocol):
+class LineInput(Protocol):
     """Where lines come from. Every method raises EOFError where none will come any more."""
 
-    async def entered(
-        self, moves: Collection[Pressed] = (), ticking: Ticking | None = None
-    ) -> str | Pressed:
+    async def read_line(
+        self, moves: Collection[PressedKey] = (), ticking: Checklist | None = None
+    ) -> str | PressedKey:
         """A line without its end, or a key that counts without one; of those that move, only these."""
 
-    async def written(self, words: str, start: str) -> str | None:
+    async def read_text(self, words: str, start: str) -> str | None:
         """A text, which starts from another; None where the person thought better of it."""
 
-    async def edited(self, text: str) -> str | None:
+    async def edit_text(self, text: str) -> str | None:
         """A longer text, edited; None where it was left as it was."""
 
 
-class TerminalLines:
+class TerminalInput:
     """Lines typed at a terminal."""
 
-    async def entered(
-        self, moves: Collection[Pressed] = (), ticking: Ticking | None = None
-    ) -> str | Pressed:
-        """See `Lines`."""
+    async def read_line(
+        self, moves: Collection[PressedKey] = (), ticking: Checklist | None = None
+    ) -> str | PressedKey:
+        """See `LineInput`."""
         keys = _leaving()
         for key, pressed in _MOVES.items():
             if pressed in moves:
@@ -100,8 +100,8 @@ class TerminalLines:
 
         return await _typed(above, merge_key_bindings([keys, ticking.bindings()]))
 
-    async def written(self, words: str, start: str) -> str | None:
-        """See `Lines`. Alt+Enter begins a new line, Ctrl-X Ctrl-E opens $EDITOR; Esc or Ctrl-C leaves."""
+    async def read_text(self, words: str, start: str) -> str | None:
+        """See `LineInput`. Alt+Enter begins a new line, Ctrl-X Ctrl-E opens $EDITOR; Esc or Ctrl-C leaves."""
         keys = _leaving()
 
         @keys.add("escape", "enter")
@@ -112,36 +112,36 @@ class TerminalLines:
             typed = await _typed(f"{words}: ", keys, start)
         except (KeyboardInterrupt, EOFError):
             return None
-        return None if isinstance(typed, Pressed) else typed
+        return None if isinstance(typed, PressedKey) else typed
 
-    async def edited(self, text: str) -> str | None:
-        """See `Lines`: in $EDITOR."""
+    async def edit_text(self, text: str) -> str | None:
+        """See `LineInput`: in $EDITOR."""
         edited = await asyncio.to_thread(click.edit, text, extension=".json")
         return None if edited is None else str(edited)
 
 
-class PipedLines:
+class PipedInput:
     """Lines from a file or a pipe; one that has no end yet is not a line."""
 
     def __init__(self, source: BinaryIO, say: Callable[[str], None]) -> None:
         self._source = source
         self._say = say
 
-    async def entered(
-        self, moves: Collection[Pressed] = (), ticking: Ticking | None = None
-    ) -> str | Pressed:
-        """See `Lines`."""
+    async def read_line(
+        self, moves: Collection[PressedKey] = (), ticking: Checklist | None = None
+    ) -> str | PressedKey:
+        """See `LineInput`."""
         if ticking is not None:
             self._say(ticking.plain())
         return self._line()
 
-    async def written(self, words: str, start: str) -> str | None:
-        """See `Lines`."""
+    async def read_text(self, words: str, start: str) -> str | None:
+        """See `LineInput`."""
         self._say(f"{words}:")
         return self._line()
 
-    async def edited(self, text: str) -> str | None:
-        """See `Lines`: as JSON on one line."""
+    async def edit_text(self, text: str) -> str | None:
+        """See `LineInput`: as JSON on one line."""
         self._say("The JSON, on one line:")
         return self._line()
 
@@ -167,7 +167,9 @@ class _Visible(Processor):
         )
 
 
-async def _typed(message: str | Shown, keys: KeyBindingsBase, start: str = "") -> str | Pressed:
+async def _typed(
+    message: str | FragmentsFactory, keys: KeyBindingsBase, start: str = ""
+) -> str | PressedKey:
     session: PromptSession[str] = PromptSession(
         key_bindings=keys, enable_open_in_editor=True, input_processors=[_Visible()]
     )
@@ -180,7 +182,7 @@ def _leaving() -> KeyBindings:
 
     @keys.add("escape")
     def _leave(event: KeyPressEvent) -> None:
-        event.app.exit(result=Pressed.LEAVE)
+        event.app.exit(result=PressedKey.LEAVE)
 
     return keys
 
@@ -190,7 +192,7 @@ def line_is_empty() -> Condition:
     return Condition(lambda: not get_app().current_buffer.text)
 
 
-def _exit_on(keys: KeyBindings, key: str, result: Pressed) -> None:
+def _exit_on(keys: KeyBindings, key: str, result: PressedKey) -> None:
     @keys.add(key, filter=line_is_empty())
     def _exit(event: KeyPressEvent) -> None:
         event.app.exit(result=result)

@@ -65,14 +65,14 @@ class _Commands(TyperGroup):
             return None
         if self._listing:
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
-        return load(cmd_name)
+        return load_command(cmd_name)
 
     def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
         self._listing = True
         super().format_help(ctx, formatter)
 
 
-def load(name: str) -> Command:
+def load_command(name: str) -> Command:
     """A command, from its module: a function ``command``, or an ``app`` of several."""
     extra, packages = _NEEDS.get(name, ("", ()))
     if (sentence := missing(extra, packages, f"`answerback {name}`")) is not None:

@@ -13,7 +13,7 @@ import typer
 from mcp.server.stdio import stdio_server
 from pydantic import JsonValue
 
-from answerback.cli.service_address import url_or_configured
+from answerback.cli.service_address import resolve_url
 from answerback.core.ask import ToolResult
 from answerback.core.clarification import CLARIFY
 from answerback.mcp.backend import Asking, AskJson, Late, NotAskedError, unexplained
@@ -42,7 +42,7 @@ def run(url: str | None, token: str | None, to: str | None, tools: str | None) -
         offered = asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    asyncio.run(_bridge(url_or_configured(url), token, to, offered))
+    asyncio.run(_bridge(resolve_url(url), token, to, offered))
 
 
 async def _bridge(

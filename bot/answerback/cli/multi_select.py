@@ -9,7 +9,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from answerback.cli.line_input import Pressed, line_is_empty
+from answerback.cli.line_input import PressedKey, line_is_empty
 from answerback_chat.sanitize import one_line
 from answerback_chat.text_fitting import shorten, units
 
@@ -55,7 +55,7 @@ class Selection:
         return [*(label for label, _ in self._labels), *([self._other] if self._other else [])]
 
     @property
-    def on_other(self) -> bool:
+    def is_at_other(self) -> bool:
         """Whether the pointer is at "Something else…"."""
         return self._at == len(self._labels)
 
@@ -104,8 +104,8 @@ class Selection:
 
         @keys.add(" ", filter=empty)
         def _toggle(event: KeyPressEvent) -> None:
-            if self.on_other:
-                event.app.exit(result=Pressed.WORDS)
+            if self.is_at_other:
+                event.app.exit(result=PressedKey.OTHER)
             else:
                 self.toggle(self._at)
 
@@ -113,7 +113,7 @@ class Selection:
 
     def _about(self, width: int) -> list[str]:
         """What the row at the pointer has no room for: its whole label, and its description."""
-        if self.on_other:
+        if self.is_at_other:
             return []
         label, description = self._labels[self._at]
         whole = [one_line(label)] if units(one_line(label)) > width else []

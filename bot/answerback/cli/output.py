@@ -42,7 +42,7 @@ def fail(line: str, code: int = EXIT_FAILED) -> NoReturn:
     sys.exit(code)
 
 
-def result(text: str) -> None:
+def print_result(text: str) -> None:
     """The command's result: verbatim for programs, visible on a terminal."""
     if sys.stdout.isatty():
         text = visible(text)

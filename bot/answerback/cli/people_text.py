@@ -19,24 +19,31 @@ def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
     listed = ask["responders"]
     responders = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     marks = Marks(
-        one_line, lambda who: attribution.name_of(str(ask["surface"]), who), _person, local
+        one_line,
+        lambda who: attribution.name_of(str(ask["surface"]), who),
+        _person,
+        format_local_time,
     )
     closes = ask["expires_at"]
     until = datetime.fromisoformat(closes).timestamp() if isinstance(closes, str) else None
     return attribution.audience(responders, until, labels, marks)
 
 
-def answered_by(line: Mapping[str, JsonValue], labels: Labels) -> str:
+def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:
     """Who gave an answer and when; empty where no person did."""
     by, at = line["by"], line["at"]
     if not isinstance(by, dict):
         return ""
     said = labels.by.format(name=one_line(str(by.get("name") or labels.somebody)))
-    when = f", {local(datetime.fromisoformat(at).timestamp())}" if isinstance(at, str) else ""
+    when = (
+        f", {format_local_time(datetime.fromisoformat(at).timestamp())}"
+        if isinstance(at, str)
+        else ""
+    )
     return f"{said}{when}"
 
 
-def local(at: float) -> str:
+def format_local_time(at: float) -> str:
     """A time on this machine's clock."""
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 

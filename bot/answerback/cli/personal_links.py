@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from answerback.cli.service_address import url_of
+from answerback.cli.service_address import listener_url
 from answerback.ports.person_key import wrong_name
 from answerback.runtime.config import Settings
 from answerback.runtime.plugins import installed
 
 
-def wrong(name: str) -> str | None:
+def link_name_error(name: str) -> str | None:
     """Why nobody can have a link under this name, in half a sentence; None where somebody can."""
     return wrong_name(name, installed().home)
 
 
-def address(settings: Settings, url: str | None) -> tuple[str, bool]:
+def link_address(settings: Settings, url: str | None) -> tuple[str, bool]:
     """Where people open their links, and whether that is more than this machine."""
     public = settings.public
     if url is not None or public.url is not None:
         return (url or public.url or "").rstrip("/"), True
     if public.port:
-        return url_of(public.host, public.port), False
-    return url_of(settings.server.host, settings.server.port), False
+        return listener_url(public.host, public.port), False
+    return listener_url(settings.server.host, settings.server.port), False

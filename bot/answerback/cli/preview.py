@@ -15,10 +15,10 @@ import jinja2
 import typer
 from markupsafe import Markup
 
-from answerback.cli.form_files import EXIT_INVALID, lines_of, read_call
-from answerback.cli.output import fail, result, say, warn
-from answerback.cli.prompt import Prompting
-from answerback.cli.validate import checked
+from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
+from answerback.cli.output import fail, print_result, say, warn
+from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.validate import validate_submission
 from answerback.core.ask import ANYONE, Ask, Change, Request, acted
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
@@ -37,7 +37,7 @@ _PAGE: Final = Path(__file__).with_name("preview.html")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SurfacePreview:
     """One prompt on one surface."""
 
     surface: str
@@ -47,11 +47,11 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PromptPreview:
     """One prompt of a form, or its review."""
 
     title: str
-    looks: tuple[Look, ...]
+    looks: tuple[SurfacePreview, ...]
 
 
 def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
@@ -61,18 +61,18 @@ def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
     try:
         shown = list(_steps(read_submission(read_call(form))))
     except InvalidCallError as error:
-        for line in lines_of(error.problems):
+        for line in format_problems(error.problems):
             warn(line)
         sys.exit(EXIT_INVALID)
     if html is not None or open_page:
         _page(form, shown, labels, html, open_page=open_page)
     elif plugin is None:
-        prompting = Prompting(labels)
+        prompting = TerminalPrompter(labels)
         for ask in shown:
             prompting.show(ask_json(ask))
     else:
         previews = [plugin.preview(ask, labels) for ask in shown]
-        result(as_json([each.payload for each in previews if each is not None]))
+        print_result(as_json([each.payload for each in previews if each is not None]))
 
 
 def _plugin(name: str) -> Plugin:
@@ -92,7 +92,7 @@ def _plugin(name: str) -> Plugin:
 
 def _steps(submission: Submission) -> Iterator[Ask]:
     """The ask at each of its prompts, gated ones too, and at its review."""
-    dialect, form, planned = checked(submission)
+    dialect, form, planned = validate_submission(submission)
     request = Request(
         name=submission.name,
         dialect=dialect,
@@ -146,12 +146,14 @@ def _page(
         warn("There is no browser to open it with.")
 
 
-def _step(ask: Ask, labels: Labels) -> Step:
+def _step(ask: Ask, labels: Labels) -> PromptPreview:
     prompt = view_of(ask).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
     looks = []
     for plugin in installed():
         if (made := plugin.preview(ask, labels)) is not None:
             source = made.payload if made.source is None else made.source
-            looks.append(Look(plugin.title, Markup(made.html), as_json(source), made.hint))
-    return Step(title=one_line(title), looks=tuple(looks))
+            looks.append(
+                SurfacePreview(plugin.title, Markup(made.html), as_json(source), made.hint)
+            )
+    return PromptPreview(title=one_line(title), looks=tuple(looks))

@@ -15,8 +15,17 @@ from prompt_toolkit.formatted_text import FormattedText
 from pydantic import JsonValue
 
 from answerback.cli import answer_keys, people_text, question_context
-from answerback.cli.answer_keys import ANSWER, Action, Choice, Json, Keys, Moves, dicts, key_of
-from answerback.cli.line_input import Lines, Pressed, TerminalLines
+from answerback.cli.answer_keys import (
+    ANSWER,
+    Action,
+    Choice,
+    Json,
+    Keys,
+    Moves,
+    get_dicts,
+    match_key,
+)
+from answerback.cli.line_input import LineInput, PressedKey, TerminalInput
 from answerback.cli.multi_select import Selection
 from answerback.core import markdown
 from answerback.core.errors import Problem
@@ -36,26 +45,26 @@ _MENU: Final = "menu"
 _WRITE: Final = "write"
 
 
-class Prompting:
+class TerminalPrompter:
     """Prompts of one person's terminal."""
 
-    def __init__(self, labels: Labels, lines: Lines | None = None) -> None:
+    def __init__(self, labels: Labels, lines: LineInput | None = None) -> None:
         self._labels = labels
-        self._lines = lines or TerminalLines()
+        self._lines = lines or TerminalInput()
         self._begun = False
-        self.kept: Action | None = None
+        self.unsent_selection: Action | None = None
         """What was ticked where the person asked back instead of answering: the same prompt starts from it."""
         self._who = ""
 
-    def line(self, text: str, style: str = "") -> None:
+    def print_line(self, text: str, style: str = "") -> None:
         """A line on the terminal, made harmless."""
         print_formatted_text(FormattedText([(style, visible(text))]))
 
-    def mistake(self, text: str) -> None:
+    def print_error(self, text: str) -> None:
         """A line about something that is wrong."""
-        self.line(text, _BAD)
+        self.print_line(text, _BAD)
 
-    async def picked(self, offered: Sequence[str]) -> int | None:
+    async def choose(self, offered: Sequence[str]) -> int | None:
         """The place of the one that the person chooses; None for none of them."""
         keys: Keys = {
             **{str(number): Choice(text, str(number)) for number, text in enumerate(offered, 1)},
@@ -65,7 +74,7 @@ class Prompting:
         chosen = await self._line(keys)
         return int(chosen) - 1 if isinstance(chosen, str) and chosen.isdecimal() else None
 
-    async def action(self, ask: Json, refused: Json | None = None) -> Action | None:
+    async def prompt_action(self, ask: Json, refused: Json | None = None) -> Action | None:
         """What the person does about the open prompt of an ask; None: they leave it open.
 
         Args:
@@ -74,7 +83,7 @@ class Prompting:
         prompt = ask["prompt"]
         if not isinstance(prompt, dict):
             raise TypeError("only an open ask prompts")
-        self.kept = None
+        self.unsent_selection = None
         self._heading(ask, prompt)
         moves = answer_keys.moves(ask, prompt)
         if prompt["kind"] == "review":
@@ -103,7 +112,7 @@ class Prompting:
             return
         self._heading(ask, prompt)
         keys, default = self._shown(ask, prompt)
-        self._list({**keys, **answer_keys.controls(prompt, self._labels)}, default)
+        self._list({**keys, **answer_keys.control_keys(prompt, self._labels)}, default)
 
     def _shown(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
         """The keys that answer a prompt, and the one that it starts from; ticks are shown at once."""
@@ -115,7 +124,7 @@ class Prompting:
             case AnswerType.SELECT:
                 return answer_keys.select_keys(prompt, self._labels)
             case AnswerType.MULTI_SELECT:
-                self.line(self._selection(prompt, {}).plain())
+                self.print_line(self._selection(prompt, {}).plain())
                 return {}, None
             case AnswerType.TEXT | AnswerType.SCHEMA:
                 return {"a": Choice(self._labels.answer, _WRITE)}, None
@@ -124,61 +133,63 @@ class Prompting:
 
     def _heading(self, ask: Json, prompt: Json) -> None:
         labels, review = self._labels, prompt["kind"] == "review"
-        self.line("")
+        self.print_line("")
         self._who = one_line(str(ask["asked_by"]))
         asks = labels.asks if ask["waiting"] else labels.asked_unattended
-        self.line(asks.format(label=self._who), _DIM)
+        self.print_line(asks.format(label=self._who), _DIM)
         if for_whom := people_text.audience(ask, labels):
-            self.line(for_whom, _DIM)
+            self.print_line(for_whom, _DIM)
         if not review and not self._begun:
             self._so_far(ask, prompt)
         self._begun = True
-        for option in dicts(prompt, "options"):
+        for option in get_dicts(prompt, "options"):
             if option.get("preview"):
-                self.line(f"{option['label']}:", _DIM)
-                self.line(str(option["preview"]))
+                self.print_line(f"{option['label']}:", _DIM)
+                self.print_line(str(option["preview"]))
         if prompt.get("context"):
             is_text = prompt["context_format"] == "text"
             source = visible(str(prompt["context"]))
-            for line in question_context.lines(
+            for line in question_context.render_lines(
                 markdown.read(source, "text" if is_text else "markdown")
             ):
                 print_formatted_text(FormattedText(line))
-            self.line("")
+            self.print_line("")
         header = f"{prompt['header']}: " if prompt.get("header") else ""
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])
-        self.line(f"{progress}{header}{title}", _BOLD)
-        for line in question_context.asides(prompt, self._who, labels):
+        self.print_line(f"{progress}{header}{title}", _BOLD)
+        for line in question_context.render_asides(prompt, self._who, labels):
             print_formatted_text(FormattedText(line))
 
     def _so_far(self, ask: Json, prompt: Json) -> None:
-        answered = dicts(prompt, "answered")
+        answered = get_dicts(prompt, "answered")
         if len(answered) > _SO_FAR:
-            self.line(f"… {len(answered) - _SO_FAR} earlier", _DIM)
+            self.print_line(f"… {len(answered) - _SO_FAR} earlier", _DIM)
         for line in answered[-_SO_FAR:]:
-            by = people_text.answered_by(line, self._labels)
+            by = people_text.describe_answerer(line, self._labels)
             words = answer_keys.answer_line(ask, line, self._labels)
-            self.line(f"{words} ({by})" if by else words, _DIM)
+            self.print_line(f"{words} ({by})" if by else words, _DIM)
 
     def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self._labels, prompt["prefill"]
         if isinstance(prefill, bool):
             # In words, and not marked as what Enter alone takes: nothing is chosen beforehand on a yes/no.
-            self.line(labels.prefilled.format(text=labels.yes if prefill else labels.no), _DIM)
+            self.print_line(
+                labels.prefilled.format(text=labels.yes if prefill else labels.no), _DIM
+            )
         return answer_keys.boolean_keys(prompt, labels)
 
     def _review_keys(self, ask: Json, prompt: Json) -> Keys:
         fixed, keys = answer_keys.review_keys(ask, prompt, self._labels)
         for line in fixed:
-            self.line(f"      {line}")
+            self.print_line(f"      {line}")
         return keys
 
     def _list(self, keys: Keys, default: str | None) -> None:
         for key, choice in keys.items():
             about = f"  ({one_line(choice.about)})" if choice.about else ""
             mark = "›" if key == default else " "
-            self.line(f"{mark} {key:>2}  {one_line(choice.words)}{about}")
+            self.print_line(f"{mark} {key:>2}  {one_line(choice.words)}{about}")
 
     # --- lines, and what they lead to ------------------------------------------------------------
 
@@ -186,7 +197,7 @@ class Prompting:
         self, prompt: Json, keys: Keys, default: str | None, moves: Moves
     ) -> Action | None:
         """The action that is entered, asked for again where the person thought better of it."""
-        everything = {**keys, **answer_keys.controls(prompt, self._labels)}
+        everything = {**keys, **answer_keys.control_keys(prompt, self._labels)}
         while True:
             self._list(everything, default)
             done = await self._chosen(prompt, await self._line(everything, default, moves))
@@ -198,13 +209,13 @@ class Prompting:
     ) -> Action | str:
         """What one line, or a key that moves, leads to; lines that lead nowhere are told so."""
         while True:
-            entered = await self._lines.entered(moves or ())
-            if isinstance(entered, Pressed):
+            entered = await self._lines.read_line(moves or ())
+            if isinstance(entered, PressedKey):
                 return (moves or {}).get(entered, _MENU)
-            key = key_of(entered.strip() or default or "", keys)
+            key = match_key(entered.strip() or default or "", keys)
             if key in keys:
                 return keys[key].to
-            self.mistake(key)
+            self.print_error(key)
 
     async def _chosen(self, prompt: Json, chosen: Action | str) -> Action | None:
         """The action, once what it still needs was asked; `_AGAIN` when the person thought better of it."""
@@ -218,7 +229,7 @@ class Prompting:
             case "end_turn":
                 return await self._end_turn()
             case "other":
-                text = await self._lines.written(self._labels.other_label, "")
+                text = await self._lines.read_text(self._labels.other_label, "")
                 return _AGAIN if text is None else {"action": "other", "text": text}
             case str():
                 return await self._menu(prompt, {"a": Choice("Back to the question", _AGAIN)})
@@ -227,20 +238,20 @@ class Prompting:
 
     async def _menu(self, prompt: Json, first: Keys) -> Action | None:
         """What Esc opens, and Esc closes."""
-        keys = {**first, **answer_keys.controls(prompt, self._labels)}
+        keys = {**first, **answer_keys.control_keys(prompt, self._labels)}
         self._list(keys, None)
         chosen = await self._line(keys)
         return _AGAIN if chosen == _MENU else await self._chosen(prompt, chosen)
 
     async def _ask_back(self) -> Action:
-        self.line(self._labels.ask_back_hint.format(label=self._who), _DIM)
+        self.print_line(self._labels.ask_back_hint.format(label=self._who), _DIM)
         label = self._labels.ask_back_label.format(label=self._who)
-        text = await self._lines.written(label, "")
+        text = await self._lines.read_text(label, "")
         return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
 
     async def _reply(self) -> Action:
-        self.line(self._labels.reply_hint.format(label=self._who), _DIM)
-        text = await self._lines.written("Your words, or none", "")
+        self.print_line(self._labels.reply_hint.format(label=self._who), _DIM)
+        text = await self._lines.read_text("Your words, or none", "")
         if text is None:
             return _AGAIN
         if text.strip():
@@ -254,14 +265,14 @@ class Prompting:
         return {"action": "end_turn"} if sure else _AGAIN
 
     async def _confirmed(self, question: str) -> bool:
-        self.line(f"{question} (y/n)", _BOLD)
+        self.print_line(f"{question} (y/n)", _BOLD)
         yes, no = self._labels.yes, self._labels.no
         return await self._line({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
 
     # --- several choices, and what is written ----------------------------------------------------
 
     def _selection(self, prompt: Json, refused: Json) -> Selection:
-        options, start = dicts(prompt, "options"), refused.get("value", prompt["prefill"])
+        options, start = get_dicts(prompt, "options"), refused.get("value", prompt["prefill"])
         words = refused.get("text", prompt["prefill_other"])
         chosen = start if isinstance(start, list) else []
         return Selection(
@@ -274,20 +285,20 @@ class Prompting:
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
         selection, controls = (
             self._selection(prompt, refused),
-            answer_keys.controls(prompt, self._labels),
+            answer_keys.control_keys(prompt, self._labels),
         )
         while True:
-            self.line("Space or numbers tick, Enter answers, Esc for more", _DIM)
-            entered = await self._lines.entered(moves, selection)
-            if entered is Pressed.WORDS or (
-                entered == "" and selection.on_other and not selection.words
+            self.print_line("Space or numbers tick, Enter answers, Esc for more", _DIM)
+            entered = await self._lines.read_line(moves, selection)
+            if entered is PressedKey.OTHER or (
+                entered == "" and selection.is_at_other and not selection.words
             ):
                 await self._own_words(selection)
                 continue
             done: Action | None
             if entered == "":
                 done = await self._selected(prompt, selection)
-            elif isinstance(entered, Pressed):
+            elif isinstance(entered, PressedKey):
                 chosen = moves.get(entered, _MENU)
                 back: Keys = {"a": Choice("Back to the list", _AGAIN)}
                 done = chosen if isinstance(chosen, dict) else await self._menu(prompt, back)
@@ -295,7 +306,7 @@ class Prompting:
                 done = await self._named(prompt, selection, entered.strip(), controls)
             if done is not _AGAIN:
                 asks = done is not None and done["action"] == "ask_back"
-                self.kept = self._ticks(prompt, selection) if asks else None
+                self.unsent_selection = self._ticks(prompt, selection) if asks else None
                 return done
 
     async def _named(
@@ -309,11 +320,11 @@ class Prompting:
         if all(number in rows for number in numbers):
             named = numbers
         else:
-            key = key_of(line, {**rows, **controls})
+            key = match_key(line, {**rows, **controls})
             if key in controls:
                 return await self._chosen(prompt, controls[key].to)
             if key not in rows:
-                self.mistake(key)
+                self.print_error(key)
                 return _AGAIN
             named = [key]
         for place in [int(number) - 1 for number in dict.fromkeys(named)]:
@@ -324,14 +335,14 @@ class Prompting:
         return _AGAIN
 
     async def _own_words(self, selection: Selection) -> None:
-        text = await self._lines.written(self._labels.other_label, selection.words or "")
+        text = await self._lines.read_text(self._labels.other_label, selection.words or "")
         if text is not None:
             selection.words = text if text.strip() else None
 
     @staticmethod
     def _ticks(prompt: Json, selection: Selection) -> Action:
         """What is entered, as an action that was refused: a prompt can start from it."""
-        options = dicts(prompt, "options")
+        options = get_dicts(prompt, "options")
         value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
         return {"value": value, "text": selection.words}
 
@@ -352,7 +363,7 @@ class Prompting:
         start = refused.get("value", prompt["prefill"])
         everything = {
             "a": Choice(self._labels.answer, _WRITE),
-            **answer_keys.controls(prompt, self._labels),
+            **answer_keys.control_keys(prompt, self._labels),
         }
         while True:
             self._list(everything, None)
@@ -362,26 +373,26 @@ class Prompting:
             elif as_json_value:
                 done = await self._json(prompt, start)
             else:
-                text = await self._lines.written(self._labels.other_label, str(start or ""))
+                text = await self._lines.read_text(self._labels.other_label, str(start or ""))
                 done = _AGAIN if text is None else {"action": ANSWER, "value": text}
             if done is not _AGAIN:
                 return done
 
     async def _json(self, prompt: Json, start: JsonValue) -> Action:
         """An answer from the editor; `_AGAIN` when it was given up."""
-        self.line(self._labels.answer_schema, _DIM)
-        self.line(as_json(prompt["schema"]), _DIM)
+        self.print_line(self._labels.answer_schema, _DIM)
+        self.print_line(as_json(prompt["schema"]), _DIM)
         text = as_json({} if start is None else start) + "\n"
         while True:
-            edited = await self._lines.edited(text)
+            edited = await self._lines.edit_text(text)
             if edited is None:
-                self.mistake("The editor was left without saving: nothing was sent.")
+                self.print_error("The editor was left without saving: nothing was sent.")
                 return _AGAIN
             text = edited
             value = text_value(text)
             if not isinstance(value, Problem):
                 return {"action": ANSWER, "value": value}
-            self.mistake(value.message)
+            self.print_error(value.message)
             keys: Keys = {"e": Choice("Edit again", "edit"), "q": Choice("Give up", "give up")}
             self._list(keys, None)
             if await self._line(keys) != "edit":

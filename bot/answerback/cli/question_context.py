@@ -33,7 +33,7 @@ _DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
 _RULE: Final = "─" * 20
 
 
-def lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
+def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
     """Blocks as lines, with an empty line between two blocks."""
     for number, block in enumerate(blocks):
         if number:
@@ -41,7 +41,9 @@ def lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
         yield from _block(block)
 
 
-def asides(prompt: Mapping[str, JsonValue], label: str, labels: Labels) -> Iterator[Fragments]:
+def render_asides(
+    prompt: Mapping[str, JsonValue], label: str, labels: Labels
+) -> Iterator[Fragments]:
     """What was asked back about a prompt of the API's, and explained."""
     found = prompt.get("asides")
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
@@ -50,7 +52,7 @@ def asides(prompt: Mapping[str, JsonValue], label: str, labels: Labels) -> Itera
         last = row["by"]
         name = str(last.get("name") or labels.somebody) if isinstance(last, dict) else None
         by_text = prompt.get("context_format") == "text"
-        yield from lines(
+        yield from render_lines(
             chat.aside(name, str(row["text"]), "text" if by_text else "markdown", label, labels)
         )
     if last is not None:
@@ -69,7 +71,7 @@ def _block(block: Block) -> Iterator[Fragments]:
         case Code():
             yield from _code(block)
         case Quote(blocks):
-            yield from ([(_DIM, "│ "), *line] for line in lines(blocks))
+            yield from ([(_DIM, "│ "), *line] for line in render_lines(blocks))
         case List(items):
             for number, inner in items:
                 yield from _item(f"{number}. " if number else "• ", inner)
@@ -85,7 +87,7 @@ def _block(block: Block) -> Iterator[Fragments]:
 
 def _item(mark: str, blocks: Iterable[Block]) -> Iterator[Fragments]:
     before = mark
-    for line in lines(blocks):
+    for line in render_lines(blocks):
         if line:
             yield [("", before), *line]
             before = " " * len(mark)

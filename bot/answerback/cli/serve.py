@@ -13,7 +13,7 @@ from typing import Final
 
 import uvloop
 
-from answerback.cli.output import result, say
+from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings, table_of
@@ -91,9 +91,9 @@ async def _serve(settings: Settings, config: Path | None, watched: Watched) -> N
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, changed.set)
     async with app.running(settings) as running:
-        result(f"listening on {running.api_url}")
+        print_result(f"listening on {running.api_url}")
         if running.public_url is not None:
-            result(f"public on {running.public_url}")
+            print_result(f"public on {running.public_url}")
         if running.inbox_url:
             _tell_person(f"The inbox, for people only: {running.inbox_url}")
         tune()
@@ -156,7 +156,7 @@ def _tell_person(line: str) -> None:
     if sys.stderr.isatty():
         say(line)
     elif sys.stdout.isatty():
-        result(line)
+        print_result(line)
 
 
 def _raise_file_limit() -> None:

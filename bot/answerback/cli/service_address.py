@@ -11,14 +11,14 @@ from answerback.runtime.config_file import load
 from answerback_storage.person_key_file import KeyFile
 
 
-def url_or_configured(url: str | None, config: Path | None = None) -> str:
+def resolve_url(url: str | None, config: Path | None = None) -> str:
     """The service's address without a slash at its end. Ends the command if it is not one."""
     if url is not None:
         if not _is_address(url):
             fail(f"{url} is not an address of Answerback: use http://host:port.")
         return url.rstrip("/")
     server = load(config).server
-    return url_of(server.host, server.port)
+    return listener_url(server.host, server.port)
 
 
 def _is_address(url: str) -> bool:
@@ -29,7 +29,7 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def url_of(host: str, port: int) -> str:
+def listener_url(host: str, port: int) -> str:
     """The address of a listener, from this machine."""
     host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

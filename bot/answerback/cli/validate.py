@@ -13,7 +13,7 @@ _ANYWHERE: Final = "anywhere"
 """The surface that stands for the one where the form is to be asked."""
 
 
-class Checked(NamedTuple):
+class ValidatedSubmission(NamedTuple):
     """What can be asked."""
 
     dialect: str
@@ -21,7 +21,7 @@ class Checked(NamedTuple):
     planned: Plan
 
 
-def checked(submission: Submission) -> Checked:
+def validate_submission(submission: Submission) -> ValidatedSubmission:
     """What a submission asks, and of whom.
 
     Raises:
@@ -36,4 +36,4 @@ def checked(submission: Submission) -> Checked:
         raise InvalidCallError(error.tool, [*error.problems, *problems], error.dialect) from None
     if isinstance(planned, tuple):
         raise InvalidCallError(submission.name, planned, dialect)
-    return Checked(dialect, form, planned)
+    return ValidatedSubmission(dialect, form, planned)

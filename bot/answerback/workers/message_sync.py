@@ -146,7 +146,7 @@ class Shower:
             self._rest(ask_id)
             return None
         except (PlatformError, StoreError, TimeoutError) as error:
-            wait = Backoff(self._first_pause, _LONGEST_PAUSE).after(failures)
+            wait = Backoff(self._first_pause, _LONGEST_PAUSE).delay_after(failures)
             self._warn(ask_id, error, wait)
             return Again(wait, failed=True)
         except Exception:  # a defect in rendering must not take the other asks of a lane down

@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any
 
-from answerback.agents.command_hooks.ask_people import People
-from answerback.agents.command_hooks.run import answer
+from answerback.agents.command_hooks.ask_people import AskClient
+from answerback.agents.command_hooks.run import handle_event
 from tests.meta.project import ROOT
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served
@@ -72,7 +72,7 @@ async def hooked(
 ) -> Json | None:
     """What a hook answers when people do this to the newest of so many asks."""
     running = asyncio.create_task(
-        asyncio.to_thread(answer, agent, event, People(service.url, wait=WAIT))
+        asyncio.to_thread(handle_event, agent, event, AskClient(service.url, wait=WAIT))
     )
     if action is not None:
         await service.act(await service.newest(count), **action)

@@ -14,7 +14,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from answerback.cli.answer import Walk
-from answerback.cli.prompt import Prompting
+from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback_client import Ask, AsyncClient
 from tests.service_parts import WAIT
@@ -66,7 +66,7 @@ class Terminal:
 
     def walk(self) -> Walk:
         """A walk of the person at this terminal."""
-        return Walk(self.client, Prompting(Labels()), {"user_id": "ana", "name": "Ana"})
+        return Walk(self.client, TerminalPrompter(Labels()), {"user_id": "ana", "name": "Ana"})
 
     async def shows(self, words: str) -> None:
         """Returns once the terminal shows these words."""

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerback.agents.acp import messages
-from answerback.agents.acp.proxy import Lines, Proxy
-from answerback.agents.command_hooks.agent_host import Outcome
-from answerback.agents.command_hooks.ask_people import People
+from answerback.agents.acp.proxy import LineWriter, Proxy
+from answerback.agents.command_hooks.agent_host import AskOutcome
+from answerback.agents.command_hooks.ask_people import AskClient
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
@@ -55,12 +55,12 @@ class Pipe(io.BytesIO):
 class Parts:
     """A proxy between two pipes."""
 
-    def __init__(self, people: People) -> None:
+    def __init__(self, people: AskClient) -> None:
         self.agent, self.editor = Pipe(), Pipe()
         self.warned: list[str] = []
         self.told = threading.Event()
         self._others = threading.enumerate()
-        self.proxy = Proxy(people, Lines(self.agent), Lines(self.editor), self._warn)
+        self.proxy = Proxy(people, LineWriter(self.agent), LineWriter(self.editor), self._warn)
 
     def join(self) -> None:
         """Returns once no thread of the proxy is left."""
@@ -103,9 +103,9 @@ LINES = st.one_of(
 @given(given=st.lists(LINES), rest=st.binary())
 def test_every_line_passes_as_it_is(given: list[bytes], rest: bytes) -> None:
     sent = b"".join(given) + rest.replace(b"\n", b"")
-    parts = Parts(People(AWAY, patience=0))
-    parts.proxy.from_agent(io.BytesIO(sent))
-    parts.proxy.from_editor(io.BytesIO(sent))
+    parts = Parts(AskClient(AWAY, patience=0))
+    parts.proxy.relay_from_agent(io.BytesIO(sent))
+    parts.proxy.relay_from_editor(io.BytesIO(sent))
     assert parts.editor.getvalue() == sent
     assert parts.agent.getvalue() == sent
 
@@ -194,13 +194,13 @@ async def test_without_a_service_the_editor_alone_is_asked() -> None:
 
 @pytest.mark.rule("ACP-5")
 def test_a_service_that_is_away_is_told_and_what_only_people_could_answer_is_cancelled() -> None:
-    parts = Parts(People(AWAY, patience=0.1))
-    parts.proxy.from_agent([line(permission()), line(elicitation())])
+    parts = Parts(AskClient(AWAY, patience=0.1))
+    parts.proxy.relay_from_agent([line(permission()), line(elicitation())])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
     assert parts.told.wait(WAIT)
     assert "answerback serve" in parts.warned[0]
     parts.proxy.end()
-    parts.proxy.from_editor([line(selected("yes"))])
+    parts.proxy.relay_from_editor([line(selected("yes"))])
     assert parts.agent.lines(2)[1:] == [selected("yes")]
 
 
@@ -230,10 +230,10 @@ async def test_an_answer_that_overtakes_the_ask_withdraws_it_once_it_is_there() 
     app.router.add_get("/v1/asks/ask_1", stands)
     app.router.add_delete("/v1/asks/ask_1", delete)
     async with listening(app) as url, asyncio.timeout(WAIT):
-        parts = Parts(People(url, wait=float("inf")))
-        await asyncio.to_thread(parts.proxy.from_agent, [line(permission())])
+        parts = Parts(AskClient(url, wait=float("inf")))
+        await asyncio.to_thread(parts.proxy.relay_from_agent, [line(permission())])
         await taking.wait()
-        await asyncio.to_thread(parts.proxy.from_editor, [line(selected("no"))])
+        await asyncio.to_thread(parts.proxy.relay_from_editor, [line(selected("no"))])
         answered.set()
         await deleted.wait()
         await asyncio.to_thread(parts.join)
@@ -265,8 +265,8 @@ async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
     app.router.add_get("/v1/asks/ask_1", stands)
     app.router.add_delete("/v1/asks/ask_1", delete)
     async with listening(app) as url, asyncio.timeout(WAIT):
-        parts = Parts(People(url))
-        await asyncio.to_thread(parts.proxy.from_agent, [line(permission())])
+        parts = Parts(AskClient(url))
+        await asyncio.to_thread(parts.proxy.relay_from_agent, [line(permission())])
         await taking.wait()
         ending = asyncio.create_task(asyncio.to_thread(parts.proxy.end))
         go_on.set()
@@ -276,12 +276,12 @@ async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
 
 
 def test_an_end_turn_outside_a_session_interrupts_nothing() -> None:
-    class Ends(People):
-        def ask(self, *_: object) -> Outcome:
-            return Outcome({**OPEN, "status": "turn_ended"}, "")
+    class Ends(AskClient):
+        def ask(self, *_: object) -> AskOutcome:
+            return AskOutcome({**OPEN, "status": "turn_ended"}, "")
 
     parts = Parts(Ends(AWAY))
-    parts.proxy.from_agent([line(elicitation(sessionId=None))])
+    parts.proxy.relay_from_agent([line(elicitation(sessionId=None))])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
 
 
@@ -308,7 +308,7 @@ def test_elicitation_is_announced_where_each_version_reads_it(
     params: Json | None, elicits: list[str] | None, announced: Json
 ) -> None:
     initialize: Json = {"id": 0, "method": "initialize", "params": params}
-    found = messages.announce(initialize)
+    found = messages.announce_elicitation(initialize)
     assert found == (None if elicits is None else frozenset(elicits))
     assert initialize["params"] == {**(params or {}), **announced}
 
@@ -334,15 +334,15 @@ def test_the_proxy_imports_next_to_nothing() -> None:
 )
 def test_what_an_elicitation_lacks_the_service_is_left_to_tell(params: Json) -> None:
     request: Json = {"id": 1, "method": "elicitation/create", "params": params}
-    assert messages.call(request, {}).arguments == params
+    assert messages.call_from_request(request, {}).arguments == params
 
 
 def test_a_permission_without_a_tool_call_is_put_as_it_is() -> None:
     params = {"title": "Run?", "subject": {"type": "command", "command": "make"}}
     request: Json = {"id": 1, "method": "session/request_permission", "params": params}
-    assert messages.call(request, {"title": "Run"}).arguments == params
+    assert messages.call_from_request(request, {"title": "Run"}).arguments == params
 
 
 def test_an_update_that_is_about_no_tool_call_tells_nothing_of_one() -> None:
     plan = notice("session/update", sessionId="s1", update={"sessionUpdate": "plan"})
-    assert messages.tool_update(plan) is None
+    assert messages.parse_tool_call_update(plan) is None

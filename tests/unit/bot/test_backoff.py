@@ -13,20 +13,20 @@ def test_a_pause_grows_up_to_its_bound_and_starts_again_after_a_success(
 ) -> None:
     monkeypatch.setattr(backoff, "_JITTER", 0.0)
     pauses = Backoff(0.5, 3.0)
-    assert [pauses.next() for _ in range(5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+    assert [pauses.next_delay() for _ in range(5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
     pauses.reset()
-    assert pauses.next() == 0.5
+    assert pauses.next_delay() == 0.5
     steep = Backoff(1.0, 120.0, factor=5.0)
-    assert [steep.next() for _ in range(5)] == [1.0, 5.0, 25.0, 120.0, 120.0]
+    assert [steep.next_delay() for _ in range(5)] == [1.0, 5.0, 25.0, 120.0, 120.0]
 
 
 def test_a_pause_stays_bounded_however_often_it_has_failed() -> None:
     for failures in (63, 64, 65, 5_000):
-        assert 60.0 <= Backoff(0.5, 60.0).after(failures) <= 60.0 * 1.25
+        assert 60.0 <= Backoff(0.5, 60.0).delay_after(failures) <= 60.0 * 1.25
 
 
 def test_those_who_failed_together_do_not_come_back_together() -> None:
-    pauses = {Backoff(1.0, 60.0).next() for _ in range(50)}
+    pauses = {Backoff(1.0, 60.0).next_delay() for _ in range(50)}
     assert len(pauses) > 1
     assert all(1.0 <= pause <= 1.25 for pause in pauses)
 

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.agents.bridges import codex
-from answerback.agents.bridges.ask_people import People, Request
-from answerback.agents.bridges.late_answers import Late
+from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.cli import bridge, main
 from answerback.core.ask import Reason, Status
 from answerback_client import AsyncClient, ClientError
@@ -202,12 +202,12 @@ async def test_what_codex_gives_up_is_withdrawn_and_everything_else_passes_throu
 
 
 async def test_what_codex_gave_up_before_it_was_refused_goes_to_nobody() -> None:
-    class Refusing(People):
-        async def outcome(self, request: Request, gone: asyncio.Event) -> None:
+    class Refusing(RequestAsker):
+        async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> None:
             await gone.wait()
             raise ClientError("It cannot be asked.")
 
-        async def withdraw_others(self, *_: object) -> None:
+        async def withdraw_stale_asks(self, *_: object) -> None:
             pass
 
     async def says() -> AsyncIterator[bytes]:
@@ -224,8 +224,8 @@ async def test_what_codex_gave_up_before_it_was_refused_goes_to_nobody() -> None
     told: list[str] = []
     async with AsyncClient("http://127.0.0.1:1") as client:
         people = Refusing(client, {"bridge": "codex"}, None)
-        late = Late("http://127.0.0.1:1", None)
-        made = codex.Bridge(people, late, heard.append, heard.append, told.append)
+        late = LateAnswerSource("http://127.0.0.1:1", None)
+        made = codex.CodexBridge(people, late, heard.append, heard.append, told.append)
         await made.run(nothing(), says())
     assert (heard, told) == ([], [])
 

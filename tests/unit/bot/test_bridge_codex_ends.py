@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from answerback.agents.bridges import codex
-from answerback.agents.bridges.ask_people import People
+from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.core.ask import Status
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_parts import Json, Served, served
@@ -121,12 +121,12 @@ async def test_the_approval_of_somebody_elses_process_is_left_alone(
     async with AsyncClient(service.url) as client:
         metadata = {**source, "request": "1", "process": 1}
         asked = await client.submit_body({**call, "metadata": metadata})
-        await People(client, source, None).withdraw_others([], codex._is_needed)
+        await RequestAsker(client, source, None).withdraw_stale_asks([], codex._is_needed)
         assert (await client.get(asked.id)).open
         monkeypatch.undo()
         metadata["process"] = 2**40
         over = await client.submit_body({**call, "metadata": metadata})
-        await People(client, source, None).withdraw_others([], codex._is_needed)
+        await RequestAsker(client, source, None).withdraw_stale_asks([], codex._is_needed)
         assert await open_asks(service) == [asked.id]
         assert (await client.get(over.id)).status == "withdrawn"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.late_answers import Late
+from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.ports.late_answers import Owing
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
@@ -119,4 +119,4 @@ async def test_without_the_service_a_turn_goes_on(tmp_path: Path) -> None:
 
 async def test_a_service_that_refuses_holds_up_no_turn() -> None:
     async with listening(web.Application()) as url:  # which knows no such call
-        assert await Late(url, None).of(THREAD) is None
+        assert await LateAnswerSource(url, None).fetch(THREAD) is None

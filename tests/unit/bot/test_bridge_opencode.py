@@ -15,10 +15,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.ask_people import People, Request
-from answerback.agents.bridges.late_answers import Late
-from answerback.agents.bridges.opencode import Bridge, _Pending
-from answerback.agents.bridges.opencode_server import Server as OpencodeServer
+from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback.agents.bridges.opencode import OpencodeBridge, _Pending
+from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.core.ask import Ask, Reason, Status
 from answerback.runtime.config import Server
 from answerback_client import AsyncClient
@@ -70,9 +70,9 @@ async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[st
         aiohttp.ClientSession() as http,
     ):
         server = OpencodeServer(http, opencode.url)
-        people = People(client, {"bridge": "opencode", "server": opencode.url}, None)
+        people = RequestAsker(client, {"bridge": "opencode", "server": opencode.url}, None)
         running = asyncio.create_task(
-            Bridge(server, people, Late(service.url, None), lines.append).run()
+            OpencodeBridge(server, people, LateAnswerSource(service.url, None), lines.append).run()
         )
         try:
             await opencode.connected(before + 1)
@@ -299,9 +299,9 @@ async def test_what_is_answered_while_a_bridge_looks_back_is_left_alone() -> Non
             return True
 
     async with AsyncClient("http://127.0.0.1:1") as client, aiohttp.ClientSession() as http:
-        people = People(client, {"bridge": "opencode"}, None)
-        late = Late("http://127.0.0.1:1", None)
-        bridge = Bridge(Interrupted(http, "http://127.0.0.1:1"), people, late, print)
+        people = RequestAsker(client, {"bridge": "opencode"}, None)
+        late = LateAnswerSource("http://127.0.0.1:1", None)
+        bridge = OpencodeBridge(Interrupted(http, "http://127.0.0.1:1"), people, late, print)
         request = Request("r1", "question", "opencode", {}, "session", "call")
         pending = bridge._pending["r1"] = _Pending("question", request)
         pending.task = asyncio.create_task(asyncio.sleep(WAIT))
@@ -391,8 +391,10 @@ async def test_an_address_that_is_none_is_told(service: Served) -> None:
 async def refusal(client: AsyncClient, url: str) -> str:
     """What a bridge ends with that nothing can be done about."""
     async with aiohttp.ClientSession() as http:
-        people = People(client, {"bridge": "opencode", "server": url}, None)
+        people = RequestAsker(client, {"bridge": "opencode", "server": url}, None)
         with pytest.raises(ExceptionGroup) as raised:
-            await Bridge(OpencodeServer(http, url), people, Late(url, None), print).run()
+            await OpencodeBridge(
+                OpencodeServer(http, url), people, LateAnswerSource(url, None), print
+            ).run()
     (error,) = raised.value.exceptions
     return str(error)

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from answerback.cli import commands
-from answerback.cli.main import COMMANDS, load
+from answerback.cli.main import COMMANDS, load_command
 from tests.meta.project import PYTHONPATH
 
 
@@ -31,7 +31,7 @@ def test_every_command_module_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_of_a_command_what_its_help_says(name: str) -> None:
-    help_text = load(name).help or ""
+    help_text = load_command(name).help or ""
     assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
 
 
@@ -119,7 +119,7 @@ WITHOUT_JSON = {
 def test_every_command_whose_result_a_script_wants_has_json() -> None:
     without = set()
     for name in COMMANDS:
-        command = load(name)
+        command = load_command(name)
         several = getattr(command, "commands", {})
         alone = {name: command} if getattr(command, "invoke_without_command", True) else {}
         for each, found in {**alone, **{f"{name} {k}": v for k, v in several.items()}}.items():

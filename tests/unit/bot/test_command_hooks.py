@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.agents.command_hooks.ask_people import People, RefusedError
-from answerback.agents.command_hooks.run import HOSTS, answer
+from answerback.agents.command_hooks.ask_people import AskClient, RefusedError
+from answerback.agents.command_hooks.run import HOSTS, handle_event
 from answerback.cli.commands.hook import Agent
 from answerback.core.ask import Status
 from tests.recipes.receiving import listening
@@ -195,7 +195,7 @@ NO_LEAVE: list[tuple[str, Json, Json]] = [
 @pytest.mark.rule("CONNECT-2")
 @pytest.mark.parametrize(("agent", "event", "told"), NO_LEAVE)
 def test_a_call_of_our_own_tools_needs_no_leave(agent: str, event: Json, told: Json) -> None:
-    assert answer(agent, event, People("http://127.0.0.1:1")) == told
+    assert handle_event(agent, event, AskClient("http://127.0.0.1:1")) == told
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ async def test_another_servers_tool_needs_leave(service: Served, agent: str, eve
 @pytest.mark.rule("CONNECT-2")
 async def test_what_is_not_answered_is_never_allowed(service: Served) -> None:
     """A wait that runs out, a token that is wrong, and an ask that somebody withdrew."""
-    impatient = People(service.url, wait=0.2)
-    told = await asyncio.to_thread(answer, "copilot", COPILOT, impatient)
+    impatient = AskClient(service.url, wait=0.2)
+    told = await asyncio.to_thread(handle_event, "copilot", COPILOT, impatient)
     assert told is not None
     assert told["behavior"] == "deny"
     ask = await service.newest()
@@ -242,14 +242,14 @@ LATE = [
 async def test_what_came_late_is_told_once_with_the_next_event(
     service: Served, agent: str, asks: Json, event: Json
 ) -> None:
-    impatient = People(service.url, wait=0.1)
-    await asyncio.to_thread(answer, agent, asks, impatient)
+    impatient = AskClient(service.url, wait=0.1)
+    await asyncio.to_thread(handle_event, agent, asks, impatient)
     await service.act(await service.newest(), action="reply", text="Later: use 8443.")
-    told = await asyncio.to_thread(answer, agent, event, impatient)
+    told = await asyncio.to_thread(handle_event, agent, event, impatient)
     assert told is not None
     context = told if agent == "copilot" else told["hookSpecificOutput"]
     assert "Later: use 8443." in context["additionalContext"]
-    assert await asyncio.to_thread(answer, agent, event, impatient) is None
+    assert await asyncio.to_thread(handle_event, agent, event, impatient) is None
 
 
 @pytest.mark.parametrize(("agent", "_asks", "event"), LATE)
@@ -258,14 +258,14 @@ async def test_where_late_answers_are_refused_it_is_told_why(
 ) -> None:
     async with listening(web.Application()) as url:  # which knows no such call
         with pytest.raises(RefusedError, match="is not an Answerback"):
-            await asyncio.to_thread(answer, agent, event, People(url))
+            await asyncio.to_thread(handle_event, agent, event, AskClient(url))
 
 
 @pytest.mark.parametrize("agent", HOSTS)
 def test_what_is_not_ours_is_left_to_the_host(agent: str) -> None:
-    nowhere = People("http://127.0.0.1:1")
+    nowhere = AskClient("http://127.0.0.1:1")
     for event in ({}, {"hook_event_name": "Interrupt"}, {"hookName": "sessionStart"}):
-        assert answer(agent, event, nowhere) is None
+        assert handle_event(agent, event, nowhere) is None
 
 
 def test_the_commands_agents_are_those_that_have_a_host() -> None:

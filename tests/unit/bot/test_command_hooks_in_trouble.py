@@ -18,8 +18,8 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.command_hooks import ask_people
-from answerback.agents.command_hooks.ask_people import People
-from answerback.agents.command_hooks.run import answer
+from answerback.agents.command_hooks.ask_people import AskClient
+from answerback.agents.command_hooks.run import handle_event
 from answerback.core.ask import Status
 from answerback.runtime.config import Server
 from tests.acceptance.forked import Child, forked
@@ -48,13 +48,13 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def test_a_service_that_is_away_is_told_and_denies() -> None:
-    refused = People("http://127.0.0.1:1", patience=0.3)
-    told = await asyncio.to_thread(answer, "codex", CODEX_PERMISSION, refused)
+    refused = AskClient("http://127.0.0.1:1", patience=0.3)
+    told = await asyncio.to_thread(handle_event, "codex", CODEX_PERMISSION, refused)
     assert told is not None
     assert told["hookSpecificOutput"]["decision"]["behavior"] == "deny"
     assert "answerback serve" in told["hookSpecificOutput"]["decision"]["message"]
     for url in ("ftp://127.0.0.1", "http://", "http://127.0.0.1:port"):
-        told = await asyncio.to_thread(answer, "copilot", COPILOT, People(url))
+        told = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url))
         assert told is not None
         assert "use http://host:port" in told["message"]
 
@@ -73,7 +73,7 @@ async def test_what_refuses_or_is_something_else_denies(status: int, body: str, 
     app = web.Application()
     app.router.add_post("/v1/asks", other)
     async with listening(app) as url:
-        told = await asyncio.to_thread(answer, "copilot", COPILOT, People(url, "a-token"))
+        told = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url, "a-token"))
     assert told is not None
     assert told["behavior"] == "deny"
     assert words in told["message"]
@@ -114,7 +114,7 @@ async def test_a_service_that_hangs_holds_up_no_prompt(monkeypatch: pytest.Monke
     app = web.Application()
     app.router.add_get("/v1/answers", hang)
     async with listening(app) as url:
-        late = asyncio.to_thread(People(url).late, "s1")
+        late = asyncio.to_thread(AskClient(url).fetch_late_answers, "s1")
         try:
             async with asyncio.timeout(WAIT):
                 assert await late is None
@@ -216,7 +216,7 @@ async def test_an_answer_that_a_hook_could_not_pass_on_is_told_again(
     service: Served, event: Json
 ) -> None:
     if event is not CODEX:
-        await asyncio.to_thread(answer, "codex", CODEX, People(service.url, wait=0.1))
+        await asyncio.to_thread(handle_event, "codex", CODEX, AskClient(service.url, wait=0.1))
         await service.act(await service.newest(), **value("8080"))
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
@@ -271,8 +271,8 @@ async def test_a_hook_waits_over_a_restart_of_the_service(tmp_path: Path) -> Non
     running: asyncio.Task[Json | None]
     async with served(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
-        people = People(service.url, wait=WAIT)
-        running = asyncio.create_task(asyncio.to_thread(answer, "copilot", COPILOT, people))
+        people = AskClient(service.url, wait=WAIT)
+        running = asyncio.create_task(asyncio.to_thread(handle_event, "copilot", COPILOT, people))
         ask = await service.newest()
         await service.waited_for(ask)
     async with served(tmp_path, server=Server(port=port)) as service:
@@ -315,8 +315,8 @@ async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
 )
 async def test_however_it_ends_nothing_is_allowed(status: int, body: Json, words: str) -> None:
     async with stub((503, {}), (200, OPEN), (status, body)) as url:
-        people = People(url, wait=1)
-        told = await asyncio.to_thread(answer, "copilot", COPILOT, people)
+        people = AskClient(url, wait=1)
+        told = await asyncio.to_thread(handle_event, "copilot", COPILOT, people)
     assert told is not None
     assert told["behavior"] == "deny"
     assert words in told["message"]
@@ -331,7 +331,9 @@ async def test_a_prompt_that_cannot_be_withdrawn_ends_all_the_same(
 
     monkeypatch.setattr("answerback.agents.command_hooks.ask_people.time.sleep", interrupted)
     async with stub((503, {}), (410, {"title": "The ask has ended"})) as url:
-        done = asyncio.to_thread(pytest.raises, SystemExit, answer, "copilot", COPILOT, People(url))
+        done = asyncio.to_thread(
+            pytest.raises, SystemExit, handle_event, "copilot", COPILOT, AskClient(url)
+        )
         assert (await done).value.code == 143
 
 

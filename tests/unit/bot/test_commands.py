@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from answerback.api.problems import problem
 from answerback.cli import demo, main, serve
 from answerback.cli.ask import _submit, _wait
-from answerback.cli.doctor import checkup
-from answerback.cli.service_address import url_or_configured
+from answerback.cli.doctor import build_checkup
+from answerback.cli.service_address import resolve_url
 from answerback.core.errors import ConfigError
 from answerback.ports import install_extras
 from answerback.runtime.config_file import load
@@ -92,8 +92,8 @@ def test_a_service_is_looked_for_where_the_configuration_has_it(
 ) -> None:
     agents = f'[agents.ci]\ntoken_hash = "{HASH}"\n'
     (folder / "answerback.toml").write_text(f'[server]\nhost = "{host}"\nport = 99\n{agents}')
-    assert url_or_configured(None) == address
-    assert url_or_configured("http://elsewhere:1/") == "http://elsewhere:1"
+    assert resolve_url(None) == address
+    assert resolve_url("http://elsewhere:1/") == "http://elsewhere:1"
 
 
 # --- what is printed -------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ async def test_the_doctor_is_told_the_channels_and_responders_that_routes_name_o
     settings = await asyncio.to_thread(load)
     async with aiohttp.ClientSession() as http:
         told = {
-            plugin.name: checkup(settings, plugin, http, fix=plugin.name == "discord")
+            plugin.name: build_checkup(settings, plugin, http, fix=plugin.name == "discord")
             for plugin in installed()
         }
     seen = {name: (one.channels, one.responders, one.fix) for name, one in told.items()}

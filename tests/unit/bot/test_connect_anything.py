@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.agents.connect.change_plan import Target
-from answerback.agents.connect.known_agents import AGENTS, Agent, Scope, Service
+from answerback.agents.connect.known_agents import (
+    AGENTS,
+    ConnectableAgent,
+    Scope,
+    ServiceConnection,
+)
 from answerback.agents.connect.settings_entries import HookGroup, Json
 from answerback.cli import connect
 
@@ -123,7 +128,9 @@ def _seen(*folders: Path) -> dict[str, tuple[int, bytes | str]]:
     }
 
 
-def _write(random: Random, targets: Sequence[Target], known: Agent, dotfiles: Path) -> None:
+def _write(
+    random: Random, targets: Sequence[Target], known: ConnectableAgent, dotfiles: Path
+) -> None:
     for number, target in enumerate(targets):
         if random.random() < 0.15:
             continue  # a missing file
@@ -158,7 +165,7 @@ def test_connected_twice_and_removed_every_file_is_as_it_was(
         patch.delenv("GEMINI_CLI_HOME", raising=False)
         patch.delenv("ANSWERBACK_TOKEN", raising=False)
         patch.chdir(project)
-        _write(random, known.targets(scope, Service(), project), known, dotfiles)
+        _write(random, known.targets(scope, ServiceConnection(), project), known, dotfiles)
         before = _seen(home, project, dotfiles)
         _run(agent, scope, remove=False, url="http://127.0.0.1:8420", token_env=None)
         once = _seen(home, project, dotfiles)

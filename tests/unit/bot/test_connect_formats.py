@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.agents.connect.jsonc_edit import Jsonc, parsed
+from answerback.agents.connect.jsonc_edit import JsoncFormat, parse_jsonc
 from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
@@ -18,12 +18,12 @@ from answerback.agents.connect.settings_entries import (
     HookGroup,
     Json,
     Setting,
-    at,
-    holds,
+    has_entry,
+    value_at,
 )
-from answerback.agents.connect.toml_edit import Toml
+from answerback.agents.connect.toml_edit import TomlFormat
 
-JSONC, TOML = Jsonc(), Toml()
+JSONC, TOML = JsoncFormat(), TomlFormat()
 HTTP: Json = {"type": "http", "url": "http://127.0.0.1:8420/hooks/claude?wait=9"}
 RUN: Json = {"type": "command", "command": "/opt/bin/answerback hook codex", "timeout": 9}
 RUNS = '[[hooks.Stop.hooks]]\ncommand = "answerback hook codex"\n'
@@ -82,13 +82,13 @@ TOML_FILES = (
 def connected(form: Format, text: str, entries: Sequence[Entry]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     for entry in entries:
-        text = form.put(text, entry, newline)
+        text = form.put_entry(text, entry, newline)
     return text
 
 
 def disconnected(form: Format, text: str, entries: Sequence[Entry], original: str | None) -> str:
     for entry in reversed(entries):
-        text = form.take(text, entry, original)
+        text = form.remove_entry(text, entry, original)
     return text
 
 
@@ -104,7 +104,7 @@ def test_what_is_put_in_is_taken_out_byte_for_byte(
     form: Format, entries: Sequence[Entry], text: str
 ) -> None:
     once = connected(form, text, entries)
-    assert all(holds(form.data(once), entry) for entry in entries)
+    assert all(has_entry(form.data(once), entry) for entry in entries)
     assert connected(form, once, entries) == once
     assert disconnected(form, once, entries, text) == text
 
@@ -169,18 +169,18 @@ def test_a_changed_address_replaces_the_old_one() -> None:
     text = connected(JSONC, "{}\n", IN_JSON)
     moved: Json = {**HTTP, "url": "http://elsewhere/hooks/claude"}
     again = HookGroup(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [moved]})
-    data = JSONC.data(JSONC.put(text, again, "\n"))
-    assert at(data, ("hooks", "PreToolUse")) == [again.value]
-    assert at(data, ("hooks", "Stop")) == at(JSONC.data(text), ("hooks", "Stop"))
+    data = JSONC.data(JSONC.put_entry(text, again, "\n"))
+    assert value_at(data, ("hooks", "PreToolUse")) == [again.value]
+    assert value_at(data, ("hooks", "Stop")) == value_at(JSONC.data(text), ("hooks", "Stop"))
     text = connected(TOML, "", IN_TOML)
-    toml = TOML.put(text, Setting(("mcp_servers", "answerback"), {"url": "other"}), "\n")
+    toml = TOML.put_entry(text, Setting(("mcp_servers", "answerback"), {"url": "other"}), "\n")
     assert tomllib.loads(toml)["mcp_servers"] == {"answerback": {"url": "other"}}
     assert toml.count("[[hooks.PreToolUse]]") == 1
 
 
 def test_a_changed_address_in_a_file_with_carriage_returns_replaces_the_old_one() -> None:
     text = connected(TOML, "a = 1\r\n", IN_TOML)
-    moved = TOML.put(text, Setting(("mcp_servers", "answerback"), {"url": "other"}), "\r\n")
+    moved = TOML.put_entry(text, Setting(("mcp_servers", "answerback"), {"url": "other"}), "\r\n")
     assert tomllib.loads(moved)["mcp_servers"] == {"answerback": {"url": "other"}}
 
 
@@ -188,24 +188,24 @@ def test_somebodys_own_handler_beside_ours_stays() -> None:
     mine: Json = {"type": "command", "command": "mine"}
     text = json.dumps({"hooks": {"Stop": [{"matcher": "X", "hooks": [mine, RUN]}]}}, indent=2)
     group = HookGroup(("hooks", "Stop"), {"hooks": [{**RUN, "timeout": 1}]})
-    put = JSONC.put(text, group, "\n")
+    put = JSONC.put_entry(text, group, "\n")
     both = {"matcher": "X", "hooks": [mine, {**RUN, "timeout": 1}]}
-    assert at(JSONC.data(put), ("hooks", "Stop")) == [both]
-    assert JSONC.data(JSONC.take(put, group, None)) == {
+    assert value_at(JSONC.data(put), ("hooks", "Stop")) == [both]
+    assert JSONC.data(JSONC.remove_entry(put, group, None)) == {
         "hooks": {"Stop": [{"matcher": "X", "hooks": [mine]}]}
     }
     toml = f'[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "mine"\n\n{RUNS}'
-    put = TOML.put(toml, group, "\n")
+    put = TOML.put_entry(toml, group, "\n")
     assert tomllib.loads(put)["hooks"] == {
         "Stop": [{"hooks": [{"command": "mine"}, {**RUN, "timeout": 1}]}]
     }
-    left = TOML.take(put, group, None)
+    left = TOML.remove_entry(put, group, None)
     assert left == '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "mine"\n'
 
 
 def test_a_comment_of_ones_own_beside_ours_stays() -> None:
     text = '{\n  "mcpServers": {\n    // mine\n    "answerback": {}\n    // more\n  }\n}\n'
-    left = JSONC.take(text, IN_JSON[0], '{\n  "mcpServers": {}\n}\n')
+    left = JSONC.remove_entry(text, IN_JSON[0], '{\n  "mcpServers": {}\n}\n')
     assert left == '{\n  "mcpServers": {\n    // mine\n    // more\n  }\n}\n'
 
 
@@ -231,13 +231,13 @@ def test_what_is_not_there_is_not_taken() -> None:
 )
 def test_what_is_not_json_is_told_with_its_line(text: str, words: str) -> None:
     with pytest.raises(ConnectError, match=words):
-        parsed(text)
+        parse_jsonc(text)
 
 
 def test_what_has_another_shape_is_left_alone() -> None:
     for text in ('{"hooks": 1}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": []}'):
         with pytest.raises(ConnectError, match=r"is not (a list|an object)\."):
-            JSONC.put(text, IN_JSON[1], "\n")
+            JSONC.put_entry(text, IN_JSON[1], "\n")
     with pytest.raises(ConnectError, match="not TOML"):
         TOML.data("a = ")
 
@@ -257,5 +257,5 @@ def test_toml_that_has_no_tables_to_put_beside_is_left_to_people(text: str) -> N
 
 def test_tables_of_a_group_that_lie_apart_are_not_mixed_up() -> None:
     text = f'[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n[[hooks.Stop]]\n{RUNS}'
-    left = TOML.take(text, IN_TOML[2], None)
+    left = TOML.remove_entry(text, IN_TOML[2], None)
     assert left == '[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n'

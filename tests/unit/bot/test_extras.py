@@ -99,7 +99,7 @@ def test_a_command_without_its_extra_says_which(
 ) -> None:
     lack("mcp")
     with pytest.raises(SystemExit) as ended:
-        main.load("mcp")
+        main.load_command("mcp")
     assert ended.value.code == 1
     assert "`answerback mcp` needs the extra 'mcp'" in capsys.readouterr().err
 

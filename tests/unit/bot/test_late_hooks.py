@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.claude_http.events import MOMENTS
+from answerback.agents.claude_http.events import CONTEXT_EVENTS
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.test_hooks import asking, decision, hook
 from tests.unit.bot.test_hooks_permission import permission
@@ -36,7 +36,7 @@ async def answered(service: Served, **action: Any) -> str:
 
 
 @pytest.mark.rule("LATE-2")
-@pytest.mark.parametrize("name", sorted(MOMENTS))
+@pytest.mark.parametrize("name", sorted(CONTEXT_EVENTS))
 async def test_a_late_answer_is_context_for_the_next_event_of_its_session_once(
     service: Served, name: str
 ) -> None:

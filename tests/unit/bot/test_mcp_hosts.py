@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.command_hooks.ask_people import People
-from answerback.agents.command_hooks.run import answer
+from answerback.agents.command_hooks.ask_people import AskClient
+from answerback.agents.command_hooks.run import handle_event
 from tests.meta.project import ROOT
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.hook_parts import recorded
@@ -61,7 +61,7 @@ async def test_codex_names_its_session_and_its_hook_tells_it_what_came_late(
     assert ask.request.tool_call_id == CODEX["body"]["params"]["_meta"]["callId"]
     await service.act(ask, action="answer", value="8443")
     event = {**recorded("codex-UserPromptSubmit"), "session_id": SESSION}
-    told = await asyncio.to_thread(answer, "codex", event, People(service.url))
+    told = await asyncio.to_thread(handle_event, "codex", event, AskClient(service.url))
     assert told is not None
     assert "8443" in told["hookSpecificOutput"]["additionalContext"]
 

@@ -58,9 +58,9 @@ def test_a_mistake_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
 
 
 def shown(text: str, *, terminal: bool) -> str:
-    """What `result` writes to a terminal, or to a pipe."""
+    """What `print_result` writes to a terminal, or to a pipe."""
     master, slave = pty.openpty()
-    script = "import sys; from answerback.cli.output import result; result(sys.argv[1])"
+    script = "import sys; from answerback.cli.output import print_result; print_result(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", script, text],
         stdout=slave if terminal else subprocess.PIPE,

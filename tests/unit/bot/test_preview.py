@@ -14,8 +14,8 @@ from prompt_toolkit.output.plain_text import PlainTextOutput
 from typer.testing import CliRunner
 
 from answerback.cli import main
-from answerback.cli.form_files import lines_of
-from answerback.cli.prompt import Prompting
+from answerback.cli.form_files import format_problems
+from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.dialects.registry import parse_call
@@ -182,7 +182,7 @@ def test_a_submission_that_names_nobody_is_refused_as_the_service_refuses_it(for
     assert isinstance(refused, tuple)
     done = CliRunner().invoke(main.app, ["preview", str(form)])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == lines_of(refused)
+    assert done.stderr.splitlines() == format_problems(refused)
 
 
 def test_every_mistake_of_a_submission_is_told(form: Path) -> None:
@@ -203,7 +203,7 @@ def test_where_a_submission_is_to_be_asked_is_not_looked_at(form: Path) -> None:
 def test_in_the_terminal_an_ask_that_nobody_may_answer_says_nothing_of_who_may() -> None:
     printed = io.StringIO()
     with create_app_session(output=PlainTextOutput(printed)):
-        Prompting(Labels()).show(ask_json(new_ask(1, responders=())))
+        TerminalPrompter(Labels()).show(ask_json(new_ask(1, responders=())))
     assert "Assistant asks\n[1/3]" in printed.getvalue().replace("\r", "")
 
 

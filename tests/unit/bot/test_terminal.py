@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from answerback.cli.answer import _picked
-from answerback.cli.prompt import Prompting
+from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.runtime.config import Storage
 from tests.postgres import STORES, database_of
@@ -217,7 +217,7 @@ async def test_ctrl_c_leaves_the_ask_open(terminal: Terminal) -> None:
 
 
 async def test_an_open_ask_is_picked_by_its_number(terminal: Terminal) -> None:
-    prompting = Prompting(Labels())
+    prompting = TerminalPrompter(Labels())
     assert await _picked(terminal.client, prompting) is None
     first = await terminal.asked(question("boolean"))
     only = await _picked(terminal.client, prompting)

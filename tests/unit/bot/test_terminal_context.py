@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
 
-from answerback.cli.question_context import lines
+from answerback.cli.question_context import render_lines
 from answerback.core.markdown import parse, read
 from answerback_chat.sanitize import visible
 from tests.unit.bot.test_markdown import SOURCES
@@ -17,7 +17,7 @@ _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "â”
 
 
 def shown(source: str) -> str:
-    return "\n".join("".join(text for _, text in line) for line in lines(parse(source)))
+    return "\n".join("".join(text for _, text in line) for line in render_lines(parse(source)))
 
 
 @pytest.mark.rule("TEXT-5", "TEXT-6")
@@ -80,7 +80,7 @@ diff of it
 def test_styles_are_the_terminals_own() -> None:
     styles = {
         text: style
-        for line in lines(
+        for line in render_lines(
             parse("**a** *b* `c` ~~d~~ <http://x.y>\n\n# e\n\n```diff\n+f\n-g\n@h\n i\n```")
         )
         for style, text in line
@@ -103,4 +103,4 @@ def test_styles_are_the_terminals_own() -> None:
 
 @pytest.mark.rule("SUBMIT-17")
 def test_text_is_shown_as_it_is() -> None:
-    assert [*lines(read("*a*\n# b", "text"))] == [[("", "*a*")], [("", "# b")]]
+    assert [*render_lines(read("*a*\n# b", "text"))] == [[("", "*a*")], [("", "# b")]]

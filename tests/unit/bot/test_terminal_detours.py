@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.cli.prompt import Prompting
+from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.service.question_routing import ToolRule
 from tests.service_parts import WAIT
@@ -123,7 +123,7 @@ async def test_previews_of_options_stand_above_the_question(terminal: Terminal) 
 
 async def test_an_ask_that_is_over_shows_and_prompts_nothing(terminal: Terminal) -> None:
     ask = await terminal.asked({**SELECT, "default": "two"})
-    prompting = Prompting(Labels())
+    prompting = TerminalPrompter(Labels())
     prompting.show(ask.json)
     assert "›  2  two" in terminal.screen.text
     ended = await terminal.client.withdraw(ask.id)
@@ -131,7 +131,7 @@ async def test_an_ask_that_is_over_shows_and_prompts_nothing(terminal: Terminal)
     prompting.show(ended.json)
     assert terminal.screen.text == before
     with pytest.raises(TypeError, match="only an open ask"):
-        await prompting.action(ended.json)
+        await prompting.prompt_action(ended.json)
 
 
 async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
@@ -140,7 +140,7 @@ async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
     ask = await terminal.asked(*questions, name="question")
     for _ in range(2):
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
-    Prompting(Labels()).show(ask.json)
+    TerminalPrompter(Labels()).show(ask.json)
     for words in ("y  Submit", "1  a? → X  (Edit · by the operator, 20", "2  b? → X  (Edit · by"):
         assert words in terminal.screen.text, words
 
@@ -154,7 +154,7 @@ async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(
         questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
         ask = await terminal.asked(*questions, name="question")
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
-        Prompting(Labels()).show(ask.json)
+        TerminalPrompter(Labels()).show(ask.json)
         assert "1  a? → X  (Edit · by" in terminal.screen.text
         assert "b? → X" in terminal.screen.text
         assert "b? → X  (Edit" not in terminal.screen.text

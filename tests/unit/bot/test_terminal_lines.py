@@ -15,8 +15,8 @@ from prompt_toolkit.layout.processors import TransformationInput
 
 from answerback.cli.answer import Walk
 from answerback.cli.answer_keys import moves
-from answerback.cli.line_input import PipedLines, Pressed, _Visible
-from answerback.cli.prompt import Prompting
+from answerback.cli.line_input import PipedInput, PressedKey, _Visible
+from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback_client import Ask
 from tests.service_parts import WAIT
@@ -136,7 +136,7 @@ async def test_escape_leaves_what_is_typed_and_then_opens_the_menu_and_closes_it
 
 
 async def test_escape_picks_no_ask(terminal: Terminal) -> None:
-    picking = asyncio.create_task(Prompting(Labels()).picked(["one", "two"]))
+    picking = asyncio.create_task(TerminalPrompter(Labels()).choose(["one", "two"]))
     await terminal.shows("None of them")
     terminal.keyboard.send_text(ESC)
     async with asyncio.timeout(WAIT):
@@ -201,7 +201,7 @@ async def test_a_long_list_scrolls_and_says_how_much_more_there_is(terminal: Ter
 async def test_a_refused_answer_keeps_its_ticks(terminal: Terminal) -> None:
     ask = await claude(terminal, "A", "B")
     refused: dict[str, Any] = {"action": "other", "text": "mine", "value": ["B"]}
-    acting = asyncio.create_task(Prompting(Labels()).action(ask.json, refused))
+    acting = asyncio.create_task(TerminalPrompter(Labels()).prompt_action(ask.json, refused))
     await terminal.shows("[x] 2  B")
     await terminal.shows("[x] 3  Something else… mine")
     terminal.keyboard.send_text("q\r")
@@ -239,7 +239,7 @@ def test_the_cursor_is_where_the_character_is() -> None:
 async def piped(terminal: Terminal, ask: Ask, given: str) -> tuple[Ask, list[str]]:
     """The ask after these bytes came through a pipe, and what was said beside the prompts."""
     said: list[str] = []
-    prompting = Prompting(Labels(), PipedLines(io.BytesIO(given.encode()), said.append))
+    prompting = TerminalPrompter(Labels(), PipedInput(io.BytesIO(given.encode()), said.append))
     walk = Walk(terminal.client, prompting, {"user_id": "ana", "name": "Ana"})
     async with asyncio.timeout(WAIT):
         await walk.walk(ask)
@@ -283,4 +283,4 @@ def test_moving_on_keeps_what_was_ticked_beside_own_words() -> None:
         "prefill_other": "mine",
     }
     again = {"action": "other", "text": "mine", "value": ["a"]}
-    assert moves({"answers": {"q": ["a", "mine"]}}, prompt) == {Pressed.AFTER: again}
+    assert moves({"answers": {"q": ["a", "mine"]}}, prompt) == {PressedKey.NEXT: again}

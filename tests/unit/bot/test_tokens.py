@@ -118,7 +118,7 @@ def test_a_file_that_is_not_utf_8_is_told(file: Path) -> None:
         patch.setattr(tokens, "_without", lambda *_: "x = 1\n")
         patch.setattr("answerback.agents.connect.config_files.os.open", _refuse)
         with pytest.raises(ConfigError, match="cannot be written"):
-            tokens.revoke("ann", None, as_values=False)
+            tokens.revoke("ann", None, json_output=False)
     assert file.read_text() == ANN
 
 

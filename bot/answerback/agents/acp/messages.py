@@ -8,7 +8,13 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from answerback.agents.command_hooks.agent_host import Call, Json, Outcome, ended_turn, text
+from answerback.agents.command_hooks.agent_host import (
+    AskOutcome,
+    Call,
+    Json,
+    first_text,
+    is_turn_ended,
+)
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -21,7 +27,7 @@ _CAPABILITIES: Final = ("clientCapabilities", "capabilities")
 _DECISIONS: Final = frozenset({"answered", "cancelled", "turn_ended"})
 
 
-def read(line: bytes) -> Json:
+def parse_message(line: bytes) -> Json:
     """The message of a line; empty for a line that is none."""
     try:
         found = json.loads(line)
@@ -36,7 +42,7 @@ def params(message: Json) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def key(request_id: object) -> str:
+def id_key(request_id: object) -> str:
     """An id to compare with: 1, "1" and true are three."""
     return json.dumps(request_id)
 
@@ -46,7 +52,7 @@ def asks_people(message: Json) -> bool:
     return message.get("method") in (PERMISSION, ELICITATION) and "id" in message
 
 
-def announce(initialize: Json) -> frozenset[str] | None:
+def announce_elicitation(initialize: Json) -> frozenset[str] | None:
     """The modes in which the editor itself elicits, once all are announced to the agent; None where they were."""
     given = initialize["params"] = params(initialize)
     version = given.get("protocolVersion")
@@ -72,7 +78,7 @@ def is_for_editor(request: Json, elicits: frozenset[str]) -> bool:
     return request["method"] == PERMISSION or mode not in ALL_MODES - elicits
 
 
-def call(request: Json, known: Json) -> Call:
+def call_from_request(request: Json, known: Json) -> Call:
     """What a request puts to people, with what is known of its tool call from earlier messages."""
     given = params(request)
     tool_call = tool_call_of(given)
@@ -86,8 +92,8 @@ def call(request: Json, known: Json) -> Call:
     return Call(
         name=request["method"],
         arguments=given,
-        conversation=text(given, "sessionId"),
-        tool_call_id=text(tool_call, "toolCallId") or text(given, "toolCallId"),
+        conversation=first_text(given, "sessionId"),
+        tool_call_id=first_text(tool_call, "toolCallId") or first_text(given, "toolCallId"),
         is_permission=request["method"] == PERMISSION,
     )
 
@@ -105,7 +111,7 @@ def _with_tool_call(given: Json, tool_call: Json) -> Json:
     return {**given, "subject": {**given["subject"], "toolCall": tool_call}}
 
 
-def tool_update(message: Json) -> tuple[str, Json, bool] | None:
+def parse_tool_call_update(message: Json) -> tuple[str, Json, bool] | None:
     """What a notification tells of a tool call: which one, the fields it changes, and whether the call is over."""
     given = params(message)
     update = given.get("update")
@@ -120,7 +126,7 @@ def tool_update(message: Json) -> tuple[str, Json, bool] | None:
 
 def tool_call_key(given: Json, tool_call: Json) -> str:
     """A tool call of a session."""
-    return key([given.get("sessionId"), tool_call.get("toolCallId")])
+    return id_key([given.get("sessionId"), tool_call.get("toolCallId")])
 
 
 def _told(tool_call: Json) -> Json:
@@ -128,37 +134,37 @@ def _told(tool_call: Json) -> Json:
     return {name: value for name, value in tool_call.items() if value is not None}
 
 
-def decided(outcome: Outcome) -> bool:
+def is_decided(outcome: AskOutcome) -> bool:
     """Whether people made an end of an ask: expiry and failure leave it to the editor."""
     return outcome.ask is not None and outcome.ask["status"] in _DECISIONS
 
 
-def result_of(method: str, outcome: Outcome) -> Json:
+def result_of(method: str, outcome: AskOutcome) -> Json:
     """What the agent is answered."""
     found = outcome.ask and outcome.ask["tool_result"]
-    if ended_turn(outcome) or not found or found["is_error"]:
-        return cancelled(method)
+    if is_turn_ended(outcome) or not found or found["is_error"]:
+        return cancelled_result(method)
     result: Json = found["structured"]
     return result
 
 
-def cancelled(method: str) -> Json:
+def cancelled_result(method: str) -> Json:
     """The result of a request that nobody decides any more."""
     if method == ELICITATION:
         return {"action": "cancel"}
     return {"outcome": {"outcome": "cancelled"}}
 
 
-def response(request_id: object, result: Json) -> bytes:
+def encode_response(request_id: object, result: Json) -> bytes:
     """A line with the result of a request."""
-    return line({"id": request_id, "result": result})
+    return encode_message({"id": request_id, "result": result})
 
 
-def notification(method: str, **given: Any) -> bytes:
+def encode_notification(method: str, **given: Any) -> bytes:
     """A line that asks for no response."""
-    return line({"method": method, "params": given})
+    return encode_message({"method": method, "params": given})
 
 
-def line(message: Json) -> bytes:
+def encode_message(message: Json) -> bytes:
     """A message as a line."""
     return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"

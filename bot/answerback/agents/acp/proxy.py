@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from answerback.agents.acp import messages
-from answerback.agents.command_hooks.agent_host import Call, Json, Outcome, ended_turn
-from answerback.agents.command_hooks.ask_people import TO_ANSWER, People
+from answerback.agents.command_hooks.agent_host import AskOutcome, Call, Json, is_turn_ended
+from answerback.agents.command_hooks.ask_people import ANSWER_PATIENCE, AskClient
 
 _PARTING: Final = 5.0
 """Seconds for which the end of the proxy waits until what is still asked has been withdrawn."""
@@ -36,23 +36,23 @@ class Sink(Protocol):
         """Ends it."""
 
 
-class Lines:
+class LineWriter:
     """One way out: whole lines, from several threads."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._lock = threading.Lock()
 
-    def put(self, line: bytes) -> None:
+    def write_line(self, line: bytes) -> None:
         """Writes a line; waits for the reader."""
         with self._lock:
             self._sink.write(line)
             self._sink.flush()
 
-    def add(self, line: bytes) -> None:
+    def try_write_line(self, line: bytes) -> None:
         """Writes a line of the proxy's own, which nobody needs once the reader is gone."""
         with contextlib.suppress(OSError, ValueError):
-            self.put(line)
+            self.write_line(line)
 
     def close(self) -> None:
         """Says that nothing more comes."""
@@ -75,27 +75,27 @@ class _Race:
     """Set once people were asked, or cannot be."""
 
     @property
-    def key(self) -> str:
-        return messages.key(self.request["id"])
+    def id_key(self) -> str:
+        return messages.id_key(self.request["id"])
 
     @property
     def session(self) -> object:
         return messages.params(self.request).get("sessionId")
 
     def result(self, result: Json) -> bytes:
-        return messages.response(self.request["id"], result)
+        return messages.encode_response(self.request["id"], result)
 
     def cancelled(self) -> bytes:
-        return self.result(messages.cancelled(self.request["method"]))
+        return self.result(messages.cancelled_result(self.request["method"]))
 
 
 @dataclass(eq=False)
 class Proxy:
     """What stands between an editor and an agent."""
 
-    people: People
-    agent: Lines
-    editor: Lines
+    people: AskClient
+    agent: LineWriter
+    editor: LineWriter
     warn: Callable[[str], None]
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _elicits: frozenset[str] = frozenset()
@@ -109,52 +109,56 @@ class Proxy:
 
     # --- from the agent ------------------------------------------------------------------------
 
-    def from_agent(self, lines: Iterable[bytes]) -> None:
+    def relay_from_agent(self, lines: Iterable[bytes]) -> None:
         """Passes on what the agent says, until it says no more."""
         for line in lines:
-            message = messages.read(line)
+            message = messages.parse_message(line)
             if messages.asks_people(message):
                 self._race(message, line)
             else:
-                self.editor.put(line)
+                self.editor.write_line(line)
                 self._learn(message)
 
     def _race(self, request: Json, line: bytes) -> None:
         race = _Race(request, messages.is_for_editor(request, self._elicits))
         given = messages.params(request)
         tool_call = messages.tool_call_key(given, messages.tool_call_of(given))
-        call = messages.call(request, self._tool_calls.get(tool_call, {}))
+        call = messages.call_from_request(request, self._tool_calls.get(tool_call, {}))
         with self._lock:
             self._races.append(race)
         if race.editor_has_it:
-            self.editor.put(line)
+            self.editor.write_line(line)
         threading.Thread(target=self._ask, args=[race, call], daemon=True).start()
 
     def _learn(self, message: Json) -> None:
-        if (told := messages.tool_update(message)) is not None:
+        if (told := messages.parse_tool_call_update(message)) is not None:
             tool_call, fields, is_over = told
             known = self._tool_calls.pop(tool_call, {})
             if not is_over:
                 self._tool_calls[tool_call] = {**known, **fields}
         elif message.get("method") == messages.CANCEL_REQUEST:
-            cancelled = messages.key(messages.params(message).get("requestId"))
-            for race in self._leave(lambda race: race.key == cancelled):
+            cancelled = messages.id_key(messages.params(message).get("requestId"))
+            for race in self._leave(lambda race: race.id_key == cancelled):
                 if not race.editor_has_it:
                     # Not in this thread: it alone reads what the agent says, and the agent may not read before.
                     answer = [race.cancelled()]
-                    threading.Thread(target=self.agent.add, args=answer, daemon=True).start()
+                    threading.Thread(
+                        target=self.agent.try_write_line, args=answer, daemon=True
+                    ).start()
 
     # --- from the editor -----------------------------------------------------------------------
 
-    def from_editor(self, lines: Iterable[bytes]) -> None:
+    def relay_from_editor(self, lines: Iterable[bytes]) -> None:
         """Passes on what the editor says, until it says no more."""
         for line in lines:
-            message = messages.read(line)
+            message = messages.parse_message(line)
             method = message.get("method")
             if method is None and "id" in message:
                 self._response(message, line)
                 continue
-            self.agent.put(self._announced(message, line) if method == "initialize" else line)
+            self.agent.write_line(
+                self._announced(message, line) if method == "initialize" else line
+            )
             if method == messages.CANCEL_SESSION:
                 self._cancelled(messages.params(message).get("sessionId"))
 
@@ -162,21 +166,21 @@ class Proxy:
         """Answers what the editor, which cancels the session, cannot."""
         for race in self._leave(lambda race: race.session == session):
             if not race.editor_has_it:
-                self.agent.put(race.cancelled())
+                self.agent.write_line(race.cancelled())
 
     def _announced(self, message: Json, line: bytes) -> bytes:
-        elicits = messages.announce(message)
+        elicits = messages.announce_elicitation(message)
         self._elicits = messages.ALL_MODES if elicits is None else elicits
-        return line if elicits is None else messages.line(message)
+        return line if elicits is None else messages.encode_message(message)
 
     def _response(self, message: Json, line: bytes) -> None:
         """Passes on a response, unless people answered first."""
-        key = messages.key(message["id"])
+        key = messages.id_key(message["id"])
         with self._lock:
             if self._late[key]:
                 self._late -= Counter([key])
                 return
-            race = next((race for race in self._races if race.key == key), None)
+            race = next((race for race in self._races if race.id_key == key), None)
             if race is not None and "error" in message:  # no answer: people may still give one
                 race.error, race.editor_has_it = line, False
                 return
@@ -184,7 +188,7 @@ class Proxy:
                 self._end(race)
         if race is not None:
             self._withdraw(race)
-        self.agent.put(line)
+        self.agent.write_line(line)
 
     # --- from people ---------------------------------------------------------------------------
 
@@ -203,33 +207,37 @@ class Proxy:
             self._withdraw(race)
         race.asked.set()
 
-    def _answer(self, race: _Race, outcome: Outcome) -> None:
-        decided = messages.decided(outcome)
+    def _answer(self, race: _Race, outcome: AskOutcome) -> None:
+        is_decided = messages.is_decided(outcome)
         with self._lock:
             if race.is_over:
                 return
-            self._end(race, decided)
+            self._end(race, is_decided)
         if outcome.ask is None:
             self._withdraw(race)
-        if race.editor_has_it and not decided:
+        if race.editor_has_it and not is_decided:
             return
         result = race.result(messages.result_of(race.request["method"], outcome))
-        self.agent.add(result if decided else race.error or result)
+        self.agent.try_write_line(result if is_decided else race.error or result)
         self._tell_editor(race)
-        if ended_turn(outcome) and race.session is not None:
+        if is_turn_ended(outcome) and race.session is not None:
             self._end_turn(race.session)
 
     def _end_turn(self, session: object) -> None:
         """Interrupts the agent as an editor does: what else it asks in this session is answered too."""
-        self.agent.add(messages.notification(messages.CANCEL_SESSION, sessionId=session))
+        self.agent.try_write_line(
+            messages.encode_notification(messages.CANCEL_SESSION, sessionId=session)
+        )
         for race in self._leave(lambda race: race.session == session, is_answered=True):
-            self.agent.add(race.cancelled())
+            self.agent.try_write_line(race.cancelled())
             self._tell_editor(race)
 
     def _tell_editor(self, race: _Race) -> None:
         if race.editor_has_it:
             request_id = race.request["id"]
-            self.editor.add(messages.notification(messages.CANCEL_REQUEST, requestId=request_id))
+            self.editor.try_write_line(
+                messages.encode_notification(messages.CANCEL_REQUEST, requestId=request_id)
+            )
 
     # --- ends ----------------------------------------------------------------------------------
 
@@ -256,14 +264,14 @@ class Proxy:
         race.is_over = True
         self._races.remove(race)
         if is_answered and race.editor_has_it:
-            self._late[race.key] += 1
+            self._late[race.id_key] += 1
 
     def _withdraw(self, race: _Race) -> None:
         """Takes the ask back, also after a restart of the service, while everything else goes on."""
         if race.ask_id is None:
             return
         thread = threading.Thread(
-            target=self.people.withdraw, args=[race.ask_id, TO_ANSWER], daemon=True
+            target=self.people.withdraw, args=[race.ask_id, ANSWER_PATIENCE], daemon=True
         )
         self._withdrawals = [thread, *(one for one in self._withdrawals if one.is_alive())]
         thread.start()

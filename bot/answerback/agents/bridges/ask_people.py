@@ -38,7 +38,7 @@ class Request(NamedTuple):
     """The bridge that alone can hand on an answer: with its end the ask is withdrawn. None: a later run can too."""
 
 
-class People:
+class RequestAsker:
     """People, as a bridge reaches them: by one service, as one agent.
 
     Args:
@@ -52,7 +52,7 @@ class People:
         self._source = source
         self._to = to
 
-    async def outcome(self, request: Request, gone: asyncio.Event) -> Ask | None:
+    async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> Ask | None:
         """How people's ask ended; None if the request was gone before, and the ask is withdrawn.
 
         A bridge that is told to stop withdraws what ends with it.
@@ -97,7 +97,7 @@ class People:
             ended.cancel()
             left.cancel()
 
-    async def withdraw_others(
+    async def withdraw_stale_asks(
         self, pending: Collection[str], is_needed: Callable[[Ask], Awaitable[bool]]
     ) -> None:
         """Withdraws what another run of this bridge asked and its server does not need any more.

@@ -16,9 +16,9 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from answerback.agents.bridges.ask_people import PROCESS, People, Request
-from answerback.agents.bridges.late_answers import Late, Words
-from answerback.agents.command_hooks.delivery_receipts import Passing
+from answerback.agents.bridges.ask_people import PROCESS, Request, RequestAsker
+from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
+from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]
@@ -56,7 +56,7 @@ class _Pending:
     """Waits for the answer."""
 
 
-class Bridge:
+class CodexBridge:
     """One client and one app server.
 
     Args:
@@ -68,8 +68,8 @@ class Bridge:
 
     def __init__(
         self,
-        people: People,
-        late: Late,
+        people: RequestAsker,
+        late: LateAnswerSource,
         to_server: Callable[[bytes], None],
         to_client: Callable[[bytes], None],
         tell: Callable[[str], None],
@@ -82,7 +82,7 @@ class Bridge:
         self._run = secrets.token_hex(8)
         """A server counts its requests anew each time that it is started."""
         self._pending: dict[str, _Pending] = {}
-        self._told: dict[str, Passing] = {}
+        self._told: dict[str, DeliveryReceipt] = {}
         """Requests of the client with late answers in them, until Codex has taken them."""
         self._interrupts = 0
 
@@ -92,7 +92,7 @@ class Bridge:
         Then nobody may decide any more what it wanted to be allowed. Its questions stay open: an answer goes with the
         next turn of the thread.
         """
-        await self._people.withdraw_others([], _is_needed)
+        await self._people.withdraw_stale_asks([], _is_needed)
         async with asyncio.TaskGroup() as tasks:
             said = tasks.create_task(self._from_client(client))
             async for line in server:
@@ -100,8 +100,8 @@ class Bridge:
             said.cancel()
             for pending in self._pending.values():
                 pending.task.cancel()
-            for passing in self._told.values():
-                passing.lost()
+            for receipt in self._told.values():
+                receipt.abandon()
 
     async def _from_client(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
@@ -112,19 +112,19 @@ class Bridge:
                     told: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
                     self._to_server(_line({**message, "params": told}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
-                    words = await self._late.of(thread)
+                    words = await self._late.fetch(thread)
                     self._to_server(line if words is None else self._with(words, message))
                 case _:
                     self._to_server(line)
 
-    def _with(self, words: Words, message: Json) -> bytes:
+    def _with(self, words: LateAnswerText, message: Json) -> bytes:
         """A request of the client's for a turn, with what people answered late."""
         params = message["params"]
         assert isinstance(params, dict)
         given = params.get("additionalContext")
         context: Json = {**(given if isinstance(given, dict) else {})}
         context[_CONTEXT] = {"kind": "application", "value": words.text}
-        self._told[json.dumps(message.get("id"))] = words.passing
+        self._told[json.dumps(message.get("id"))] = words.receipt
         return _line({**message, "params": {**params, "additionalContext": context}})
 
     def _from_server(self, line: bytes, tasks: asyncio.TaskGroup) -> None:
@@ -148,13 +148,13 @@ class Bridge:
 
     def _taken(self, request_id: JsonValue, response: Json) -> None:
         """Codex has the late answers that were in a request of the client's, unless it refused that."""
-        if "method" not in response and (passing := self._told.pop(json.dumps(request_id), None)):
-            passing.lost() if "error" in response else passing.done()
+        if "method" not in response and (receipt := self._told.pop(json.dumps(request_id), None)):
+            receipt.abandon() if "error" in response else receipt.confirm()
 
     async def _carry(self, pending: _Pending, params: Json, line: bytes) -> None:
         """Puts a request to people, and their answer to Codex."""
         try:
-            ask = await self._people.outcome(self._request(pending, params), pending.gone)
+            ask = await self._people.ask_and_wait(self._request(pending, params), pending.gone)
         except ClientError as error:
             if self._pending.pop(json.dumps(pending.id), None) is not None:
                 self._tell(f"{pending.method} goes to Codex's own client: {error}")

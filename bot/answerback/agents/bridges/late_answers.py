@@ -9,33 +9,33 @@ import asyncio
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from answerback.agents.command_hooks.ask_people import People, RefusedError
-from answerback.agents.command_hooks.delivery_receipts import Passing
+from answerback.agents.command_hooks.ask_people import AskClient, RefusedError
+from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
 
 
-class Words(NamedTuple):
+class LateAnswerText(NamedTuple):
     """What a model is to be told, and what is to be said of it: that it was taken, or lost."""
 
     text: str
-    passing: Passing
+    receipt: DeliveryReceipt
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LateAnswerSource:
     """The late answers of one agent of one service."""
 
     url: str
     token: str | None
 
-    async def of(self, conversation: str) -> Words | None:
+    async def fetch(self, conversation: str) -> LateAnswerText | None:
         """What has not been told in a conversation; None where there is nothing, or nobody to ask now."""
-        passing = Passing()
-        people = People(self.url, self.token, passing=passing)
+        receipt = DeliveryReceipt()
+        people = AskClient(self.url, self.token, receipt=receipt)
         try:
-            text = await asyncio.to_thread(people.late, conversation)
+            text = await asyncio.to_thread(people.fetch_late_answers, conversation)
         except RefusedError:  # as it does what the bridge itself asks, which tells
             text = None
         if text is None:
-            passing.done()
+            receipt.confirm()
             return None
-        return Words(text, passing)
+        return LateAnswerText(text, receipt)

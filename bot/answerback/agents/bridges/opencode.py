@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from answerback.agents.bridges.ask_people import People, Request
-from answerback.agents.bridges.late_answers import Late
-from answerback.agents.bridges.opencode_server import AwayError, Server
+from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback.agents.bridges.opencode_server import OpencodeServer, ServerUnavailableError
 from answerback_client import Ask, ClientError
 from answerback_client.backoff import Backoff
 
@@ -44,7 +44,7 @@ class _Pending:
     """Waits for the answer."""
 
 
-class Bridge:
+class OpencodeBridge:
     """Follows one opencode server.
 
     Args:
@@ -53,7 +53,11 @@ class Bridge:
     """
 
     def __init__(
-        self, server: Server, people: People, late: Late, tell: Callable[[str], None]
+        self,
+        server: OpencodeServer,
+        people: RequestAsker,
+        late: LateAnswerSource,
+        tell: Callable[[str], None],
     ) -> None:
         self._server = server
         self._people = people
@@ -78,14 +82,14 @@ class Bridge:
             self._tasks.create_task(self._follow_late())
             while True:
                 try:
-                    async with self._server.events() as events:
+                    async with self._server.open_event_stream() as events:
                         await self._catch_up()
                         backoff.reset()
                         self._tell(f"Connected to {self._server.url}.")
                         connected = True
                         async for event in events:
                             self._take(event)
-                except AwayError as error:
+                except ServerUnavailableError as error:
                     if connected:
                         self._tell(f"{error} Trying again until it does.")
                     connected = False
@@ -98,7 +102,7 @@ class Bridge:
         for request_id in self._pending.keys() - waiting:
             await self._missing(request_id)
         if not self._looked_back:
-            await self._people.withdraw_others(waiting, self._is_needed)
+            await self._people.withdraw_stale_asks(waiting, self._is_needed)
             for session in await self._server.sessions():
                 await self._tell_late(session)
             self._looked_back = True
@@ -135,22 +139,22 @@ class Bridge:
     async def _follow_late(self) -> None:
         """Tells interrupted sessions what people answer."""
         while True:
-            with contextlib.suppress(AwayError):
+            with contextlib.suppress(ServerUnavailableError):
                 waiting = [*self._interrupted]
                 self._interrupted -= {one for one in waiting if await self._tell_late(one)}
             await asyncio.sleep(_LOOK_AGAIN)
 
     async def _tell_late(self, session: str) -> bool:
         """Whether there was something to tell a session: it goes on with that."""
-        words = await self._late.of(session)
+        words = await self._late.fetch(session)
         if words is None:
             return False
         body: Json = {"parts": [{"type": "text", "text": words.text}]}
         try:
             if await self._server.post(f"/session/{quote(session, safe='')}/prompt_async", body):
-                words.passing.done()
+                words.receipt.confirm()
         finally:
-            words.passing.lost()  # where it is not done
+            words.receipt.abandon()  # where it is not done
         return True
 
     def _take(self, event: Json) -> None:
@@ -181,7 +185,7 @@ class Bridge:
         """Puts a request to people, and their answer to opencode."""
         request = pending.request
         try:
-            ask = await self._people.outcome(request, pending.gone)
+            ask = await self._people.ask_and_wait(request, pending.gone)
         except ClientError as error:
             self._tell(f"{request.name} {request.id} stays in opencode's own window: {error}")
             return
@@ -198,7 +202,7 @@ class Bridge:
                 if not await self._server.post(path, body):
                     self._tell(f"opencode does not wait for {path} any more.")
                 return
-            except AwayError:
+            except ServerUnavailableError:
                 await backoff.wait()
 
 

@@ -31,7 +31,7 @@ _STREAM: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60
 """A server sends a heartbeat every ten seconds."""
 
 
-class AwayError(Exception):
+class ServerUnavailableError(Exception):
     """Nothing answers, or only that it cannot now."""
 
 
@@ -39,7 +39,7 @@ class NotOpencodeError(AnswerbackError):
     """What answers is not an opencode server, or it refuses the bridge."""
 
 
-class Server:
+class OpencodeServer:
     """One server, and one of the folders that it works in.
 
     Args:
@@ -65,11 +65,11 @@ class Server:
         )
 
     @asynccontextmanager
-    async def events(self) -> AsyncIterator[AsyncIterator[Json]]:
+    async def open_event_stream(self) -> AsyncIterator[AsyncIterator[Json]]:
         """The events from now on, until the connection is lost.
 
         Raises:
-            AwayError: there is no connection, or it was lost.
+            ServerUnavailableError: there is no connection, or it was lost.
         """
         async with self._response("GET", "/event", timeout=_STREAM) as response:
             if response.status != HTTPStatus.OK or response.content_type != "text/event-stream":
@@ -126,14 +126,16 @@ class Server:
                         "OPENCODE_SERVER_PASSWORD, or name another one with --password-env."
                     )
                 if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                    raise AwayError(f"{self.url} answers HTTP {response.status}.")
+                    raise ServerUnavailableError(f"{self.url} answers HTTP {response.status}.")
                 yield response
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise NotOpencodeError(
                 f"{self.url} is not the address of a server: use http://host:port."
             ) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise AwayError(f"No opencode answers at {self.url}: {reason_of(error)}.") from error
+            raise ServerUnavailableError(
+                f"No opencode answers at {self.url}: {reason_of(error)}."
+            ) from error
 
     async def _events(self, stream: aiohttp.StreamReader) -> AsyncIterator[Json]:
         """Events are one line of JSON each, of any length."""

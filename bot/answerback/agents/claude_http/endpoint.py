@@ -18,14 +18,14 @@ from pydantic import JsonValue
 
 from answerback.agents.claude_http import responses
 from answerback.agents.claude_http.events import (
+    ContextEvent,
     Elicitation,
     Event,
     HookQuery,
-    Moment,
     PermissionRequest,
     PreToolUse,
-    event_of,
-    query_of,
+    parse_event,
+    parse_query,
 )
 from answerback.agents.claude_http.responses import Decision
 from answerback.core.ask import Ask
@@ -68,33 +68,35 @@ class ClaudeHook:
     async def handle(self, request: web.Request) -> web.Response:
         """One event; what is none of ours is left to Claude Code with an empty answer."""
         agent = self.callers.agent(request)
-        caller = _Caller(query_of(request.query), agent, request[CARRIER])
+        caller = _Caller(parse_query(request.query), agent, request[CARRIER])
         answer: Json = {}
-        match event_of(await body_of(request)):
+        match parse_event(await body_of(request)):
             case PreToolUse() as event:
                 key = event.tool_use_id and f"claude:{event.session_id}:{event.tool_use_id}"
                 decision = await self._question(event, event.tool_input, caller, key)
-                answer = responses.before_tool_use(decision)
-            case PermissionRequest(tool_name=responses.ASKING) as event:
-                answer = responses.permission(await self._asked_before(event, caller))
+                answer = responses.pre_tool_use_response(decision)
+            case PermissionRequest(tool_name=responses.ASK_TOOL) as event:
+                answer = responses.permission_response_from_decision(
+                    await self._asked_before(event, caller)
+                )
             case PermissionRequest() as event:
                 answer = await self._permission(event, caller)
             case Elicitation(requested_schema=dict()) as event:
                 answer = await self._elicitation(event, caller)
-            case Moment(agent_id=None) as event:
+            case ContextEvent(agent_id=None) as event:
                 answer = await self._late(event, caller)
             case _:
                 pass
         return web.json_response(answer)
 
-    async def _late(self, event: Moment, caller: _Caller) -> Json:
+    async def _late(self, event: ContextEvent, caller: _Caller) -> Json:
         """What people answered since Claude stopped waiting for it: context for Claude, once."""
         name = caller.agent.name if caller.agent else None
         found = await self.service.telling.late(name, event.session_id, None, _TOGETHER)
         for one in found:
             caller.carrier.tell(one.ask)
         words = [late_words(one.ask) for one in found]
-        return responses.reminded(event.hook_event_name, words)
+        return responses.late_answers_response(event.hook_event_name, words)
 
     async def _question(
         self,
@@ -105,7 +107,7 @@ class ClaudeHook:
     ) -> Decision:
         """What people make of the questions of a call; ``key`` is the same for the same call."""
         call: Json = {
-            "name": responses.ASKING,
+            "name": responses.ASK_TOOL,
             "arguments": {"questions": tool_input.get("questions")},
             "to": caller.query.to,
             "conversation": event.session_id,
@@ -118,7 +120,7 @@ class ClaudeHook:
             return Decision(_why_not(error))
         if ask.open:
             return Decision(self._unanswered(ask, caller.query))
-        return responses.decided(ask, tool_input)
+        return responses.decision_from_ask(ask, tool_input)
 
     async def _asked_before(self, event: PermissionRequest, caller: _Caller) -> Decision:
         """The decision about questions that need a permission as well: where people answered them, it is theirs.
@@ -130,8 +132,10 @@ class ClaudeHook:
             name = caller.agent.name if caller.agent else None
             page = await self.service.store.page(conversation=event.session_id, agent=name)
             for row in page.rows:
-                if row.request.agent == name and responses.gave(row, tool_input):
-                    return Decision(f"Answered{responses.by(row)}.", updated=tool_input)
+                if row.request.agent == name and responses.answers_match(row, tool_input):
+                    return Decision(
+                        f"Answered{responses.ended_by_suffix(row)}.", updated=tool_input
+                    )
         return await self._question(event, tool_input, caller)
 
     async def _permission(self, event: PermissionRequest, caller: _Caller) -> Json:
@@ -146,10 +150,12 @@ class ClaudeHook:
         try:
             ask = await self._asked(call, caller, event, None)
         except (InvalidCallError, ProblemError) as error:
-            return responses.permission(Decision(_why_not(error)))
+            return responses.permission_response_from_decision(Decision(_why_not(error)))
         if ask.open:
-            return responses.permission(Decision(self._unanswered(ask, caller.query)))
-        return responses.permitted(ask)
+            return responses.permission_response_from_decision(
+                Decision(self._unanswered(ask, caller.query))
+            )
+        return responses.permission_response_from_ask(ask)
 
     async def _elicitation(self, event: Elicitation, caller: _Caller) -> Json:
         call: Json = {
@@ -164,11 +170,13 @@ class ClaudeHook:
         try:
             ask = await self._asked(call, caller, event, key)
         except (InvalidCallError, ProblemError) as error:
-            return responses.elicited({"action": "cancel"}, f"Not asked: {_why_not(error)}")
+            return responses.elicitation_response(
+                {"action": "cancel"}, f"Not asked: {_why_not(error)}"
+            )
         if ask.open:
             told = self._unanswered(ask, caller.query)
-            return responses.elicited({"action": "cancel"}, told)
-        return responses.elicitation(ask)
+            return responses.elicitation_response({"action": "cancel"}, told)
+        return responses.elicitation_response_from_ask(ask)
 
     async def _asked(self, call: Json, caller: _Caller, event: Event, key: str | None) -> Ask:
         """The ask once it has ended, or as it stands when the time is up: then its prompt says that nobody waits.

@@ -73,7 +73,7 @@ class Elicitation(Event):
     elicitation_id: str | None = None
 
 
-class Moment(Event):
+class ContextEvent(Event):
     """Any other event that takes context for Claude: an answer that came late is given with it."""
 
     hook_event_name: str
@@ -81,7 +81,7 @@ class Moment(Event):
     """The subagent in which it happens; None: Claude itself."""
 
 
-MOMENTS: Final = frozenset(
+CONTEXT_EVENTS: Final = frozenset(
     {
         "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit", "UserPromptExpansion",
         "SessionStart", "Setup", "Stop", "SubagentStart", "SubagentStop", "Notification", "PostModelSwitch",
@@ -95,7 +95,7 @@ _EVENTS: Final[Mapping[str, type[PreToolUse | PermissionRequest | Elicitation]]]
 }
 
 
-def query_of(query: Mapping[str, str]) -> HookQuery:
+def parse_query(query: Mapping[str, str]) -> HookQuery:
     """The query of a hook's URL.
 
     Raises:
@@ -107,7 +107,7 @@ def query_of(query: Mapping[str, str]) -> HookQuery:
         raise ProblemError(400, "Bad query", None, problems_of(error)) from error
 
 
-def event_of(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | Moment | None:
+def parse_event(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | ContextEvent | None:
     """The event in a body, or None for an event that is none of ours.
 
     Raises:
@@ -121,10 +121,10 @@ def event_of(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | Momen
     if not isinstance(name, str):
         raise ProblemError(400, "Bad hook event", "A hook event names itself in hook_event_name.")
     try:
-        if name == PreToolUse.__name__ and body.get("tool_name") != responses.ASKING:
-            return Moment.model_validate(body)
+        if name == PreToolUse.__name__ and body.get("tool_name") != responses.ASK_TOOL:
+            return ContextEvent.model_validate(body)
         if name in _EVENTS:
             return _EVENTS[name].model_validate(body)
-        return Moment.model_validate(body) if name in MOMENTS else None
+        return ContextEvent.model_validate(body) if name in CONTEXT_EVENTS else None
     except ValidationError as error:
         raise ProblemError(400, "Bad hook event", None, problems_of(error)) from error

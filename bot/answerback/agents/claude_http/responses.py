@@ -14,7 +14,7 @@ from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.dialects.registry import result_of
 
-ASKING: Final = "AskUserQuestion"
+ASK_TOOL: Final = "AskUserQuestion"
 """The tool by which Claude asks its user."""
 Json = dict[str, JsonValue]
 
@@ -35,16 +35,18 @@ class Decision(NamedTuple):
     """Why Claude is to stop, for its user; None: it goes on."""
 
 
-def decided(ask: Ask, tool_input: Json) -> Decision:
+def decision_from_ask(ask: Ask, tool_input: Json) -> Decision:
     """The decision about a call of AskUserQuestion whose ask has ended."""
     if ask.status is Status.TURN_ENDED:
-        return Decision("The user ended the turn.", stop=f"The turn was ended{by(ask)}.")
+        return Decision(
+            "The user ended the turn.", stop=f"The turn was ended{ended_by_suffix(ask)}."
+        )
     result = _result(ask)
     if ask.status is Status.ANSWERED and isinstance(result.structured, dict):
         given = {key: result.structured.get(key) for key in ("answers", "annotations")}
         asked = {key: value for key, value in tool_input.items() if key not in given}
         answered = {key: value for key, value in given.items() if value is not None}
-        return Decision(f"Answered{by(ask)}.", updated={**asked, **answered})
+        return Decision(f"Answered{ended_by_suffix(ask)}.", updated={**asked, **answered})
     if ask.status is Status.CANCELLED and ask.walk.reply:
         return Decision(f"The user did not choose an answer, and replied: {ask.walk.reply}")
     if ask.status is Status.CANCELLED:
@@ -54,15 +56,15 @@ def decided(ask: Ask, tool_input: Json) -> Decision:
     return Decision(result.content)
 
 
-def gave(ask: Ask, tool_input: Json) -> bool:
+def answers_match(ask: Ask, tool_input: Json) -> bool:
     """Whether people answered these very questions so."""
-    if ask.status is not Status.ANSWERED or ask.request.name != ASKING:
+    if ask.status is not Status.ANSWERED or ask.request.name != ASK_TOOL:
         return False
-    told = decided(ask, {"questions": ask.request.arguments["questions"]}).updated or {}
+    told = decision_from_ask(ask, {"questions": ask.request.arguments["questions"]}).updated or {}
     return all(json_equal(told.get(key), tool_input.get(key)) for key in ("questions", "answers"))
 
 
-def before_tool_use(decision: Decision) -> Json:
+def pre_tool_use_response(decision: Decision) -> Json:
     """The answer to a PreToolUse event."""
     output: Json = {
         "hookEventName": "PreToolUse",
@@ -74,7 +76,7 @@ def before_tool_use(decision: Decision) -> Json:
     return _stopped(decision.stop) | {"hookSpecificOutput": output}
 
 
-def permission(decision: Decision) -> Json:
+def permission_response_from_decision(decision: Decision) -> Json:
     """The answer to a PermissionRequest event about AskUserQuestion, or where nobody could decide."""
     if decision.updated is not None:
         return _permission({"behavior": "allow", "updatedInput": decision.updated})
@@ -82,32 +84,36 @@ def permission(decision: Decision) -> Json:
     return _permission({"behavior": "deny", "message": decision.words, **interrupt})
 
 
-def permitted(ask: Ask) -> Json:
+def permission_response_from_ask(ask: Ask) -> Json:
     """The answer to a PermissionRequest event whose ask has ended."""
     if ask.status is Status.TURN_ENDED:
-        return permission(decided(ask, {}))
+        return permission_response_from_decision(decision_from_ask(ask, {}))
     result = _result(ask)
     if result.is_error or not isinstance(result.structured, dict):
-        return permission(Decision(result.content))
+        return permission_response_from_decision(Decision(result.content))
     return result.structured
 
 
-def elicitation(ask: Ask) -> Json:
+def elicitation_response_from_ask(ask: Ask) -> Json:
     """The answer to an Elicitation event whose ask has ended."""
     if ask.status is Status.TURN_ENDED:
-        return _stopped(decided(ask, {}).stop) | elicited({"action": "cancel"})
+        return _stopped(decision_from_ask(ask, {}).stop) | elicitation_response(
+            {"action": "cancel"}
+        )
     result = _result(ask)
     structured = None if result.is_error else result.structured
-    return elicited(structured if isinstance(structured, dict) else {"action": "cancel"})
+    return elicitation_response(
+        structured if isinstance(structured, dict) else {"action": "cancel"}
+    )
 
 
-def elicited(output: Json, words: str | None = None) -> Json:
+def elicitation_response(output: Json, words: str | None = None) -> Json:
     """The answer to an Elicitation event, with words for Claude's user."""
     answer: Json = {"hookSpecificOutput": {"hookEventName": "Elicitation", **output}}
     return answer if words is None else {**answer, "systemMessage": words}
 
 
-def reminded(event: str, words: Sequence[str]) -> Json:
+def late_answers_response(event: str, words: Sequence[str]) -> Json:
     """The answer to an event with which Claude is told what came late; nothing where there is nothing to tell."""
     if not words:
         return {}
@@ -115,7 +121,7 @@ def reminded(event: str, words: Sequence[str]) -> Json:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
 
-def by(ask: Ask) -> str:
+def ended_by_suffix(ask: Ask) -> str:
     """Who ended an ask, as the end of a sentence."""
     person = ask.outcome.ended_by if ask.outcome else None
     return f" by {person.name or person.user_id} on {person.surface}" if person else ""

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 Json = dict[str, Any]
 
-SERVER: Final = "answerback"
+MCP_SERVER_NAME: Final = "answerback"
 """What `answerback connect` calls our MCP server."""
 
 
@@ -30,7 +30,7 @@ class Call(NamedTuple):
     """Answers that it comes with: a person's, if those are on record for the conversation."""
 
 
-class Outcome(NamedTuple):
+class AskOutcome(NamedTuple):
     """The ask as it ended; or none, and why in words for the model."""
 
     ask: Json | None
@@ -42,23 +42,23 @@ class Host(NamedTuple):
 
     call: Callable[[Json], Call | None]
     """What an event puts to people; None for an event that asks nothing."""
-    answer: Callable[[Json, Outcome], Json]
+    answer: Callable[[Json, AskOutcome], Json]
     """What the host is answered."""
     conversation: Callable[[Json], str | None]
     """The conversation that late answers may be told in with the answer to this event; None: they cannot be."""
-    tell: Callable[[Json, str], Json]
+    tell_model: Callable[[Json, str], Json]
     """What the host is answered to tell its model something."""
-    at_once: Callable[[Json], Json | None] = lambda _event: None
+    immediate_answer: Callable[[Json], Json | None] = lambda _event: None
     """What the host is answered without asking anybody: about our own MCP tools, which ask people themselves."""
 
 
-def text(event: Json, *keys: str) -> str | None:
+def first_text(event: Json, *keys: str) -> str | None:
     """The first of some fields that is a string, and not empty."""
     found = (event.get(key) for key in keys)
     return next((each for each in found if isinstance(each, str) and each), None)
 
 
-def fields(value: object) -> Json:
+def parse_arguments(value: object) -> Json:
     """Arguments of a tool, which some hosts send as JSON in a string."""
     if isinstance(value, str):
         try:
@@ -68,23 +68,23 @@ def fields(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def ended_turn(outcome: Outcome) -> bool:
+def is_turn_ended(outcome: AskOutcome) -> bool:
     """Whether a person ended the turn."""
     return outcome.ask is not None and outcome.ask["status"] == "turn_ended"
 
 
-def result(outcome: Outcome) -> Any:
+def structured_result(outcome: AskOutcome) -> Any:
     """What the ask's dialect makes of its end; None where there is nothing."""
     found = outcome.ask and outcome.ask["tool_result"]
     return found["structured"] if found and not found["is_error"] else None
 
 
-def is_answered(outcome: Outcome) -> bool:
+def is_answered(outcome: AskOutcome) -> bool:
     """Whether people answered all that was asked."""
     return outcome.ask is not None and outcome.ask["status"] == "answered"
 
 
-def in_words(outcome: Outcome) -> str:
+def describe_outcome(outcome: AskOutcome) -> str:
     """How it ended, for a model whose host takes words only."""
     ask = outcome.ask
     if ask is None:
@@ -107,12 +107,12 @@ def in_words(outcome: Outcome) -> str:
             return str(told.get("content"))
 
 
-def refusal(outcome: Outcome) -> str | None:
+def denial_reason(outcome: AskOutcome) -> str | None:
     """Why a tool may not be used, in words for the model; None where people allow it."""
-    found = result(outcome)
+    found = structured_result(outcome)
     decision = found.get("hookSpecificOutput", {}).get("decision", found) if found else {}
     if is_answered(outcome) and decision.get("behavior") == "allow":
         return None
     if is_answered(outcome):
         return "The user does not allow this use of the tool."
-    return decision.get("message") or in_words(outcome)
+    return decision.get("message") or describe_outcome(outcome)

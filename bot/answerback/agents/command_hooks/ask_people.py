@@ -15,13 +15,13 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
-from answerback.agents.command_hooks.agent_host import Call, Json, Outcome
-from answerback.agents.command_hooks.delivery_receipts import Passing
+from answerback.agents.command_hooks.agent_host import AskOutcome, Call, Json
+from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
 
 _HOLD: Final = 60
 """Seconds that one waiting call lasts."""
 _GRACE: Final = 15
-TO_ANSWER: Final = 900.0
+ANSWER_PATIENCE: Final = 900.0
 """Seconds for which a service that is away is called again once it has taken the ask, which stays open meanwhile."""
 _TO_LOOK: Final = 2.0
 """Seconds for what a hook only looks up."""
@@ -29,7 +29,7 @@ _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 5.0
 
 
-class AwayError(Exception):
+class ServiceUnavailableError(Exception):
     """Nothing answers, or only that it cannot now."""
 
 
@@ -38,7 +38,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class AskClient:
     """People, as a hook reaches them: by one service, as one agent."""
 
     url: str
@@ -51,20 +51,20 @@ class People:
     """Seconds for which a service that is away is called again before anything is asked."""
     token_env: str = "ANSWERBACK_TOKEN"
     """The environment variable that the token is from."""
-    passing: Passing | None = None
+    receipt: DeliveryReceipt | None = None
     """Holds what was told until it is passed on to the agent; None: reading it is enough."""
 
-    def ask(self, call: Call, opened: Callable[[str], None] = lambda _ask_id: None) -> Outcome:
+    def ask(self, call: Call, opened: Callable[[str], None] = lambda _ask_id: None) -> AskOutcome:
         """The outcome of a call, once it has one or the time is up. `opened` is told the ask's id before."""
         try:
             ask = self._earlier(call) or self._submit(call)
-        except AwayError as error:
-            return Outcome(
+        except ServiceUnavailableError as error:
+            return AskOutcome(
                 None,
                 f"Nobody could be asked: {error} The user has to start it: `answerback serve`.",
             )
         except RefusedError as error:
-            return Outcome(None, str(error))
+            return AskOutcome(None, str(error))
         opened(ask["id"])
         try:
             return self._wait(ask)
@@ -74,7 +74,7 @@ class People:
                 self.withdraw(ask["id"])
             raise
 
-    def late(self, conversation: str) -> str | None:
+    def fetch_late_answers(self, conversation: str) -> str | None:
         """What people answered after a conversation had stopped waiting, for its model; each answer once.
 
         A service that is away is passed over: nothing is lost, the next event asks again.
@@ -85,7 +85,7 @@ class People:
         try:
             query = urlencode({"conversation": conversation})
             found = self._call("GET", f"/v1/answers?{query}", hold=_TO_LOOK)
-        except AwayError:
+        except ServiceUnavailableError:
             return None
         return "\n\n".join(one["message"] for one in found["answers"]) or None
 
@@ -116,26 +116,26 @@ class People:
                 return dict(ask)
         return None
 
-    def _wait(self, ask: Json) -> Outcome:
+    def _wait(self, ask: Json) -> AskOutcome:
         until = time.monotonic() + self.wait
         path = f"/v1/asks/{quote(ask['id'], safe='')}"
         try:
             while ask["status"] == "open" and (left := until - time.monotonic()) > 0:
                 prefer = {"Prefer": f"wait={max(1, int(min(left, _HOLD)))}"}
-                ask = self._call("GET", path, headers=prefer, patience=min(left, TO_ANSWER))
-        except AwayError as error:
-            return Outcome(None, f"{error} {_open(ask)}")
+                ask = self._call("GET", path, headers=prefer, patience=min(left, ANSWER_PATIENCE))
+        except ServiceUnavailableError as error:
+            return AskOutcome(None, f"{error} {_open(ask)}")
         except RefusedError as error:
-            return Outcome(None, str(error))
+            return AskOutcome(None, str(error))
         if ask["status"] == "open":
-            return Outcome(None, f"Nobody answered within {self.wait:g} seconds. {_open(ask)}")
-        return Outcome(ask, "")
+            return AskOutcome(None, f"Nobody answered within {self.wait:g} seconds. {_open(ask)}")
+        return AskOutcome(ask, "")
 
     def withdraw(self, ask_id: str, patience: float = _TO_LOOK) -> None:
         """Takes an ask back, if it is still open."""
         try:
             self._call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}", patience=patience)
-        except (AwayError, RefusedError):
+        except (ServiceUnavailableError, RefusedError):
             return
 
     def _call(
@@ -156,7 +156,7 @@ class People:
         while True:
             try:
                 return self._once(method, path, body, headers or {}, hold)
-            except AwayError:
+            except ServiceUnavailableError:
                 if time.monotonic() + pause > until:
                     raise
             time.sleep(pause)
@@ -184,14 +184,14 @@ class People:
         raw = None if body is None else json.dumps(body).encode()
         try:
             connection.connect()
-            if self.passing is not None:
-                self.passing.take(connection.sock)
+            if self.receipt is not None:
+                self.receipt.hold_connection(connection.sock)
             connection.request(method, address.path + path, raw, sent)
             response = connection.getresponse()
             status, raw = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "strerror", None) or error
-            raise AwayError(f"No Answerback answers at {self.url}: {why}.") from error
+            raise ServiceUnavailableError(f"No Answerback answers at {self.url}: {why}.") from error
         finally:
             connection.close()
         if status == HTTPStatus.UNAUTHORIZED:
@@ -205,7 +205,7 @@ class People:
 
 def _read(url: str, status: int, raw: bytes) -> Json:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise AwayError(f"{url} answers HTTP {status}.")
+        raise ServiceUnavailableError(f"{url} answers HTTP {status}.")
     try:
         found: Any = json.loads(raw)
     except ValueError:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.command_hooks.agent_host import (
+    AskOutcome,
     Call,
     Host,
     Json,
-    Outcome,
-    fields,
-    in_words,
-    refusal,
-    text,
+    denial_reason,
+    describe_outcome,
+    first_text,
+    parse_arguments,
 )
 
 _ASKING: Final = "request_user_input"
@@ -24,18 +24,18 @@ _TAKE_CONTEXT: Final = frozenset({"UserPromptSubmit", "SessionStart", "PostToolU
 
 
 def _call(event: Json) -> Call | None:
-    session, turn = text(event, "session_id"), text(event, "turn_id")
+    session, turn = first_text(event, "session_id"), first_text(event, "turn_id")
     match event:
         case {"hook_event_name": "PreToolUse", "tool_name": "request_user_input"}:
-            call_id = text(event, "tool_use_id")
+            call_id = first_text(event, "tool_use_id")
             return Call(
                 name=_ASKING,
-                arguments=fields(event.get("tool_input")),
+                arguments=parse_arguments(event.get("tool_input")),
                 conversation=session,
                 turn=turn,
                 tool_call_id=call_id,
                 key=f"codex:{session}:{call_id}" if session and call_id else None,
-                cwd=text(event, "cwd"),
+                cwd=first_text(event, "cwd"),
             )
         case {"hook_event_name": "PermissionRequest"}:
             asked = {
@@ -47,17 +47,17 @@ def _call(event: Json) -> Call | None:
                 conversation=session,
                 turn=turn,
                 is_permission=True,
-                cwd=text(event, "cwd"),
+                cwd=first_text(event, "cwd"),
             )
         case _:
             return None
 
 
-def _answer(event: Json, outcome: Outcome) -> Json:
+def _answer(event: Json, outcome: AskOutcome) -> Json:
     if event["hook_event_name"] == "PreToolUse":
-        told = {"permissionDecision": "deny", "permissionDecisionReason": in_words(outcome)}
+        told = {"permissionDecision": "deny", "permissionDecisionReason": describe_outcome(outcome)}
         return _output(event, told)
-    why_not = refusal(outcome)
+    why_not = denial_reason(outcome)
     decision = (
         {"behavior": "allow"} if why_not is None else {"behavior": "deny", "message": why_not}
     )
@@ -65,7 +65,9 @@ def _answer(event: Json, outcome: Outcome) -> Json:
 
 
 def _conversation(event: Json) -> str | None:
-    return text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+    return (
+        first_text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+    )
 
 
 def _tell(event: Json, words: str) -> Json:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.command_hooks.agent_host import (
-    SERVER,
+    MCP_SERVER_NAME,
+    AskOutcome,
     Call,
     Host,
     Json,
-    Outcome,
-    ended_turn,
-    fields,
-    refusal,
-    text,
+    denial_reason,
+    first_text,
+    is_turn_ended,
+    parse_arguments,
 )
 
 _EVENT: Final = "permissionRequest"
@@ -26,31 +26,31 @@ _EVENT: Final = "permissionRequest"
 def _call(event: Json) -> Call | None:
     if event.get("hookName") != _EVENT:
         return None
-    cwd = text(event, "cwd")
+    cwd = first_text(event, "cwd")
     asked = {
-        "toolName": text(event, "toolName") or "?",
-        "toolInput": fields(event.get("toolInput")),
+        "toolName": first_text(event, "toolName") or "?",
+        "toolInput": parse_arguments(event.get("toolInput")),
     }
     return Call(
         name=_EVENT,
         arguments=asked if cwd is None else {**asked, "cwd": cwd},
-        conversation=text(event, "sessionId"),
+        conversation=first_text(event, "sessionId"),
         is_permission=True,
         cwd=cwd,
     )
 
 
-def _answer(_event: Json, outcome: Outcome) -> Json:
-    why_not = refusal(outcome)
+def _answer(_event: Json, outcome: AskOutcome) -> Json:
+    why_not = denial_reason(outcome)
     if why_not is None:
         return {"behavior": "allow"}
-    interrupt = {"interrupt": True} if ended_turn(outcome) else {}
+    interrupt = {"interrupt": True} if is_turn_ended(outcome) else {}
     return {"behavior": "deny", "message": why_not, **interrupt}
 
 
 def _conversation(event: Json) -> str | None:
     """The session of a prompt that somebody submitted."""
-    return text(event, "sessionId") if "prompt" in event else None
+    return first_text(event, "sessionId") if "prompt" in event else None
 
 
 def _tell(_event: Json, words: str) -> Json:
@@ -59,8 +59,8 @@ def _tell(_event: Json, words: str) -> Json:
 
 def _at_once(event: Json) -> Json | None:
     """Asking people needs no leave of theirs."""
-    tool = text(event, "toolName") or ""
-    is_ours = event.get("hookName") == _EVENT and tool.startswith(f"{SERVER}/")
+    tool = first_text(event, "toolName") or ""
+    is_ours = event.get("hookName") == _EVENT and tool.startswith(f"{MCP_SERVER_NAME}/")
     return {"behavior": "allow"} if is_ours else None
 
 

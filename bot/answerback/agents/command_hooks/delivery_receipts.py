@@ -15,27 +15,27 @@ _RESET = struct.pack("ii", 1, 0)
 _IN_ORDER = struct.pack("ii", 0, 0)
 
 
-class Passing:
+class DeliveryReceipt:
     """The connection of the last response, until what it told is passed on. For one thread."""
 
     def __init__(self) -> None:
         self._held: socket.socket | None = None
 
-    def take(self, connected: socket.socket) -> None:
+    def hold_connection(self, connected: socket.socket) -> None:
         """Holds a new connection; what came on the one before was read, and told nothing new."""
-        self.done()
+        self.confirm()
         # Beside the client's own, which it closes when it has read the response.
         self._held = socket.socket(fileno=os.dup(connected.fileno()))
         self._linger(_RESET)
 
-    def done(self) -> None:
+    def confirm(self) -> None:
         """What the response told is the agent's now."""
         if self._held is not None:
             self._linger(_IN_ORDER)
             self._held.close()
             self._held = None
 
-    def lost(self) -> None:
+    def abandon(self) -> None:
         """What the response told could not be passed on: the service tells it again."""
         if self._held is not None:
             self._held.close()

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.command_hooks.agent_host import (
-    SERVER,
+    MCP_SERVER_NAME,
+    AskOutcome,
     Call,
     Host,
     Json,
-    Outcome,
-    ended_turn,
-    fields,
-    in_words,
-    refusal,
-    text,
+    denial_reason,
+    describe_outcome,
+    first_text,
+    is_turn_ended,
+    parse_arguments,
 )
 
 _ASKING: Final = "ask_user"
@@ -30,29 +30,33 @@ _TAKE_CONTEXT: Final = frozenset({"BeforeAgent", "AfterTool", "SessionStart"})
 def _call(event: Json) -> Call | None:
     if event.get("hook_event_name") != "BeforeTool":
         return None
-    tool, given = text(event, "tool_name") or "?", fields(event.get("tool_input"))
+    tool, given = first_text(event, "tool_name") or "?", parse_arguments(event.get("tool_input"))
     asks = tool == _ASKING
     return Call(
         name=_ASKING if asks else "permissionRequest",
         arguments=given
         if asks
         else {"toolName": tool, "toolInput": given, "cwd": event.get("cwd")},
-        conversation=text(event, "session_id"),
+        conversation=first_text(event, "session_id"),
         dialect="gemini" if asks else None,
         is_permission=not asks,
-        cwd=text(event, "cwd"),
+        cwd=first_text(event, "cwd"),
     )
 
 
-def _answer(event: Json, outcome: Outcome) -> Json:
-    if ended_turn(outcome):
+def _answer(event: Json, outcome: AskOutcome) -> Json:
+    if is_turn_ended(outcome):
         return {"continue": False, "stopReason": "The user ended the turn."}
-    why_not = in_words(outcome) if event.get("tool_name") == _ASKING else refusal(outcome)
+    why_not = (
+        describe_outcome(outcome) if event.get("tool_name") == _ASKING else denial_reason(outcome)
+    )
     return {} if why_not is None else {"decision": "deny", "reason": why_not}
 
 
 def _conversation(event: Json) -> str | None:
-    return text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+    return (
+        first_text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+    )
 
 
 def _tell(event: Json, words: str) -> Json:
@@ -65,10 +69,13 @@ def _at_once(event: Json) -> Json | None:
     late finds it."""
     if event.get("hook_event_name") != "BeforeTool":
         return None
-    if fields(event.get("mcp_context")).get("server_name") != SERVER:
+    if parse_arguments(event.get("mcp_context")).get("server_name") != MCP_SERVER_NAME:
         return None
-    given, session = fields(event.get("tool_input")), text(event, "session_id")
-    if fields(event["mcp_context"]).get("tool_name") not in _IN_CONVERSATION or session is None:
+    given, session = parse_arguments(event.get("tool_input")), first_text(event, "session_id")
+    if (
+        parse_arguments(event["mcp_context"]).get("tool_name") not in _IN_CONVERSATION
+        or session is None
+    ):
         return {}
     return {
         "hookSpecificOutput": {

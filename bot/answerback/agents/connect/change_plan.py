@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from answerback.agents.connect.config_files import ConfigFile, newline_of, split
-from answerback.agents.connect.settings_entries import ConnectError, Entry, Format, holds
+from answerback.agents.connect.config_files import ConfigFile, newline_of, split_bom
+from answerback.agents.connect.settings_entries import ConnectError, Entry, Format, has_entry
 
 
 class Change(NamedTuple):
@@ -26,26 +26,26 @@ class Target:
     format: Format
     entries: Sequence[Entry]
 
-    def connecting(self) -> Change:
+    def plan_connect(self) -> Change:
         """The file with the entries.
 
         Raises:
             ConnectError: it cannot take them.
         """
         before = self.file.read()
-        mark, text = split(before or "")
+        mark, text = split_bom(before or "")
         try:
             was = self.format.data(text)
             for entry in self.entries:
-                text = self.format.put(text, entry, newline_of(text))
+                text = self.format.put_entry(text, entry, newline_of(text))
             now = self.format.data(text)
         except ConnectError as error:
             raise ConnectError(f"{self.file.path}: {error}") from error
-        if not all(holds(now, entry) for entry in self.entries) or was.keys() - now.keys():
+        if not all(has_entry(now, entry) for entry in self.entries) or was.keys() - now.keys():
             raise AssertionError(f"{self.file.path} would not say what it is to say")
         return Change(before, mark + text)
 
-    def disconnecting(self) -> Change:
+    def plan_disconnect(self) -> Change:
         """The file without the entries, or with what was there before they were.
 
         Raises:
@@ -54,10 +54,10 @@ class Target:
         before = self.file.read()
         if before is None:
             return Change(None, None)
-        mark, text = split(before)
-        kept = self.file.original()
+        mark, text = split_bom(before)
+        kept = self.file.read_backup()
         try:
-            left = self._without(text, None if kept is None else split(kept)[1])
+            left = self._without(text, None if kept is None else split_bom(kept)[1])
         except ConnectError as error:
             raise ConnectError(f"{self.file.path}: {error}") from error
         return Change(before, None if left is None else mark + left)
@@ -67,7 +67,7 @@ class Target:
         if not self._connected(text):
             return text
         for entry in reversed(self.entries):
-            text = self.format.take(text, entry, original)
+            text = self.format.remove_entry(text, entry, original)
         if text.strip().removeprefix("{").removesuffix("}").strip():
             return text
         if original is not None and original.strip():
@@ -76,22 +76,22 @@ class Target:
 
     def _connected(self, text: str) -> bool:
         data = self.format.data(text)
-        return any(holds(data, entry) for entry in self.entries)
+        return any(has_entry(data, entry) for entry in self.entries)
 
     def connect(self, change: Change) -> None:
         """Writes the file; a copy of what it was before Answerback stays beside it."""
         if change.before is not None and change.after != change.before:
-            _, text = split(change.before)
-            kept = self.file.original() is not None or self._without(text, None) is None
+            _, text = split_bom(change.before)
+            kept = self.file.read_backup() is not None or self._without(text, None) is None
             if not (kept and self._connected(text)):
-                self.file.keep(change.before)
+                self.file.write_backup(change.before)
         self._write(change)
 
     def disconnect(self, change: Change) -> None:
         """Writes the file, or deletes it if connecting made it; the copy goes when the file is as it was."""
         self._write(change)
-        if self.file.original() == change.after:
-            self.file.forget()
+        if self.file.read_backup() == change.after:
+            self.file.delete_backup()
 
     def _write(self, change: Change) -> None:
         if change.after is None and change.before is not None:
@@ -99,11 +99,11 @@ class Target:
         elif change.after is not None and change.after != change.before:
             self.file.replace(change.before, change.after)
 
-    def printed(self) -> str:
+    def render_entries(self) -> str:
         """The entries alone, to paste."""
         text = ""
         for entry in self.entries:
-            text = self.format.put(text, entry, "\n")
+            text = self.format.put_entry(text, entry, "\n")
         return text
 
     def diff(self, change: Change) -> str:

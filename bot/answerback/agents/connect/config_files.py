@@ -40,11 +40,11 @@ class ConfigFile:
         """
         return _read(self.path)
 
-    def original(self) -> str | None:
+    def read_backup(self) -> str | None:
         """What was kept of the file; None where there was none, or nothing was kept."""
         return _read(self.backup)
 
-    def keep(self, text: str) -> None:
+    def write_backup(self, text: str) -> None:
         """Keeps a copy of what the file is now."""
         _replace(self.backup, text, _mode(self.path))
 
@@ -70,7 +70,7 @@ class ConfigFile:
             for folder in self.path.relative_to(self.within).parents[:-1]:
                 (self.within / folder).rmdir()
 
-    def forget(self) -> None:
+    def delete_backup(self) -> None:
         """Deletes the copy."""
         self.backup.unlink(missing_ok=True)
 
@@ -79,7 +79,7 @@ class ConfigFile:
             raise ConnectError(f"{self.path} was changed by somebody else meanwhile. Try again.")
 
 
-def split(text: str) -> tuple[str, str]:
+def split_bom(text: str) -> tuple[str, str]:
     """The mark of the byte order, which is mostly none, and the text behind it."""
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 

@@ -20,7 +20,7 @@ from answerback.agents.connect.settings_entries import (
     Json,
     Setting,
     handlers,
-    ours_at,
+    our_groups_at,
     runs_answerback,
 )
 
@@ -31,7 +31,7 @@ _ATOM: Final = re.compile(r"[^\s,:\[\]{}\"/]+")
 _PAIRS: Final = {"{": "}", "[": "]"}
 _DEEPEST: Final = 100
 _INDENT: Final = "  "
-Place = tuple[str | int | None, ...]
+NodePath = tuple[str | int | None, ...]
 """A way down from the whole: keys, places in arrays, and None for an item that is not there yet."""
 
 
@@ -139,7 +139,7 @@ class _Parser:
         return node
 
 
-def parsed(text: str) -> Node | None:
+def parse_jsonc(text: str) -> Node | None:
     """The JSON of a text; None where there is none.
 
     Raises:
@@ -151,37 +151,37 @@ def parsed(text: str) -> Node | None:
     return root
 
 
-class Jsonc:
+class JsoncFormat:
     """JSON files, with comments and trailing commas or without."""
 
     def data(self, text: str) -> Json:
         """What the file says; a missing or empty file says nothing."""
-        root = parsed(text)
+        root = parse_jsonc(text)
         return root.value if root is not None and isinstance(root.value, dict) else {}
 
-    def put(self, text: str, entry: Entry, newline: str) -> str:
+    def put_entry(self, text: str, entry: Entry, newline: str) -> str:
         """The text with an entry, put in or brought up to date."""
-        root = parsed(text)
+        root = parse_jsonc(text)
         if root is None:
             text += f"{{}}{newline}"
         if isinstance(entry, Setting):
             return _put(text, entry.path, entry.value, newline)
-        for i, group in ours_at(self.data(text), entry.path):
+        for i, group in our_groups_at(self.data(text), entry.path):
             mine = [j for j, each in enumerate(handlers(group) or []) if runs_answerback(each)]
             if len(mine) < len(handlers(group) or []):
                 return _put(text, (*entry.path, i, "hooks", mine[0]), entry.handler, newline)
             return _put(text, (*entry.path, i), entry.value, newline)
         return _put(text, (*entry.path, None), entry.value, newline)
 
-    def take(self, text: str, entry: Entry, original: str | None) -> str:
+    def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         """The text without an entry, or with what the original has in its place."""
         if isinstance(entry, Setting):
             return _restored(text, entry.path, original, entry.path)
-        before = [i for i, _ in ours_at(self.data(original or ""), entry.path)]
-        now = [*ours_at(self.data(text), entry.path)]
+        before = [i for i, _ in our_groups_at(self.data(original or ""), entry.path)]
+        now = [*our_groups_at(self.data(text), entry.path)]
         for n, (i, group) in reversed([*enumerate(now)]):
-            place: Place = (*entry.path, i)
-            kept: Place | None = (*entry.path, before[n]) if n < len(before) else None
+            place: NodePath = (*entry.path, i)
+            kept: NodePath | None = (*entry.path, before[n]) if n < len(before) else None
             listed = handlers(group) or []
             mine = [j for j, each in enumerate(listed) if runs_answerback(each)]
             if kept is None and len(mine) < len(listed):
@@ -192,14 +192,14 @@ class Jsonc:
         return text
 
 
-def _node(text: str | None, path: Place) -> Node | None:
-    node = parsed(text or "")
+def _node(text: str | None, path: NodePath) -> Node | None:
+    node = parse_jsonc(text or "")
     for key in path:
         node = None if node is None or key is None else node.child(key)
     return node
 
 
-def _put(text: str, path: Place, value: JsonValue, newline: str) -> str:
+def _put(text: str, path: NodePath, value: JsonValue, newline: str) -> str:
     """The text with a value at a place; what is missing on the way is made. None in a path is a new item."""
     above = _node(text, ())
     assert above is not None
@@ -244,7 +244,7 @@ def _inserted(text: str, into: Node, key: str | None, value: JsonValue, newline:
     return text[:at] + indent + shown + "," + text[at:]
 
 
-def _restored(text: str, path: Place, original: str | None, kept: Place | None) -> str:
+def _restored(text: str, path: NodePath, original: str | None, kept: NodePath | None) -> str:
     """The text with what the original has at a place, or nothing; what was made on the way goes too."""
     node = _node(text, path)
     if node is None:

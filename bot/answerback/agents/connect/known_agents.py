@@ -17,9 +17,9 @@ from pydantic import JsonValue
 
 from answerback.agents.connect.change_plan import Target
 from answerback.agents.connect.config_files import ConfigFile
-from answerback.agents.connect.jsonc_edit import Jsonc
+from answerback.agents.connect.jsonc_edit import JsoncFormat
 from answerback.agents.connect.settings_entries import Entry, HookGroup, Json, Setting
-from answerback.agents.connect.toml_edit import Toml
+from answerback.agents.connect.toml_edit import TomlFormat
 
 NAME: Final = "answerback"
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
@@ -43,7 +43,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class ServiceConnection:
     """What an agent is told of the service."""
 
     url: str = DEFAULT_URL
@@ -52,7 +52,7 @@ class Service:
     program: str = NAME
     """How this program is started."""
 
-    def hook(self, agent: str) -> str:
+    def hook_command(self, agent: str) -> str:
         """The command that a hook runs."""
         words = [self.program, "hook", agent]
         words += [] if self.url == DEFAULT_URL else ["--url", self.url]
@@ -73,37 +73,37 @@ class Service:
         return {**server, **more}
 
 
-class Place(NamedTuple):
+class AgentFile(NamedTuple):
     """One file of an agent, and what goes into it."""
 
     names: Sequence[str]
     """From the scope's folder; of several, the first that is there, or else the first."""
-    entries: Callable[[Service], Sequence[Entry]]
+    entries: Callable[[ServiceConnection], Sequence[Entry]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class ConnectableAgent:
     """An agent that can be connected."""
 
     title: str
-    places: dict[Scope, Sequence[Place]]
+    places: dict[Scope, Sequence[AgentFile]]
     home: Callable[[], Path]
     """The folder of the user's configuration."""
-    cannot: Sequence[str]
+    limitations: Sequence[str]
     """What does not work, a sentence each."""
-    then: Sequence[str]
+    next_steps: Sequence[str]
     """What the person has to do, a sentence each."""
     toml: bool = False
     hints: dict[Scope, str] = field(default_factory=dict)
     """Why a scope is not offered, and what to do instead."""
 
-    def targets(self, scope: Scope, service: Service, project: Path) -> list[Target]:
+    def targets(self, scope: Scope, service: ServiceConnection, project: Path) -> list[Target]:
         """The files to change."""
         folder = self.home() if scope is Scope.USER else project
         return [
             Target(
                 ConfigFile(_first_there(folder, place.names), folder),
-                Toml() if self.toml else Jsonc(),
+                TomlFormat() if self.toml else JsoncFormat(),
                 place.entries(service),
             )
             for place in self.places[scope]
@@ -123,8 +123,8 @@ def _home(variable: str, default: str) -> Callable[[], Path]:
     return found
 
 
-def _command(service: Service, agent: str, timeout: int) -> Json:
-    return {"type": "command", "command": service.hook(agent), "timeout": timeout}
+def _command(service: ServiceConnection, agent: str, timeout: int) -> Json:
+    return {"type": "command", "command": service.hook_command(agent), "timeout": timeout}
 
 
 def _group(event: str, handler: Json, matcher: str | None = None) -> HookGroup:
@@ -132,7 +132,7 @@ def _group(event: str, handler: Json, matcher: str | None = None) -> HookGroup:
     return HookGroup(("hooks", event), {**matching, "hooks": [handler]})
 
 
-def _claude(service: Service) -> list[Entry]:
+def _claude(service: ServiceConnection) -> list[Entry]:
     handler: Json = {
         "type": "http",
         "url": f"{service.url}/hooks/claude?wait={_WAIT}",
@@ -155,7 +155,7 @@ def _claude(service: Service) -> list[Entry]:
     ]
 
 
-def _codex(service: Service) -> list[Entry]:
+def _codex(service: ServiceConnection) -> list[Entry]:
     server: Json = {"url": f"{service.url}/mcp", "tool_timeout_sec": _CALL}
     server["default_tools_approval_mode"] = "approve"  # asking people needs no leave of theirs
     if service.token_env is not None:
@@ -169,13 +169,13 @@ def _codex(service: Service) -> list[Entry]:
     ]
 
 
-def _opencode(service: Service) -> list[Entry]:
+def _opencode(service: ServiceConnection) -> list[Entry]:
     server = service.server(variable="{{env:{}}}")
     more: Json = {"enabled": True, "oauth": False, "timeout": _CALL * 1000}
     return [Setting(("mcp", NAME), {"type": "remote", **server, **more})]
 
 
-def _gemini(service: Service) -> list[Entry]:
+def _gemini(service: ServiceConnection) -> list[Entry]:
     server = service.server("httpUrl", "${}", timeout=_CALL * 1000, trust=True)
     return [
         Setting(("mcpServers", NAME), server),
@@ -186,130 +186,136 @@ def _gemini(service: Service) -> list[Entry]:
     ]
 
 
-def _copilot_server(service: Service) -> list[Entry]:
+def _copilot_server(service: ServiceConnection) -> list[Entry]:
     server = service.server(tools=["*"])
     return [Setting(("mcpServers", NAME), {"type": "http", **server})]
 
 
-def _copilot_hooks(service: Service) -> list[Entry]:
-    command: Json = {"type": "command", "bash": service.hook("copilot")}
+def _copilot_hooks(service: ServiceConnection) -> list[Entry]:
+    command: Json = {"type": "command", "bash": service.hook_command("copilot")}
     return [
         HookGroup(("hooks", "permissionRequest"), {**command, "timeoutSec": _DAY}),
         HookGroup(("hooks", "userPromptSubmitted"), {**command, "timeoutSec": _PROMPT}),
     ]
 
 
-def _copilot_hook_file(service: Service) -> list[Entry]:
+def _copilot_hook_file(service: ServiceConnection) -> list[Entry]:
     return [Setting(("version",), 1), *_copilot_hooks(service)]
 
 
-def _vscode(service: Service) -> list[Entry]:
+def _vscode(service: ServiceConnection) -> list[Entry]:
     server = service.server(variable="${{env:{}}}")
     return [Setting(("servers", NAME), {"type": "http", **server})]
 
 
-def _cursor(service: Service) -> list[Entry]:
+def _cursor(service: ServiceConnection) -> list[Entry]:
     return [Setting(("mcpServers", NAME), service.server(variable="${{env:{}}}"))]
 
 
 def _everywhere(
-    entries: Callable[[Service], Sequence[Entry]], user: str, project: str
-) -> dict[Scope, Sequence[Place]]:
-    return {Scope.USER: [Place([user], entries)], Scope.PROJECT: [Place([project], entries)]}
+    entries: Callable[[ServiceConnection], Sequence[Entry]], user: str, project: str
+) -> dict[Scope, Sequence[AgentFile]]:
+    return {
+        Scope.USER: [AgentFile([user], entries)],
+        Scope.PROJECT: [AgentFile([project], entries)],
+    }
 
 
-_OPENCODE: Final = [Place(["opencode.json", "opencode.jsonc"], _opencode)]
+_OPENCODE: Final = [AgentFile(["opencode.json", "opencode.jsonc"], _opencode)]
 _COMMANDS: Final = "The hooks run this program: keep it where it is, and its service running."
 
-AGENTS: Final[dict[str, Agent]] = {
-    "codex": Agent(
+AGENTS: Final[dict[str, ConnectableAgent]] = {
+    "codex": ConnectableAgent(
         title="Codex",
         places=_everywhere(_codex, "config.toml", ".codex/config.toml"),
         home=_home("CODEX_HOME", ".codex"),
         toml=True,
-        cannot=[
+        limitations=[
             "Codex takes an answer to request_user_input as the words of a blocked call.",
             "A permission is given once or denied: no rules, no other arguments, and End Turn only denies.",
         ],
-        then=[
+        next_steps=[
             "Codex does not run a new hook before you trust it: start codex, and trust the three hooks when it asks.",
             "Codex reads .codex/config.toml only in projects that you trust.",
             _COMMANDS,
         ],
     ),
-    "opencode": Agent(
+    "opencode": ConnectableAgent(
         title="opencode",
         places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
         home=lambda: _home("XDG_CONFIG_HOME", ".config")() / "opencode",
-        cannot=[
+        limitations=[
             "opencode's own questions and permission prompts stay at the terminal without `answerback bridge opencode`."
         ],
-        then=[
+        next_steps=[
             "For those, start opencode with `opencode --port 4096`, and beside it "
             "`answerback bridge opencode http://127.0.0.1:4096`.",
         ],
     ),
-    "gemini": Agent(
+    "gemini": ConnectableAgent(
         title="Gemini CLI",
         places=_everywhere(_gemini, "settings.json", ".gemini/settings.json"),
         home=lambda: _home("GEMINI_CLI_HOME", "")() / ".gemini",
-        cannot=[
+        limitations=[
             "Gemini CLI takes an answer to ask_user as the words of a blocked call.",
             "Its permission prompts stay at the terminal.",
             "Without a terminal (-p) it withholds every tool called ask_user: its model has to use ask_user_question.",
         ],
-        then=["Gemini CLI reads .gemini/settings.json only in folders that you trust.", _COMMANDS],
+        next_steps=[
+            "Gemini CLI reads .gemini/settings.json only in folders that you trust.",
+            _COMMANDS,
+        ],
     ),
-    "copilot": Agent(
+    "copilot": ConnectableAgent(
         title="Copilot CLI",
         places={
             Scope.USER: [
-                Place(["mcp-config.json"], _copilot_server),
-                Place(["settings.json"], _copilot_hooks),
+                AgentFile(["mcp-config.json"], _copilot_server),
+                AgentFile(["settings.json"], _copilot_hooks),
             ],
             Scope.PROJECT: [
-                Place([".github/mcp.json"], _copilot_server),
-                Place([".github/hooks/answerback.json"], _copilot_hook_file),
+                AgentFile([".github/mcp.json"], _copilot_server),
+                AgentFile([".github/hooks/answerback.json"], _copilot_hook_file),
             ],
         },
         home=_home("COPILOT_HOME", ".copilot"),
-        cannot=[
+        limitations=[
             "Copilot's own ask_user is answered by the program that hosts it only; its model has to use the MCP tools.",
             "A permission is given once or denied.",
         ],
-        then=[_COMMANDS],
+        next_steps=[_COMMANDS],
     ),
-    "claude": Agent(
+    "claude": ConnectableAgent(
         title="Claude Code",
         places=_everywhere(_claude, "settings.json", ".claude/settings.json"),
         home=_home("CLAUDE_CONFIG_DIR", ".claude"),
-        cannot=[
+        limitations=[
             "Claude Code has AskUserQuestion in print mode (-p) only where something decides about permissions.",
         ],
-        then=[
+        next_steps=[
             "Other tools than AskUserQuestion come by MCP: "
             "claude mcp add --transport http answerback {url}/mcp{header}",
         ],
     ),
-    "vscode": Agent(
+    "vscode": ConnectableAgent(
         title="Visual Studio Code",
-        places={Scope.PROJECT: [Place([".vscode/mcp.json"], _vscode)]},
+        places={Scope.PROJECT: [AgentFile([".vscode/mcp.json"], _vscode)]},
         home=Path.home,
         hints={
             Scope.USER: "Visual Studio Code keeps the user's servers in each profile: run its command "
             "`MCP: Open User Configuration`, and paste what --print shows."
         },
-        cannot=[
+        limitations=[
             "Its own questions (vscode_askQuestions) and permission prompts stay in the window."
         ],
-        then=["Start the server once in the window: `MCP: List Servers`."],
+        next_steps=["Start the server once in the window: `MCP: List Servers`."],
     ),
-    "cursor": Agent(
+    "cursor": ConnectableAgent(
         title="Cursor",
         places=_everywhere(_cursor, ".cursor/mcp.json", ".cursor/mcp.json"),
         home=Path.home,
-        cannot=["Its own questions and permission prompts stay in the window."],
-        then=["Switch the server on under Settings, MCP."],
+        limitations=["Its own questions and permission prompts stay in the window."],
+        next_steps=["Switch the server on under Settings, MCP."],
     ),
 }
 """The agents that `answerback connect` knows."""

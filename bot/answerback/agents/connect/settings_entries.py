@@ -52,10 +52,10 @@ class Format(Protocol):
     def data(self, text: str) -> Json:
         """What the file says; a missing or empty file says nothing."""
 
-    def put(self, text: str, entry: Entry, newline: str) -> str:
+    def put_entry(self, text: str, entry: Entry, newline: str) -> str:
         """The text with an entry, put in or brought up to date."""
 
-    def take(self, text: str, entry: Entry, original: str | None) -> str:
+    def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         """The text without an entry, or with what the original has in its place."""
 
 
@@ -79,28 +79,28 @@ def handlers(group: object) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
-def is_ours(group: object) -> bool:
+def is_our_group(group: object) -> bool:
     """Whether a group of hooks has a handler of Answerback's."""
     return any(runs_answerback(each) for each in (handlers(group) or [group]))
 
 
-def at(data: object, path: Path) -> object:
+def value_at(data: object, path: Path) -> object:
     """What is at a path; None for nothing."""
     for key in path:
         data = data.get(key) if isinstance(data, Mapping) else None
     return data
 
 
-def ours_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
+def our_groups_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
     """The groups with a handler of Answerback's, and their places in the list at a path."""
-    listed = at(data, path)
+    listed = value_at(data, path)
     for i, group in enumerate(listed if isinstance(listed, list) else []):
-        if is_ours(group):
+        if is_our_group(group):
             yield i, group
 
 
-def holds(data: object, entry: Entry) -> bool:
+def has_entry(data: object, entry: Entry) -> bool:
     """Whether a configuration has anything of Answerback's at an entry's place."""
     if isinstance(entry, Setting):
-        return at(data, entry.path) is not None
-    return any(True for _ in ours_at(data, entry.path))
+        return value_at(data, entry.path) is not None
+    return any(True for _ in our_groups_at(data, entry.path))

@@ -20,11 +20,11 @@ from answerback.agents.connect.settings_entries import (
     Json,
     Path,
     Setting,
-    at,
     handlers,
-    is_ours,
-    ours_at,
+    is_our_group,
+    our_groups_at,
     runs_answerback,
+    value_at,
 )
 
 _STRINGS: Final = re.compile(
@@ -46,7 +46,7 @@ class _Table(NamedTuple):
     end: int
 
 
-class Toml:
+class TomlFormat:
     """TOML files."""
 
     def data(self, text: str) -> Json:
@@ -56,21 +56,21 @@ class Toml:
         except tomllib.TOMLDecodeError as error:
             raise ConnectError(f"it is not TOML: {error}. Fix it first.") from error
 
-    def put(self, text: str, entry: Entry, newline: str) -> str:
+    def put_entry(self, text: str, entry: Entry, newline: str) -> str:
         """The text with an entry, put in or brought up to date."""
         data = self.data(text)
         places = [*_places(text, entry)]
         if isinstance(entry, Setting):
-            now = at(data, entry.path)
+            now = value_at(data, entry.path)
             if now == entry.value:
                 return text
             if now is not None and not places:
                 raise ConnectError(f"{'.'.join(entry.path)} is not a table of its own. {_BY_HAND}")
         else:
-            ours = [group for _, group in ours_at(data, entry.path)]
+            ours = [group for _, group in our_groups_at(data, entry.path)]
             if entry.value in ours:
                 return text
-            if at(data, entry.path) is not None and not _items(text, entry.path):
+            if value_at(data, entry.path) is not None and not _items(text, entry.path):
                 raise ConnectError(
                     f"{'.'.join(entry.path)} is an array on lines of its own. {_BY_HAND}"
                 )
@@ -87,7 +87,7 @@ class Toml:
             raise ConnectError(f"{entry.path[0]} is written on one line. {_BY_HAND}") from None
         return new
 
-    def take(self, text: str, entry: Entry, original: str | None) -> str:
+    def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         """The text without an entry, or with what the original has in its place."""
         kept = [*_places(original or "", entry)]
         now = [*_places(text, entry)]
@@ -135,7 +135,7 @@ def _ours_in(text: str, path: Path, group: Sequence[_Table]) -> Iterator[tuple[i
     """All of a group of hooks, or those of its handlers that are Answerback's."""
     start, end = group[0].start, group[-1].end
     [value] = _list_at(text[start:end], path)
-    if not is_ours(value):
+    if not is_our_group(value):
         return
     if all(map(runs_answerback, handlers(value) or [])):
         yield start, end
@@ -147,7 +147,7 @@ def _ours_in(text: str, path: Path, group: Sequence[_Table]) -> Iterator[tuple[i
 
 
 def _list_at(text: str, path: Path) -> list[object]:
-    found = at(tomllib.loads(text), path)
+    found = value_at(tomllib.loads(text), path)
     return found if isinstance(found, list) else [found]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from answerback.cli.commands.options import Form, Json
-from answerback.cli.output import result, say, warn
+from answerback.cli.output import print_result, say, warn
 
 
 def command(form: Form, json: Json = False) -> None:
@@ -15,27 +15,27 @@ def command(form: Form, json: Json = False) -> None:
 
     Exits with 0 when the form can be asked, else with 2.
     """
-    from answerback.cli.form_files import EXIT_INVALID, lines_of, read_call
-    from answerback.cli.validate import checked
+    from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
+    from answerback.cli.validate import validate_submission
     from answerback.core.errors import InvalidCallError
     from answerback.service.submission_request import read_submission
     from answerback_chat.sanitize import as_json
 
     try:
-        dialect, parsed, _ = checked(read_submission(read_call(form)))
+        dialect, parsed, _ = validate_submission(read_submission(read_call(form)))
     except InvalidCallError as error:
         if json:
-            result(
+            print_result(
                 as_json({"valid": False, "errors": [one.model_dump() for one in error.problems]})
             )
             sys.exit(EXIT_INVALID)
-        for line in lines_of(error.problems):
-            result(line)
+        for line in format_problems(error.problems):
+            print_result(line)
         count = len(error.problems)
         warn(f"{form}: {count} mistake{'s' if count > 1 else ''}.")
         sys.exit(EXIT_INVALID)
     count = len(parsed.questions)
     if json:
-        result(as_json({"valid": True, "dialect": dialect, "questions": count, "errors": []}))
+        print_result(as_json({"valid": True, "dialect": dialect, "questions": count, "errors": []}))
         return
     say(f"{form} can be asked: {count} question{'s' if count > 1 else ''}, dialect {dialect}.")

@@ -27,4 +27,4 @@ def command(
     """
     from answerback.cli import copy
 
-    copy.run(source, target, as_values=json)
+    copy.run(source, target, json_output=json)

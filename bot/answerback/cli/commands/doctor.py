@@ -24,4 +24,4 @@ def command(
     """
     from answerback.cli import doctor
 
-    doctor.run(config, fix=fix, as_values=json)
+    doctor.run(config, fix=fix, json_output=json)

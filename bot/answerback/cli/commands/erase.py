@@ -27,5 +27,5 @@ def command(
     from answerback.cli import export_and_erase
 
     if not yes:
-        export_and_erase.confirm(asks)
-    export_and_erase.erase(asks, url, token, config, as_values=json)
+        export_and_erase.confirm_erase(asks)
+    export_and_erase.erase(asks, url, token, config, json_output=json)

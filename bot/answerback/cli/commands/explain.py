@@ -26,4 +26,4 @@ def command(
     """
     from answerback.cli import asks
 
-    asks.explain(ask, text, url, token, as_values=json)
+    asks.explain(ask, text, url, token, json_output=json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from answerback.cli.commands.options import Config
-from answerback.cli.output import fail, result, say
+from answerback.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:
     from answerback_storage.person_key_file import KeyFile
@@ -37,7 +37,7 @@ def key(context: typer.Context, config: Config = None) -> None:
             f"There is no key at {file.path.absolute()}. `answerback serve` makes it when it starts; run this in "
             "the service's folder, or name its configuration with --config."
         )
-    result(found)
+    print_result(found)
 
 
 @app.command()
@@ -54,7 +54,7 @@ def rotate(config: Config = None) -> None:
             f"There is no key at {file.path.absolute()} to replace. Run this in the service's folder, or name its "
             "configuration with --config."
         )
-    result(file.rotate())
+    print_result(file.rotate())
     say("The old key no longer works.")
 
 

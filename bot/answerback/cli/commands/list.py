@@ -39,4 +39,4 @@ def command(
     from answerback.cli import asks
     from answerback.core.ask import Status
 
-    asks.list_asks(url, token, None if everything else Status(status.value), as_values=json)
+    asks.list_asks(url, token, None if everything else Status(status.value), json_output=json)

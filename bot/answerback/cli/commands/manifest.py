@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.output import result
+from answerback.cli.output import print_result
 from answerback.ports.plugin import Manifest
 from answerback.runtime.plugins import installed
 
@@ -35,7 +35,7 @@ def _command(manifest: Manifest) -> Callable[[str, str], None]:
     ) -> None:
         if mode not in manifest.modes:
             raise typer.BadParameter(f"{mode!r} is not {' or '.join(manifest.modes)}.")
-        result(manifest.make(mode, url))
+        print_result(manifest.make(mode, url))
 
     return command
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from answerback.cli.commands.options import Config
-from answerback.cli.output import fail, result, say
+from answerback.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:
     from answerback.runtime.config import Settings
@@ -48,14 +48,14 @@ def add(
     from answerback.cli import personal_links
 
     settings = _settings(config)
-    if (wrong := personal_links.wrong(name)) is not None:
-        fail(f"{name[:80]!r} cannot be a person's name: {wrong}.", 2)
+    if (link_name_error := personal_links.link_name_error(name)) is not None:
+        fail(f"{name[:80]!r} cannot be a person's name: {link_name_error}.", 2)
     key = _file(settings).add(name, time.time())
     if key is None:
         fail(f"{name} has a personal link. Run `answerback person revoke` first to replace it.")
-    base, far = personal_links.address(settings, url)
+    base, far = personal_links.link_address(settings, url)
     say(f"The personal link of {name}, shown this once:")
-    result(f"{base}/?key={key}")
+    print_result(f"{base}/?key={key}")
     if not far:
         say(
             "It works on this machine only. To reach people elsewhere, set public.port and public.url, or name the"
@@ -81,11 +81,11 @@ def list_people(
         for name, one in _file(_settings(config)).read().items()
     ]
     if json:
-        result(as_json([{"name": name, "added_at": added} for name, added in found]))
+        print_result(as_json([{"name": name, "added_at": added} for name, added in found]))
     elif not found:
         say("Nobody has a personal link.")
     else:
-        result("\n".join(f"{added}  {name}" for name, added in found))
+        print_result("\n".join(f"{added}  {name}" for name, added in found))
 
 
 @app.command()

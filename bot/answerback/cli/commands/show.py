@@ -12,4 +12,4 @@ def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = Fals
     """
     from answerback.cli import asks
 
-    asks.show(ask, url, token, as_values=json)
+    asks.show(ask, url, token, json_output=json)

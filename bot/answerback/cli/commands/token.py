@@ -45,7 +45,7 @@ def create(
 
     if not _NAME.fullmatch(name):
         fail(f"{name[:80]!r} is no name for an agent: use 1 to 64 letters, digits, - and _.", 2)
-    tokens.create(name, role.value, as_values=json)
+    tokens.create(name, role.value, json_output=json)
 
 
 @app.command("list")
@@ -58,7 +58,7 @@ def list_(config: Config = None, json: Json = False) -> None:
     """
     from answerback.cli import tokens
 
-    tokens.list_agents(config, as_values=json)
+    tokens.list_agents(config, json_output=json)
 
 
 @app.command()
@@ -75,4 +75,4 @@ def revoke(
     """
     from answerback.cli import tokens
 
-    tokens.revoke(name, config, as_values=json)
+    tokens.revoke(name, config, json_output=json)

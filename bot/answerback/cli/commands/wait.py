@@ -28,4 +28,4 @@ def command(
     """
     from answerback.cli import asks
 
-    asks.wait(ask, wait, url, token, content=content, as_values=json)
+    asks.wait(ask, wait, url, token, content=content, json_output=json)

@@ -12,4 +12,4 @@ def command(ask: AskId, url: Url = None, token: Token = None, json: Json = False
     """
     from answerback.cli import asks
 
-    asks.withdraw(ask, url, token, as_values=json)
+    asks.withdraw(ask, url, token, json_output=json)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from answerback.api import export
 from answerback.api.wire import AskBody, DeliveryBody, EntryBody
 from answerback.cli import export_and_erase, main
-from answerback.cli.api_client import caller
+from answerback.cli.api_client import resolve_service
 from answerback_storage.person_key_file import KeyFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended
@@ -133,21 +133,21 @@ def test_erasing_is_confirmed_at_a_terminal(monkeypatch: pytest.MonkeyPatch, sai
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *_words, **_more: said)
     if said:
-        export_and_erase.confirm(["ask_1"])
+        export_and_erase.confirm_erase(["ask_1"])
     else:
         with pytest.raises(SystemExit):
-            export_and_erase.confirm(["ask_1"])
+            export_and_erase.confirm_erase(["ask_1"])
 
 
 @pytest.mark.rule("AUTH-8")
 def test_the_key_of_this_folder_is_sent_to_no_other_machine(tmp_path: Path) -> None:
     config = tmp_path / "answerback.toml"
     config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/none.db"\n')
-    assert caller("http://127.0.0.1:1", None, config) == ("http://127.0.0.1:1", None)
+    assert resolve_service("http://127.0.0.1:1", None, config) == ("http://127.0.0.1:1", None)
     key = KeyFile(tmp_path / "none.db").ensure()
-    assert caller("http://127.0.0.1:1", None, config)[1] == key
-    assert caller("http://answerback.example", None, config)[1] is None
-    assert caller("http://answerback.example", "t", config)[1] == "t"
+    assert resolve_service("http://127.0.0.1:1", None, config)[1] == key
+    assert resolve_service("http://answerback.example", None, config)[1] is None
+    assert resolve_service("http://answerback.example", "t", config)[1] == "t"
 
 
 @pytest.mark.rule("CLI-18")
