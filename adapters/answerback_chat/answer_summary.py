@@ -12,15 +12,15 @@ from answerback.core.labels import Labels
 from answerback.core.view import Line, Prompt, View, texts_of
 from answerback_chat import wording
 from answerback_chat.sanitize import as_json, one_line
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 
-SO_FAR_LINES: Final = 5
+MAX_RECENT_ANSWERS: Final = 5
 """How many answers an open question is shown below: on a phone, more of them push it off the screen."""
-SO_FAR_LENGTH: Final = 800
+MAX_RECENT_UNITS: Final = 800
 """Units that they may take together."""
 
 
-class SoFar(NamedTuple):
+class RecentAnswers(NamedTuple):
     """The newest answers, oldest first, each as a line."""
 
     lines: list[str]
@@ -38,25 +38,25 @@ def answer_texts(line: Line, labels: Labels) -> list[str]:
     return [*said[:-1], f"{said[-1]} ({about})"] if about else said
 
 
-def so_far(view: View, line_of: Callable[[Line], str]) -> SoFar:
+def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
     """The answers that stand above an open question: a few of the newest, as many as fit.
 
     Args:
         line_of: an answer as one line of the platform's.
     """
     kept: list[str] = []
-    left = SO_FAR_LENGTH
-    for line in reversed(view.lines[-SO_FAR_LINES:]):
+    left = MAX_RECENT_UNITS
+    for line in reversed(view.lines[-MAX_RECENT_ANSWERS:]):
         text = line_of(line)
-        left -= units(text)
+        left -= utf16_length(text)
         if left < 0:
             break
         left -= 1
         kept.insert(0, text)
-    return SoFar(kept, len(view.lines) - len(kept))
+    return RecentAnswers(kept, len(view.lines) - len(kept))
 
 
-def prefilled(prompt: Prompt, labels: Labels) -> str:
+def prefill_text(prompt: Prompt, labels: Labels) -> str:
     """What an entry will start from, where no control of the message shows it; empty: nothing."""
     value = prompt.prefill if prompt.words is None else prompt.words
     in_controls = prompt.question.options or isinstance(value, bool)

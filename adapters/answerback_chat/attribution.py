@@ -14,9 +14,9 @@ from answerback.core.walker import Given, Person
 from answerback_chat.sanitize import one_line
 from answerback_chat.text_fitting import shorten
 
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 """People and groups that a line names; how many more there are stands behind them."""
-WORDS_ROOM: Final = 300
+MAX_LABEL_UNITS: Final = 300
 """Units of a configured label in such a line."""
 _NAMES: Final = "web"
 """The surface where the id of a person is a name that they are known by."""
@@ -26,7 +26,7 @@ _SAME: Final = 60.0
 """Seconds within which two times read alike."""
 
 
-class Marks(NamedTuple):
+class AttributionFormat(NamedTuple):
     """How a surface sets what such a line is made of."""
 
     words: Callable[[str], str]
@@ -39,8 +39,8 @@ class Marks(NamedTuple):
     """A day and a time, in seconds since the epoch."""
 
 
-def audience(
-    responders: Sequence[str], closes_at: float | None, labels: Labels, marks: Marks
+def audience_line(
+    responders: Sequence[str], closes_at: float | None, labels: Labels, marks: AttributionFormat
 ) -> str:
     """``For Ada, @ops · closes tomorrow at 9:00``; empty where there is nothing to say.
 
@@ -52,23 +52,23 @@ def audience(
     return " · ".join(filter(None, (_for_whom(responders, labels, marks), closes)))
 
 
-def _for_whom(responders: Sequence[str], labels: Labels, marks: Marks) -> str:
+def _for_whom(responders: Sequence[str], labels: Labels, marks: AttributionFormat) -> str:
     if not responders:
         return ""
     if ANYONE in responders:
         return _filled(labels.for_anyone, marks)
-    named = [name for who in responders[:MOST_NAMED] if (name := marks.responder(who))]
+    named = [name for who in responders[:MAX_NAMED] if (name := marks.responder(who))]
     if not named:
         return _filled(labels.for_people, marks, count=str(len(responders)))
     return _filled(labels.for_whom, marks, who=_listed(named, len(responders), ", ", labels, marks))
 
 
-def given_by(view: View, labels: Labels, marks: Marks) -> str:
+def answered_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
     """``Answered by Ada, 9:00 · Bob, 9:05``; empty where nobody answered, or the ending says it already."""
     turns = _turns(line.given for line in view.lines if line.given is not None)
     if not turns or _told_by_ending(view, turns):
         return ""
-    said = [_said(turn, marks) for turn in turns[:MOST_NAMED]]
+    said = [_said(turn, marks) for turn in turns[:MAX_NAMED]]
     return _filled(labels.given_by, marks, who=_listed(said, len(turns), " · ", labels, marks))
 
 
@@ -104,7 +104,7 @@ def _told_by_ending(view: View, turns: Sequence[_Turn]) -> bool:
     return turn.since is None or view.outcome.at - turn.since < _SAME
 
 
-def _said(turn: _Turn, marks: Marks) -> str:
+def _said(turn: _Turn, marks: AttributionFormat) -> str:
     name = marks.person(turn.person)
     if turn.since is None or turn.until is None:
         return name
@@ -113,21 +113,23 @@ def _said(turn: _Turn, marks: Marks) -> str:
     return f"{name}, {marks.time(turn.since)} – {marks.time(turn.until)}"
 
 
-def _listed(named: Sequence[str], total: int, between: str, labels: Labels, marks: Marks) -> str:
+def _listed(
+    named: Sequence[str], total: int, between: str, labels: Labels, marks: AttributionFormat
+) -> str:
     left = total - len(named)
     more = f" {_filled(labels.and_more, marks, count=str(left))}" if left else ""
     return between.join(named) + more
 
 
-def _filled(label: str, marks: Marks, **places: str) -> str:
+def _filled(label: str, marks: AttributionFormat, **places: str) -> str:
     """Words with what stands in their places, which is marked up already."""
-    said = marks.words(shorten(label, WORDS_ROOM))
+    said = marks.words(shorten(label, MAX_LABEL_UNITS))
     for place, text in places.items():
         said = said.replace(f"{{{place}}}", text)
     return said
 
 
-def name_of(surface: str, responder: str) -> str | None:
+def responder_name(surface: str, responder: str) -> str | None:
     """A responder whose id is a name: somebody on the web, or ``web:NAME``; None for a platform's ids."""
     there, colon, name = responder.partition(":")
     if colon and there == _NAMES:

@@ -11,7 +11,7 @@ from answerback.core.errors import PlatformError
 logger = logging.getLogger(__name__)
 
 
-class Background:
+class BackgroundTasks:
     """What is under way.
 
     Args:
@@ -22,7 +22,7 @@ class Background:
         self._most = most
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def do(self, what: str, work: Awaitable[object]) -> None:
+    def spawn(self, what: str, work: Awaitable[object]) -> None:
         """Starts ``work``; its failure is logged under ``what``."""
         task = asyncio.ensure_future(self._run(what, work))
         self._tasks.add(task)

@@ -13,7 +13,7 @@ _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
 
-class Identifying:
+class IdentityResolver:
     """Asks who we are, over and over.
 
     Args:
@@ -34,7 +34,7 @@ class Identifying:
         self._task: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
 
-    def begin(self) -> asyncio.Event:
+    def start(self) -> asyncio.Event:
         """Asks from now on, unless it does already; gives what is set after the first attempt."""
         if self._task is None or self._task.done():
             self._tried = asyncio.Event()

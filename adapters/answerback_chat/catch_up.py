@@ -39,7 +39,7 @@ _MOST_LIMITED: Final = 20
 """How often a limit is waited for at one place."""
 
 
-class Missed(Generic[Place]):
+class MissedMessageReader(Generic[Place]):
     """Reads after each gap what was typed in it.
 
     Args:
@@ -69,23 +69,23 @@ class Missed(Generic[Place]):
         self._looks = 0
         self._later: asyncio.TimerHandle | None = None
 
-    async def heard(self, at: float | None) -> None:
+    async def record_heard(self, at: float | None) -> None:
         """A message of this moment was handled, by the platform's clock."""
         self._newest = max(self._newest, at or 0.0)
         if not self._gap and self._newest - self._saved >= _SAVED_EVERY:
             with contextlib.suppress(StoreError):  # the next message saves it
                 await self._save()
 
-    def lost(self) -> None:
+    def mark_disconnected(self) -> None:
         """From now on nothing is heard."""
         self._gap = True
 
-    def resumed(self) -> None:
+    def mark_resumed(self) -> None:
         """Everything is heard again, and what was typed meanwhile is sent by the platform itself."""
         if self._task is None or self._task.done():
             self._gap = False
 
-    def back(self) -> None:
+    def start_catching_up(self) -> None:
         """Everything is heard again from now on: what was typed meanwhile is read, in the background."""
         self._looks = _MOST_UNNOTED
         self._begin()

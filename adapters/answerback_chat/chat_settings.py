@@ -22,19 +22,19 @@ class ChatSettings(SurfaceSettings):
 
     @model_validator(mode="after")
     def _has_a_bot(self) -> Self:
-        if self.bot_token is None and self.without_bot():
+        if self.bot_token is None and self.needs_bot():
             words = f"bot_token is missing: without it nothing can be posted to {self.platform}"
             raise ValueError(words)
-        if self.bot_token is not None and (wrong := self.unreachable()) is not None:
+        if self.bot_token is not None and (wrong := self.why_unreachable()) is not None:
             raise ValueError(wrong)
         return self
 
     @abstractmethod
-    def without_bot(self) -> bool:
+    def needs_bot(self) -> bool:
         """Whether something is set that is good for nothing without a bot."""
 
     @abstractmethod
-    def unreachable(self) -> str | None:
+    def why_unreachable(self) -> str | None:
         """Why clicks cannot come in, and what to add; None where they can."""
 
     def configured(self) -> bool:

@@ -11,14 +11,14 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.walker import Person
 from answerback.ports.surface import Later, Shown
-from answerback_chat.catch_up import Missed
+from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.live_message import LiveMessages, Save
 
 
-class Membership(Protocol):
+class GroupMembership(Protocol):
     """Who is in which group of the platform's."""
 
-    async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+    async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Which of these groups a person is in."""
 
     async def stop(self) -> None:
@@ -31,8 +31,8 @@ class ChatSurface(ABC):
     live = True
 
     _posting: LiveMessages[Any, Any]
-    _groups: Membership
-    _missed: Missed[Any] | None
+    _groups: GroupMembership
+    _missed: MissedMessageReader[Any] | None
 
     async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `answerback.ports.surface.Surface.show`."""
@@ -53,12 +53,12 @@ class ChatSurface(ABC):
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """See `answerback.ports.surface.Groups.groups_of`."""
-        return await self._groups.of(person.user_id, groups)
+        return await self._groups.groups_of_user(person.user_id, groups)
 
     def _catch_up(self) -> None:
         """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
         if self._missed is not None and self._hears():
-            self._missed.back()
+            self._missed.start_catching_up()
 
     @abstractmethod
     def _hears(self) -> bool:

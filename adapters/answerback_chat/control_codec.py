@@ -31,7 +31,7 @@ class Verb(StrEnum):
     """Answer and reuse it in this turn. Argument: ``true`` or ``false``."""
     CHOOSE = "choose"
     """A menu: what was chosen comes in the platform's payload. Argument: page, where there are several."""
-    TAKE = "take"
+    SUBMIT_SELECTION = "take"
     """Hand in what is chosen in the menus or boxes of the message."""
     OTHER = "other"
     """Open the entry of "Something else…"."""
@@ -54,9 +54,9 @@ class Verb(StrEnum):
     """Show another page of a long list. Argument: the 0-based page."""
     SEARCH = "search"
     """Open the search through a long list."""
-    FULL = "full"
+    SHOW_IN_FULL = "full"
     """Show in full, privately, what had to be shortened. Argument: what (a part the renderer names)."""
-    USE = "use"
+    USE_MESSAGE = "use"
     """Take words that were typed as the answer. Argument: the platform's id of the message."""
     INBOX = "inbox"
     """Show what waits for this person, privately; it is of no ask. Argument: the cursor of the page."""
@@ -80,7 +80,7 @@ class Control(NamedTuple):
     @property
     def number(self) -> int | None:
         """The place or page that it names; None where it names none."""
-        return digits(self.argument.partition(".")[0])
+        return parse_index(self.argument.partition(".")[0])
 
     def encode(self) -> str:
         """See `encode`."""
@@ -101,7 +101,7 @@ class Control(NamedTuple):
                 return EndTurn()
             case Verb.SUBMIT:
                 return Submit()
-            case Verb.TAKE:
+            case Verb.SUBMIT_SELECTION:
                 return Choose(places)
             case Verb.ANSWER:
                 return Choose(None if self.number is None else (self.number,))
@@ -119,7 +119,7 @@ _BOOLEANS: Final = {
 _MOST_DIGITS: Final = 6
 
 
-def digits(text: str) -> int | None:
+def parse_index(text: str) -> int | None:
     """A number of at most six digits that is written in digits alone."""
     plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) if plain else None
@@ -131,10 +131,10 @@ def encode(ask_id: str, revision: int, verb: Verb, argument: str = "") -> str:
     Raises:
         ValueError: it could not be decoded.
     """
-    return stem(ask_id, revision) + tail(verb, argument)
+    return control_prefix(ask_id, revision) + control_suffix(verb, argument)
 
 
-def tail(verb: Verb, argument: str = "") -> str:
+def control_suffix(verb: Verb, argument: str = "") -> str:
     """What tells a control from the others of its message; see `encode`."""
     if not argument:
         return str(verb)
@@ -144,7 +144,7 @@ def tail(verb: Verb, argument: str = "") -> str:
 
 
 @lru_cache(maxsize=256)
-def stem(ask_id: str, revision: int) -> str:
+def control_prefix(ask_id: str, revision: int) -> str:
     """What all controls of a message begin with; see `encode`."""
     text = f"ab1:{ask_id}:{revision}:"
     if not _IS_STEM.fullmatch(text):

@@ -37,7 +37,7 @@ class Interaction(Protocol):
         """What they want of the ask, where that is known without the ask."""
 
     @property
-    def reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it shows only what everybody may read who sees the message."""
 
     @property
@@ -60,25 +60,25 @@ class Platform(Protocol[U, R_co]):
     def parse(self, payload: Mapping[str, Any]) -> U | None:
         """What a payload says; None where it has no control of ours."""
 
-    def turn(self, used: U) -> AbstractAsyncContextManager[None]:
+    def lock_for(self, used: U) -> AbstractAsyncContextManager[None]:
         """Held while something is shown: what is to happen one after the other waits here."""
 
-    async def unknown(self, payload: Mapping[str, Any]) -> R_co:
+    async def respond_to_unknown(self, payload: Mapping[str, Any]) -> R_co:
         """The answer to what has no control that this version knows."""
 
-    async def reads(self, ask: Ask | None, used: U) -> R_co:
+    async def respond_to_read_only(self, ask: Ask | None, used: U) -> R_co:
         """The answer that shows what everybody may read; ``ask`` is None where there is none of this id."""
 
-    async def shows(self, ask: Ask, used: U) -> Wanted | R_co:
+    async def respond_with_view(self, ask: Ask, used: U) -> Wanted | R_co:
         """The answer that shows an input or a page; or what is wanted by what was entered in one."""
 
-    async def acted(self, acted: Acted, used: U) -> R_co:
+    async def respond_to_acted(self, acted: Acted, used: U) -> R_co:
         """The answer to what counted, now or with an earlier delivery."""
 
-    async def rejected(self, rejected: Rejected, used: U) -> R_co:
+    async def respond_to_rejected(self, rejected: Rejected, used: U) -> R_co:
         """The answer to what changed nothing: why, and what was entered in vain."""
 
-    async def failed(self, error: Exception, used: U | None) -> R_co:
+    async def respond_to_failure(self, error: Exception, used: U | None) -> R_co:
         """The answer where something failed, and nothing is known to be saved; it is logged already."""
 
 
@@ -101,36 +101,36 @@ class Interactions(Generic[U, R]):
         try:
             used = self._platform.parse(payload)
             if used is None:
-                return await self._platform.unknown(payload)
+                return await self._platform.respond_to_unknown(payload)
             if (wanted := used.wanted) is not None:
                 return await self._act(used, wanted)
-            if used.reads:
+            if used.is_read_only:
                 ask = await self._asks.get(used.control.ask_id)
-                return await self._platform.reads(ask, used)
-            async with self._platform.turn(used):
+                return await self._platform.respond_to_read_only(ask, used)
+            async with self._platform.lock_for(used):
                 return await self._show(used)
         except StoreError as error:
             extra = {"action": "click_unsaved", "ask_id": _ask_id(used), "platform": self._name}
             logger.warning("A click could not be saved: %s", error, extra=extra)
-            return await self._platform.failed(error, used)
+            return await self._platform.respond_to_failure(error, used)
         except Exception as error:
             extra = {"action": "click_failed", "ask_id": _ask_id(used), "platform": self._name}
             logger.exception("A click failed", extra=extra)
-            return await self._platform.failed(error, used)
+            return await self._platform.respond_to_failure(error, used)
 
     async def _act(self, used: U, wanted: Wanted) -> R:
         told = await self._asks.apply(_intent(used, wanted), used.actor)
         if isinstance(told, Rejected):
-            return await self._platform.rejected(told, used)
-        return await self._platform.acted(told, used)
+            return await self._platform.respond_to_rejected(told, used)
+        return await self._platform.respond_to_acted(told, used)
 
     async def _show(self, used: U) -> R:
         told = await self._asks.apply(_intent(used, None), used.actor)
         if isinstance(told, Rejected):
-            return await self._platform.rejected(told, used)
+            return await self._platform.respond_to_rejected(told, used)
         if told.repeated:
-            return await self._platform.acted(told, used)
-        found = await self._platform.shows(told.ask, used)
+            return await self._platform.respond_to_acted(told, used)
+        found = await self._platform.respond_with_view(told.ask, used)
         return await self._act(used, found) if isinstance(found, Wanted) else found
 
 

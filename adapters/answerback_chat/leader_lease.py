@@ -28,7 +28,7 @@ _END_WITHIN: Final = 5.0
 """Seconds that stopping may take: whoever does not stop by then is fenced all the same."""
 
 
-class Leading:
+class LeaderLease:
     """Takes a lease whenever it is free, and keeps it.
 
     Args:
@@ -58,7 +58,7 @@ class Leading:
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def holds(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the lease is surely this process's."""
         return asyncio.get_running_loop().time() < self._until
 
@@ -103,7 +103,7 @@ class Leading:
                 epoch = await self._store.lease(self._name, self._claim)
         except StoreError as error:
             self._warn("renewed" if self._epoch else "taken", error)
-            if self._epoch and not self.holds:
+            if self._epoch and not self.is_held:
                 await self._lose()
             return
         except TimeoutError:
@@ -156,6 +156,6 @@ class _Fenced:
         return getattr(self._asks, name)
 
 
-def fenced(asks: Asks, fence: Callable[[], Fence]) -> Asks:
+def with_fence(asks: Asks, fence: Callable[[], Fence]) -> Asks:
     """The service, which refuses with FencedError what is done once the lease is lost."""
     return cast("Asks", _Fenced(asks, fence))

@@ -36,7 +36,7 @@ Save: TypeAlias = Callable[[Shown], Awaitable[None]]
 _MOST_UNSENT: Final = 1_000
 
 
-class Missing(Enum):
+class Uneditable(Enum):
     """Why a message cannot be edited any more."""
 
     DELETED = auto()
@@ -44,7 +44,7 @@ class Missing(Enum):
     """It is still to be seen, perhaps: another one takes its place."""
 
 
-class TooMuchSaidError(UnavailableError):
+class HistoryTooLongError(UnavailableError):
     """More was said at a place than is read to find a message."""
 
 
@@ -61,13 +61,13 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
 
     async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `answerback.ports.surface.Surface.show`."""
-        ref, current = self.read(ask.message), False
+        ref, current = self.parse_ref(ask.message), False
         if ref is None:
             if not ask.open:  # nobody has seen it, and nobody has to
                 return Shown(ask.revision, ask.message or {}, ask.thread or Thread())
-            ref = await self.place(ask)
+            ref = await self.choose_place(ask)
         elif self.is_posted(ref):
-            brought = await self.brought(ask, ref)
+            brought = await self.is_current(ask, ref)
             if isinstance(brought, Later):
                 return brought
             current = brought
@@ -77,20 +77,20 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
                 return self.shown(ref, ask.revision)
         if self.is_posted(ref) and not current:
             edited = await self._edited(ask, ref)
-            if edited is Missing.DELETED and not ask.open:
+            if edited is Uneditable.DELETED and not ask.open:
                 return self.shown(ref, ask.revision)
-            ref = await self.successor(ask, ref) if isinstance(edited, Missing) else edited
+            ref = await self.replacement_ref(ask, ref) if isinstance(edited, Uneditable) else edited
         if not self.is_posted(ref):
-            ref = await self.posted(ask, ref, save)
-        ref = await self.retired(ask, ref)
-        ref = await self.completed(ask, ref, save)
+            ref = await self.post_recoverably(ask, ref, save)
+        ref = await self.remove_replaced(ask, ref)
+        ref = await self.complete(ask, ref, save)
         if ask.reminded and not ask.open:
             await self._settle_reminders(ask, ref)
         return self.shown(ref, ask.revision)
 
     async def remind(self, ask: Ask, number: int) -> None:
         """See `answerback.ports.surface.Reminds.remind`."""
-        ref = self.read(ask.message)
+        ref = self.parse_ref(ask.message)
         if ref is None or not self.is_posted(ref):
             raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
         unsent = (ask.id, number) in self._unsent
@@ -102,33 +102,33 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         try:
             await self.post_reminder(ask, ref, number)
         except PlatformError as error:
-            if not may_be_done(error) and len(self._unsent) < _MOST_UNSENT:
+            if not may_have_succeeded(error) and len(self._unsent) < _MOST_UNSENT:
                 self._unsent.add((ask.id, number))
             raise
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
         """See `answerback.ports.surface.Moves.moved`."""
-        ref = self.read(left)
+        ref = self.parse_ref(left)
         if ref is not None and self.is_posted(ref):
-            await self.lead_on(ref, to)
+            await self.show_moved_note(ref, to)
 
-    async def posted(self, ask: Ask, ref: Ref, save: Save) -> Ref:
+    async def post_recoverably(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """The message, posted where ``ref`` says. Marked before, so that it is looked for after an unknown result."""
-        self.demand_allowed(ref)
-        ref = self.marked(ref)
+        self.raise_if_limited(ref)
+        ref = self.mark_pending(ref)
         await save(self.shown(ref, ask.shown_revision))
         try:
             return await self._sent(ask, lambda payload: self.post(ask, ref, payload))
         except PlatformError as error:
-            if not may_be_done(error):
-                kept = self.unmarked(ref)
+            if not may_have_succeeded(error):
+                kept = self.clear_pending(ref)
                 await save(Shown(ask.shown_revision, kept, ask.thread or Thread()))
             raise
 
-    async def _edited(self, ask: Ask, ref: Ref) -> Ref | Missing:
-        self.demand_allowed(ref)
+    async def _edited(self, ask: Ask, ref: Ref) -> Ref | Uneditable:
+        self.raise_if_limited(ref)
         edited = await self._sent(ask, lambda payload: self.edit(ask, ref, payload))
-        if isinstance(edited, Missing):
+        if isinstance(edited, Uneditable):
             extra = {"action": "message_gone", "ask_id": ask.id, "how": edited.name.lower()}
             logger.info("The live message is gone", extra=extra)
         return edited
@@ -141,7 +141,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             if not self.is_defect(error):
                 raise
             self._log_defect(ask, error)
-            return await send(self.least(ask))
+            return await send(self.minimal_payload(ask))
 
     def _log_defect(self, ask: Ask, error: RefusedError) -> None:
         extra = {"action": "payload_refused", "ask_id": ask.id, "code": error.code}
@@ -154,8 +154,8 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Edits the reminders of an ask that is over: nobody is waited for any more."""
         try:
             for reminder in [each async for each, _ in self.reminders(ask, ref)]:
-                await self.end_reminder(ask, ref, reminder)
-        except (GoneError, RefusedError, UnauthorizedError, TooMuchSaidError) as error:
+                await self.close_reminder(ask, ref, reminder)
+        except (GoneError, RefusedError, UnauthorizedError, HistoryTooLongError) as error:
             # The live message says how it ended.
             extra = {"action": "reminders_stay", "ask_id": ask.id, "code": error.code}
             logger.warning(
@@ -165,7 +165,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     # --- what is kept ----------------------------------------------------------------------------
 
     @abstractmethod
-    def read(self, stored: Mapping[str, JsonValue] | None) -> Ref | None:
+    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Ref | None:
         """What is kept with an ask."""
 
     @abstractmethod
@@ -173,10 +173,10 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Whether this is a message, and no mark of a post."""
 
     @abstractmethod
-    def marked(self, ref: Ref) -> Ref:
+    def mark_pending(self, ref: Ref) -> Ref:
         """A place, with what a look for a message that is about to be posted there needs."""
 
-    def unmarked(self, ref: Ref) -> Mapping[str, JsonValue]:
+    def clear_pending(self, ref: Ref) -> Mapping[str, JsonValue]:
         """What to keep once it is certain that nothing was posted."""
         return {}
 
@@ -187,18 +187,18 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     # --- the platform's calls --------------------------------------------------------------------
 
     @abstractmethod
-    async def place(self, ask: Ask) -> Ref:
+    async def choose_place(self, ask: Ask) -> Ref:
         """Where to post; refuses responders of whom it is certain that they are nobody there."""
 
     @abstractmethod
     async def find(self, ask: Ask, ref: Ref) -> Ref:
         """The message that an interrupted post has left behind; ``ref`` where there is none."""
 
-    async def brought(self, ask: Ask, ref: Ref) -> bool | Later:
+    async def is_current(self, ask: Ask, ref: Ref) -> bool | Later:
         """Whether the message shows the ask already; or it may by other means, and is looked at again later."""
         return False
 
-    def demand_allowed(self, ref: Ref) -> None:
+    def raise_if_limited(self, ref: Ref) -> None:
         """Refuses what would be refused for a known limit, before anything is stored or rendered for it."""
 
     @abstractmethod
@@ -206,7 +206,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """The message that shows the ask."""
 
     @abstractmethod
-    def least(self, ask: Ask) -> Payload:
+    def minimal_payload(self, ask: Ask) -> Payload:
         """The least that can be shown of it."""
 
     def is_defect(self, error: RefusedError) -> bool:
@@ -218,19 +218,19 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Posts the message."""
 
     @abstractmethod
-    async def edit(self, ask: Ask, ref: Ref, payload: Payload) -> Ref | Missing:
+    async def edit(self, ask: Ask, ref: Ref, payload: Payload) -> Ref | Uneditable:
         """Edits the message."""
 
     @abstractmethod
-    async def successor(self, ask: Ask, ref: Ref) -> Ref:
+    async def replacement_ref(self, ask: Ask, ref: Ref) -> Ref:
         """Where to post the message that takes the place of one that cannot be edited."""
 
-    async def retired(self, ask: Ask, ref: Ref) -> Ref:
+    async def remove_replaced(self, ask: Ask, ref: Ref) -> Ref:
         """A message that is posted, with the one that it replaces, if any, taken away where that can be done."""
         return ref
 
     @abstractmethod
-    async def completed(self, ask: Ask, ref: Ref, save: Save) -> Ref:
+    async def complete(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """A message that shows the ask, with what is still missing of it: its thread, its address."""
 
     @abstractmethod
@@ -242,14 +242,14 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """The reminders of an ask that stand there: their ids, and their numbers."""
 
     @abstractmethod
-    async def end_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
+    async def close_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
         """Makes a reminder say how it ended."""
 
     @abstractmethod
-    async def lead_on(self, ref: Ref, to: Destination) -> None:
+    async def show_moved_note(self, ref: Ref, to: Destination) -> None:
         """Turns a message into a note that says where the ask is now."""
 
 
-def may_be_done(error: PlatformError) -> bool:
+def may_have_succeeded(error: PlatformError) -> bool:
     """Whether a platform may have done what it was asked for, although it answered like this or not at all."""
     return isinstance(error, UnavailableError) and not isinstance(error, NotDoneError)

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
 from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import fits
+from answerback_chat.text_fitting import fits_line
 
-FEW: Final = 5
+MAX_BUTTONS: Final = 5
 """Options up to which each is a button: more of them side by side are not read."""
 
 
@@ -29,35 +29,37 @@ class OptionLimits(NamedTuple):
     sections: int = 0
     """Options up to which each described one is a text with its button beside it; 0: a platform without."""
 
-    def as_buttons(self, question: Question) -> bool:
+    def fits_buttons(self, question: Question) -> bool:
         """Whether there are so few and short options that each is a button."""
-        if question.answer_type is not AnswerType.SELECT or len(question.options) > FEW:
+        if question.answer_type is not AnswerType.SELECT or len(question.options) > MAX_BUTTONS:
             return False
         return not _described(question) and self._on_buttons(question)
 
-    def as_sections(self, question: Question) -> bool:
+    def fits_sections(self, question: Question) -> bool:
         """Whether each option is a text with its button beside it: there are few, and some are described."""
         few = question.answer_type is AnswerType.SELECT and len(question.options) <= self.sections
         return few and _described(question)
 
     def _on_buttons(self, question: Question) -> bool:
-        return all(fits(each.label, self.button) for each in question.options)
+        return all(fits_line(each.label, self.button) for each in question.options)
 
-    def spelled_out(self, question: Question) -> bool:
+    def needs_text_list(self, question: Question) -> bool:
         """Whether the options stand in the message as text, numbered, because no control shows all of them."""
-        if self.as_buttons(question):
+        if self.fits_buttons(question):
             return False
-        if self.as_sections(question):
+        if self.fits_sections(question):
             return not self._on_buttons(question) or _alike(question.options)
-        return not all(map(self.holds, question.options)) or _alike(question.options)
+        return not all(map(self.fits_menu, question.options)) or _alike(question.options)
 
-    def holds(self, option: Option) -> bool:
+    def fits_menu(self, option: Option) -> bool:
         """Whether a menu shows all of an option."""
-        return fits(option.label, self.label) and fits(option.description or "", self.description)
+        return fits_line(option.label, self.label) and fits_line(
+            option.description or "", self.description
+        )
 
-    def names(self, question: Question, indexes: Iterable[int]) -> list[str]:
+    def option_labels(self, question: Question, indexes: Iterable[int]) -> list[str]:
         """The labels of options, with their numbers where the options are spelled out as text."""
-        numbered = self.spelled_out(question)
+        numbered = self.needs_text_list(question)
         labels = [(i, question.options[i].label) for i in indexes]
         return [f"{i + 1}. {label}" if numbered else label for i, label in labels]
 

@@ -33,7 +33,7 @@ class Outage:
         self._out: set[str] = set()
         self._began = self._told = 0.0
 
-    def failed(self, part: str, why: object) -> None:
+    def record_failure(self, part: str, why: object) -> None:
         """A part of the platform could not be reached, by which it is known that there is an outage."""
         now = self._now()
         begins = not self._out
@@ -48,7 +48,7 @@ class Outage:
         words = "%s cannot be reached%s, and is tried again with growing pauses: %s"
         self._logger.warning(words, self._platform, lasts, why, extra=extra)
 
-    def reached(self, part: str) -> None:
+    def record_success(self, part: str) -> None:
         """A part can be reached, again or for the first time."""
         if part not in self._out:
             return

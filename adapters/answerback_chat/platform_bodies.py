@@ -12,7 +12,7 @@ _POOL: Final = 16 * 1024 * 1024
 """Bytes of large bodies that are arriving at one endpoint, all together."""
 
 
-class Bodies:
+class BodyReader:
     """The bodies of one endpoint.
 
     Args:

@@ -10,7 +10,7 @@ from answerback.core.errors import PlatformError
 Code = TypeVar("Code")
 
 
-class Failure(NamedTuple):
+class ErrorMeaning(NamedTuple):
     """What a platform's error code stands for."""
 
     kind: type[PlatformError]
@@ -18,21 +18,23 @@ class Failure(NamedTuple):
     """What is wrong and what to do about it; empty where nothing is known."""
 
 
-def table(kinds: Mapping[type[PlatformError], Mapping[Code, str]]) -> dict[Code, Failure]:
+def error_table(
+    kinds: Mapping[type[PlatformError], Mapping[Code, str]],
+) -> dict[Code, ErrorMeaning]:
     """A platform's table: its codes and what to do about them, by the kind of error that they are."""
     return {
-        code: Failure(kind, advice)
+        code: ErrorMeaning(kind, advice)
         for kind, codes in kinds.items()
         for code, advice in codes.items()
     }
 
 
-def unexplained(*codes: Code) -> dict[Code, str]:
+def without_advice(*codes: Code) -> dict[Code, str]:
     """Codes that tell the operator nothing to do."""
     return dict.fromkeys(codes, "")
 
 
-def pause(*told: object, default: float) -> float:
+def retry_after_of(*told: object, default: float) -> float:
     """The first number of seconds among what a platform told; ``default`` where it told none."""
     for each in told:
         try:

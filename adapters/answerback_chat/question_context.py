@@ -31,13 +31,13 @@ from answerback.core.markdown import (
 from answerback.core.view import Prompt, View
 from answerback_chat.asides import asides
 from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import ELLIPSIS, shorten, units
+from answerback_chat.text_fitting import ELLIPSIS, shorten, utf16_length
 
 CODE_LINES: Final = 40
 """Lines of one piece of code that a message shows; the 30 lines of an ordinary migration stand in full."""
 
 
-class Drawn(NamedTuple):
+class FittedBlocks(NamedTuple):
     """Blocks that have room."""
 
     blocks: tuple[Block, ...]
@@ -46,20 +46,20 @@ class Drawn(NamedTuple):
     lines: int | None = None
     """Lines of the code that was cut."""
 
-    def more(self, labels: Labels) -> str | None:
+    def more_label(self, labels: Labels) -> str | None:
         """What the button says that leads to the rest; None where that is all."""
         if self.whole:
             return None
         return labels.details if self.lines is None else labels.show_all_lines.format(n=self.lines)
 
 
-def drawn(prompt: Prompt, room: int) -> Drawn:
+def fit_context(prompt: Prompt, room: int) -> FittedBlocks:
     """The context of a question in about ``room`` units of text, as a platform may count them."""
     is_markdown = prompt.context_format == "markdown"
-    return drawn_text(prompt.question.context or "", room, is_markdown=is_markdown)
+    return fit_text(prompt.question.context or "", room, is_markdown=is_markdown)
 
 
-def drawn_text(text: str, room: int, *, is_markdown: bool = True) -> Drawn:
+def fit_text(text: str, room: int, *, is_markdown: bool = True) -> FittedBlocks:
     """A text in about ``room`` units, drawn as Markdown or else verbatim."""
     source = visible(text)
     blocks: tuple[Block, ...] = (Verbatim(source),) if source.strip() else ()
@@ -68,20 +68,20 @@ def drawn_text(text: str, room: int, *, is_markdown: bool = True) -> Drawn:
         blocks, whole = parse_start(source)
     cut = _Cut(room)
     kept = tuple(cut.blocks(blocks))
-    return Drawn(kept, whole and cut.whole, cut.lines)
+    return FittedBlocks(kept, whole and cut.whole, cut.lines)
 
 
-def drawn_asides(view: View, labels: Labels, room: int) -> Drawn:
+def fit_asides(view: View, labels: Labels, room: int) -> FittedBlocks:
     """`asides` in about ``room`` units of text: where that is too little, the newest of them."""
     blocks, whole = asides(view, labels), True
-    while len(blocks) > 1 and sum(units(text_of((one,))) for one in blocks) > room:
+    while len(blocks) > 1 and sum(utf16_length(text_of((one,))) for one in blocks) > room:
         blocks, whole = blocks[1:], False
     cut = _Cut(room)
     kept = tuple(cut.blocks(blocks))
-    return Drawn(kept, whole and cut.whole, cut.lines)
+    return FittedBlocks(kept, whole and cut.whole, cut.lines)
 
 
-def columns(table: Table) -> str:
+def align_columns(table: Table) -> str:
     """A table as lines of text, its columns below each other where every character is as wide as the next."""
     rows = [[spans_text(cell).replace("\n", " ") for cell in row] for row in table.rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
@@ -93,7 +93,7 @@ def columns(table: Table) -> str:
     return "\n".join(lines)
 
 
-def numbered(block: List) -> bool:
+def has_plain_numbering(block: List) -> bool:
     """Whether the numbers of a list are those that a platform's own list has: 1, 2, 3 and so on."""
     return [item.number for item in block.items] == [str(n + 1) for n in range(len(block.items))]
 
@@ -143,7 +143,7 @@ class _Cut:
     def _text(self, text: str) -> str:
         shown = shorten(text, max(self._left, 1))
         self.whole &= shown == text
-        self._left -= units(text) + 1
+        self._left -= utf16_length(text) + 1
         return shown
 
     def _spans(self, spans: Spans) -> Spans:
@@ -153,7 +153,7 @@ class _Cut:
                 self.whole = False
                 break
             if span.link is not None:
-                self._left -= units(span.link)
+                self._left -= utf16_length(span.link)
             kept.append(span._replace(text=self._text(span.text)))
         return tuple(kept)
 
@@ -161,10 +161,10 @@ class _Cut:
         lines = text.split("\n")
         kept: list[str] = []
         for line in lines[:CODE_LINES]:
-            if self._left < units(line) + 1 and kept:
+            if self._left < utf16_length(line) + 1 and kept:
                 break
             kept.append(shorten(line, max(self._left, 1)))
-            self._left -= units(line) + 1
+            self._left -= utf16_length(line) + 1
         if kept != lines:
             self.whole, self.lines = False, self.lines or len(lines)
             kept.append(ELLIPSIS)
@@ -172,12 +172,12 @@ class _Cut:
 
     def _table(self, table: Table) -> Block:
         kept = list(table.rows)
-        while len(kept) > 1 and units(columns(Table(tuple(kept)))) > self._left:
+        while len(kept) > 1 and utf16_length(align_columns(Table(tuple(kept)))) > self._left:
             kept = kept[: len(kept) // 2]
         self.whole &= len(kept) == len(table.rows)
         shown = Table(tuple(kept))
-        taken = units(columns(shown))
+        taken = utf16_length(align_columns(shown))
         if taken > self._left:
-            return Verbatim(self._text(columns(shown)))
+            return Verbatim(self._text(align_columns(shown)))
         self._left -= taken
         return shown

@@ -11,24 +11,24 @@ from answerback.core.clarification import walked
 from answerback.ports.surface import Asks
 
 
-class Selections:
+class SelectionDrafts:
     """The selection of every ask at its open question. It outlives what is asked back there, and explained."""
 
     def __init__(self, asks: Asks) -> None:
         self._asks = asks
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def turn(self, ask_id: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, ask_id: str) -> AbstractAsyncContextManager[None]:
         """A click's turn at the selection of an ask: clicks have theirs in the order in which they came."""
         return self._turns.setdefault(ask_id, asyncio.Lock())
 
-    async def of(self, ask: Ask) -> tuple[int, ...] | None:
+    async def load(self, ask: Ask) -> tuple[int, ...] | None:
         """What is selected, where anybody has changed it; None: what the prefill has selected."""
         kept = await self._asks.draft(_key(ask))
         chosen = kept.get("chosen") if isinstance(kept, dict) else None
         return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
-    async def keep(self, ask: Ask, chosen: tuple[int, ...]) -> None:
+    async def save(self, ask: Ask, chosen: tuple[int, ...]) -> None:
         """Keeps what is selected now."""
         await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
 

@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Lookups(Generic[K, V]):
+class SharedLookups(Generic[K, V]):
     """The lookups that are under way, and those that are kept.
 
     Args:
@@ -30,7 +30,7 @@ class Lookups(Generic[K, V]):
         self._done = done
         self._tasks: dict[K, asyncio.Task[V]] = {}
 
-    def begin(self, key: K) -> asyncio.Task[V]:
+    def start(self, key: K) -> asyncio.Task[V]:
         """The lookup of a key: the one that is under way or kept, or a new one."""
         task = self._tasks.get(key)
         if task is None:
@@ -41,7 +41,7 @@ class Lookups(Generic[K, V]):
 
     async def get(self, key: K) -> V:
         """What is found; who stops waiting leaves it to the others."""
-        return await asyncio.shield(self.begin(key))
+        return await asyncio.shield(self.start(key))
 
     async def stop(self) -> None:
         """Gives up what is being looked up."""

@@ -53,7 +53,7 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
             return None
 
 
-def action_of(verb: Verb, text: str) -> Action | AskBack | Problem:
+def action_from_text(verb: Verb, text: str) -> Action | AskBack | Problem:
     """The action that words stand for which were entered behind a control, or what is wrong with them."""
     match verb:
         case Verb.REPLY:

@@ -12,27 +12,27 @@ _LOOK_BACK: Final = 40
 """How many characters from the end a cut may move to reach a space or the start of a cluster."""
 
 
-def units(text: str) -> int:
+def utf16_length(text: str) -> int:
     """The length in UTF-16 code units, the strictest unit that a platform may count in."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def fits(text: str, limit: int) -> bool:
+def fits_line(text: str, limit: int) -> bool:
     """Whether a text has one line, and at most ``limit`` units as it is shown."""
-    return "\n" not in text.strip() and units(one_line(text)) <= limit
+    return "\n" not in text.strip() and utf16_length(one_line(text)) <= limit
 
 
 def shorten(text: str, limit: int) -> str:
     """The text if it has at most ``limit`` units, else its beginning and an ellipsis."""
-    if units(text) <= limit:
+    if utf16_length(text) <= limit:
         return text
     return text[: _cut(text, limit - 1)].rstrip() + ELLIPSIS
 
 
-def chunks(text: str, limit: int) -> list[str]:
+def split_text(text: str, limit: int) -> list[str]:
     """The text in pieces of at most ``limit`` units; together they are the text, nothing is lost."""
     pieces = []
-    while units(text) > limit:
+    while utf16_length(text) > limit:
         at = _cut(text, limit)
         pieces.append(text[:at])
         text = text[at:]
@@ -55,7 +55,7 @@ def _cut(text: str, limit: int) -> int:
 def _index(text: str, limit: int) -> int:
     """How many code points the first ``limit`` units hold; at least one."""
     begin = text[: max(limit, 1)]
-    if units(begin) == len(begin):
+    if utf16_length(begin) == len(begin):
         return len(begin)
     at = count = 0
     for char in begin:

@@ -13,7 +13,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import FencedError, PlatformError, UnavailableError
 from answerback.core.intents import Intent, Words
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, Why
-from answerback_chat.background_tasks import Background
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
 
 logger = logging.getLogger(__name__)
@@ -42,34 +42,34 @@ M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
 class Platform(Protocol[M_contra]):
     """What one platform adds."""
 
-    async def meant(self, said: M_contra) -> Sequence[Ask]:
+    async def find_candidates(self, said: M_contra) -> Sequence[Ask]:
         """The open asks that a message may be meant for: it is taken where there is one alone."""
 
     def words(self, said: M_contra) -> str:
         """What was typed, as the person sees it, without what addresses it."""
 
-    def asks_back(self, said: M_contra, meant: Sequence[Ask]) -> str:
+    def disambiguation_note(self, said: M_contra, meant: Sequence[Ask]) -> str:
         """What the author of words is told that may be meant for none, or for several; empty: nothing."""
 
     def refusal(self, rejected: Rejected, said: M_contra) -> str:
         """Why words were not taken, in the platform's markup, and where the question stands."""
 
-    async def mark(self, said: M_contra) -> None:
+    async def mark_taken(self, said: M_contra) -> None:
         """Marks words as taken."""
 
-    async def say(self, said: M_contra, text: str) -> None:
+    async def tell_author(self, said: M_contra, text: str) -> None:
         """Tells the author, and as few others as may be."""
 
 
-class TypedWords(Generic[M]):
+class TypedMessageHandler(Generic[M]):
     """Takes in the messages that are meant for asks."""
 
-    def __init__(self, asks: Asks, platform: Platform[M], background: Background) -> None:
+    def __init__(self, asks: Asks, platform: Platform[M], background: BackgroundTasks) -> None:
         self._asks = asks
         self._platform = platform
         self._background = background
 
-    async def heard(self, said: M) -> None:
+    async def handle(self, said: M) -> None:
         """One message: taken and marked, or its author is told why not.
 
         Raises:
@@ -78,10 +78,10 @@ class TypedWords(Generic[M]):
         """
         if await self._asks.draft(_told(said)) is not None:
             return
-        meant = await self._platform.meant(said)
+        meant = await self._platform.find_candidates(said)
         if len(meant) != 1:
-            if sentence := self._platform.asks_back(said, meant):
-                self.tell(said, sentence)
+            if sentence := self._platform.disambiguation_note(said, meant):
+                self.tell_author_once(said, sentence)
             return
         words = Words(self._platform.words(said))
         intent = Intent(meant[0].id, words, delivery=said.delivery, at=said.at)
@@ -90,18 +90,18 @@ class TypedWords(Generic[M]):
         except FencedError:
             return  # another process hears what is typed now, and reads what it did not hear
         if isinstance(told, Acted):
-            self._background.do("mark", retry(lambda: self._platform.mark(said)))
+            self._background.spawn("mark", retry(lambda: self._platform.mark_taken(said)))
         elif told.why is Why.UNCHECKED:
             raise UnavailableError("Whether who typed this may answer is not known yet")
         else:
-            self.tell(said, self._platform.refusal(told, said))
+            self.tell_author_once(said, self._platform.refusal(told, said))
 
-    def tell(self, said: M, text: str) -> None:
+    def tell_author_once(self, said: M, text: str) -> None:
         """Tells the author why their words were not taken, once, in the background."""
 
-        async def tell() -> None:
+        async def tell_author_once() -> None:
             try:
-                await retry(lambda: self._platform.say(said, text))
+                await retry(lambda: self._platform.tell_author(said, text))
             except PlatformError as error:
                 extra = {"action": "note_missing", "code": error.code}
                 words = "Somebody could not be told about their words: %s"
@@ -109,7 +109,7 @@ class TypedWords(Generic[M]):
                 return
             await self._asks.save_draft(_told(said), value=True)
 
-        self._background.do("note", tell())
+        self._background.spawn("note", tell_author_once())
 
 
 def _told(said: Message) -> str:

@@ -14,7 +14,7 @@ _RACE_SECONDS: Final = 10.0
 """How long after a change somebody may have pressed what was there before it; later, their copy was out of date."""
 
 
-class Copy(NamedTuple):
+class ActedOnVersion(NamedTuple):
     """What a person acted on: a message that showed this revision, and when they did (seconds since the epoch)."""
 
     revision: int
@@ -28,7 +28,7 @@ def asks_line(view: View, labels: Labels, *, briefly: bool = False) -> str:
     return f"{line} {progress}" if progress else line
 
 
-def reminded_of(view: View, labels: Labels) -> str:
+def reminder_subject(view: View, labels: Labels) -> str:
     """What a reminder is about: the open question, or that the answers are to be checked."""
     return view.prompt.question.text if view.prompt else labels.review_title
 
@@ -69,7 +69,7 @@ def _ending(view: View, status: Status, labels: Labels) -> str:
             raise AssertionError("an outcome is never open")
 
 
-def ended_by(view: View, labels: Labels, name: str | None = None) -> str:
+def ending_with_person(view: View, labels: Labels, name: str | None = None) -> str:
     """How an ask ended and by whom; empty while it is open.
 
     Args:
@@ -77,10 +77,10 @@ def ended_by(view: View, labels: Labels, name: str | None = None) -> str:
     """
     how = ending(view, labels)
     by = view.outcome.ended_by if view.outcome else None
-    return f"{how} {labels.by.format(name=name or name_of(by))}" if by else how
+    return f"{how} {labels.by.format(name=name or display_name(by))}" if by else how
 
 
-def name_of(person: Person) -> str:
+def display_name(person: Person) -> str:
     """A person as others are told of them."""
     return person.name or person.user_id
 
@@ -95,13 +95,13 @@ def source_note(source: Source, labels: Labels) -> str | None:
     }.get(source)
 
 
-def note(
+def rejection_note(
     rejected: Rejected,
     view: View | None,
     labels: Labels,
     who: str,
     reader: str | None = None,
-    copy: Copy | None = None,
+    copy: ActedOnVersion | None = None,
 ) -> str:
     """What a person is privately told whose action changed nothing.
 
@@ -119,7 +119,7 @@ def note(
         case Why.UNCHECKED:
             return labels.unchecked
         case Why.ENDED:
-            return labels.has_ended.format(how=ended_by(view, labels) if view else "")
+            return labels.has_ended.format(how=ending_with_person(view, labels) if view else "")
         case Why.STALE if rejected.problems:
             return "\n".join(problem.message for problem in rejected.problems)
         case Why.STALE:
@@ -128,7 +128,7 @@ def note(
             return "\n".join(problem.message for problem in rejected.problems)
 
 
-def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: Copy | None) -> str:
+def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: ActedOnVersion | None) -> str:
     """Why an action did not fit the question as it stands: somebody was faster, or the copy was out of date."""
     by = ask.acted_by if ask else None
     if ask is not None and copy is not None:
@@ -139,9 +139,9 @@ def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: Copy | Non
     if by is None:
         return labels.too_late_unknown
     own = by.user_id == reader
-    return labels.too_late_own if own else labels.too_late.format(name=name_of(by))
+    return labels.too_late_own if own else labels.too_late.format(name=display_name(by))
 
 
-def open_to_all(ask: Ask) -> bool:
+def is_open_to_all(ask: Ask) -> bool:
     """Whether everybody who sees the prompt may act on it."""
     return ANYONE in ask.responders

@@ -20,12 +20,12 @@ from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Shared
 from answerback.ports.surface import Asks
-from answerback_chat.background_tasks import Background
-from answerback_chat.bot_identity import Identifying
-from answerback_chat.catch_up import Missed
+from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.bot_identity import IdentityResolver
+from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
-from answerback_chat.leader_lease import Leading, fenced
+from answerback_chat.leader_lease import LeaderLease, with_fence
 from answerback_chat.outage_log import Outage
 from answerback_discord import private_notes, slash_commands
 from answerback_discord.api_client import Calls
@@ -121,35 +121,35 @@ class DiscordSurface(ChatSurface):
                     name: partial(self._came, name)
                     for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *EVENTS)
                 },
-                lost=lambda: self._missed.lost() if self._missed else None,
+                lost=lambda: self._missed.mark_disconnected() if self._missed else None,
                 back=self._back,
             )
-        self._leading: Leading | None = None
+        self._leading: LeaderLease | None = None
         if self._gateway is not None and shared is not None:
-            self._leading = Leading(shared, LEASE, self._gateway.start, self._disconnect)
+            self._leading = LeaderLease(shared, LEASE, self._gateway.start, self._disconnect)
         self._asks: Asks | None = None
         self._platform: Inbound | None = None
         self._interactions: Interactions[Interaction, Reply] | None = None
         self._listener: Listener | None = None
-        self._missed: Missed[Place] | None = None
+        self._missed: MissedMessageReader[Place] | None = None
         self._connected = False
         self._events: Events | None = None
-        self._background = Background()
-        self._identifying = Identifying("discord", self._identify, self._unknown)
+        self._background = BackgroundTasks()
+        self._identifying = IdentityResolver("discord", self._identify, self._unknown)
         self._refused: str | None = None
 
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         self._asks = asks
         self._platform = Inbound(asks, self._labels, self._now)
-        heard = asks if self._leading is None else fenced(asks, self._leading.fence)
+        heard = asks if self._leading is None else with_fence(asks, self._leading.fence)
         self._interactions = Interactions(asks if self._front else heard, self._platform, SURFACE)
         if self._front is not None:
             self._front.receive = self._interactions.receive
         self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
         self._listener = Listener(heard, self.calls, self._channels, self._labels, self._background)
         self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
-        await self._identifying.begin().wait()
+        await self._identifying.start().wait()
         if self._refused is not None:
             return
         if self._leading is not None:
@@ -177,13 +177,13 @@ class DiscordSurface(ChatSurface):
             return "Discord has not been started."
         if self._front is not None or self._gateway is None:
             return None  # clicks come by HTTP; without the gateway only typed words go unheard
-        if self._leading is not None and not self._leading.holds:
+        if self._leading is not None and not self._leading.is_held:
             return None  # another process holds the gateway, or one is about to
         return self._gateway.trouble()
 
     def leads(self) -> bool | None:
         """See `answerback.ports.surface.Leads.leads`."""
-        return None if self._leading is None else self._leading.holds
+        return None if self._leading is None else self._leading.is_held
 
     def public_routes(self) -> list[web.RouteDef]:
         """What the public listener serves for Discord."""
@@ -217,7 +217,7 @@ class DiscordSurface(ChatSurface):
         if reply.shown is not None:
             self._answers.answered(reply.shown)
         if reply.follows:
-            self._background.do("note", self._follow_up(body, reply))
+            self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
@@ -270,28 +270,28 @@ class DiscordSurface(ChatSurface):
 
     def _came(self, name: str, body: Json) -> None:
         """Takes what came over the gateway, unless this process was paused and another holds the gateway now."""
-        if self._leading is not None and not self._leading.holds:
+        if self._leading is not None and not self._leading.is_held:
             return
         if name == "INTERACTION_CREATE":
-            self._background.do("click", self._answer_gateway(body))
+            self._background.spawn("click", self._answer_gateway(body))
         elif name == "MESSAGE_CREATE":
-            self._background.do("message", self._heard(body))
+            self._background.spawn("message", self._heard(body))
         elif self._events is not None:
-            self._background.do("event", self._events.heard(name, body))
+            self._background.spawn("event", self._events.heard(name, body))
 
     async def _heard(self, body: Json) -> None:
         if self._listener is None or self._posting.bot_id is None:
             return
         await self._listener.heard(body, self._posting.bot_id)
         if self._missed is not None:
-            await self._missed.heard(moment(str(body.get("id"))))
+            await self._missed.record_heard(moment(str(body.get("id"))))
 
     def _back(self, anew: bool) -> None:
         self._connected = True
         if anew:
             self._catch_up()
         elif self._missed is not None:
-            self._missed.resumed()
+            self._missed.mark_resumed()
 
     def _hears(self) -> bool:
         return self._connected and self._posting.bot_id is not None
@@ -303,16 +303,16 @@ class DiscordSurface(ChatSurface):
         me = await self.calls.get("/users/@me")
         self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
         self._refused = None
-        self._outage.reached("api")
+        self._outage.record_success("api")
         self._catch_up()
-        self._background.do("command", slash_commands.registered(self.calls, self._labels))
+        self._background.spawn("command", slash_commands.registered(self.calls, self._labels))
 
     def _unknown(self, error: PlatformError) -> bool:
         """Whether to ask again: a token that was never good will not become so."""
         if error.code != TOKEN_REFUSED:
-            self._outage.failed("api", error)
+            self._outage.record_failure("api", error)
             return True
-        self._outage.reached("api")
+        self._outage.record_success("api")
         return self._posting.bot_id is not None
 
     def _token_refused(self, error: PlatformError) -> None:
@@ -321,5 +321,5 @@ class DiscordSurface(ChatSurface):
             extra = {"action": "token_refused"}
             logger.warning("Discord refuses the token: %s", error, extra=extra)
             if self._posting.bot_id is not None:
-                self._identifying.begin()
+                self._identifying.start()
         self._refused = str(error)

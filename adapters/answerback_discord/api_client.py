@@ -84,7 +84,7 @@ class Calls:
         """The base of all routes."""
         return self._url
 
-    def demand_allowed(self, method: str, path: str) -> None:
+    def raise_if_limited(self, method: str, path: str) -> None:
         """Refuses what would be refused for a known limit, before anybody goes to the trouble of rendering it.
 
         Raises:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
-from answerback_chat.catch_up import Missed
+from answerback_chat.catch_up import MissedMessageReader
 from answerback_discord import limits, parse
 from answerback_discord.api_client import Calls, page_behind
 from answerback_discord.components import Json
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 def missed(
     asks: Asks, calls: Calls, listener: Listener, bot_id: Callable[[], str | None]
-) -> Missed[Place]:
+) -> MissedMessageReader[Place]:
     """Reads what was typed while no event came."""
 
     async def read(place: Place, after: float) -> float | None:
@@ -49,7 +49,7 @@ def missed(
                 break
         return last
 
-    return Missed(SURFACE, asks, _places, read)
+    return MissedMessageReader(SURFACE, asks, _places, read)
 
 
 def _places(ask: Ask) -> Sequence[Place]:

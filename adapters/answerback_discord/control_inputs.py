@@ -17,7 +17,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.core.walker import Action, Answer, Other
 from answerback.ports.surface import Asks, Rejected, Why
-from answerback_chat.control_codec import Control, Verb, digits
+from answerback_chat.control_codec import Control, Verb, parse_index
 from answerback_discord import (
     long_lists,
     modal_inputs,
@@ -101,7 +101,9 @@ class Entering:
             return self._private(show_in_full.page(self._view, verb, number, self._labels, look))
         of = self._control._replace(verb=Verb(entry))
         entered = private_notes.Entered(modal_inputs.words_of(await self._drafts.of(of.verb)), of)
-        return self._private(private_notes.given_back(entered, digits(page) or 0, self._labels))
+        return self._private(
+            private_notes.given_back(entered, parse_index(page) or 0, self._labels)
+        )
 
     async def shown(self) -> Wanted | Reply:
         """What an interaction shows that says nothing by itself; or what is wanted by what was entered or selected."""
@@ -115,7 +117,7 @@ class Entering:
                 return await self._select()
             case Verb.CHOOSE:
                 return Choose(self._used.places or None)
-            case Verb.TAKE if self._is_several():
+            case Verb.SUBMIT_SELECTION if self._is_several():
                 return await self._take()
             case Verb.PAGE:
                 return await self._list(Look(page=page))
@@ -188,12 +190,14 @@ class Entering:
         prompt = self._view.prompt
         if prompt is None:
             return await self._not_found()
-        before = await self._selections.of(self._ask)
-        offered = {place for value in self._used.offered if (place := digits(value)) is not None}
+        before = await self._selections.load(self._ask)
+        offered = {
+            place for value in self._used.offered if (place := parse_index(value)) is not None
+        }
         kept = set(option_controls.selected(prompt, Look(chosen=before))) - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in kept | {*self._used.places})
-        await self._selections.keep(self._ask, chosen)
+        await self._selections.save(self._ask, chosen)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
         look = Look(self._control.number or 0, chosen, found)
         if self._used.private:
@@ -207,7 +211,7 @@ class Entering:
         prompt = self._view.prompt
         if prompt is None:
             return await self._not_found()
-        chosen = await self._selections.of(self._ask)
+        chosen = await self._selections.load(self._ask)
         selected = option_controls.selected(prompt, Look(chosen=chosen))
         if self._control.argument != option_controls.digest(selected):
             # The selection that is kept is not the one that this person saw: the answer that was to show
@@ -243,7 +247,7 @@ class Entering:
         return [options[i].value for i in selected]
 
     async def _selected(self) -> tuple[int, ...] | None:
-        return await self._selections.of(self._ask) if self._is_several() else None
+        return await self._selections.load(self._ask) if self._is_several() else None
 
     async def _search(self, words: str) -> Reply:
         prompt = self._view.prompt

@@ -13,14 +13,14 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError, RefusedError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback_chat.doctor_checks import Diagnosis
+from answerback_chat.doctor_checks import FindingFactory
 from answerback_discord import limits, manifest, slash_commands
 from answerback_discord.api_client import Calls
 from answerback_discord.components import Json
 from answerback_discord.http_endpoint import SIGNATURE_WINDOW
 from answerback_discord.parse import INBOX
 
-_DISCORD: Final = Diagnosis("Discord")
+_DISCORD: Final = FindingFactory("Discord")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         bot = str(_object(await calls.get("/users/@me")).get("id"))
         guilds = _objects(await calls.get("/users/@me/guilds"))
     except PlatformError as error:
-        yield _DISCORD.failed("bot token", error)
+        yield _DISCORD.call_failed("bot token", error)
         return
-    yield _DISCORD.well(f"bot token, of {application.get('name')}")
+    yield _DISCORD.ok(f"bot token, of {application.get('name')}")
     yield _content(setup, application)
     yield _way_in(setup, application)
     if setup.public_key is not None:
-        yield _DISCORD.clock(calls.date, SIGNATURE_WINDOW)
+        yield _DISCORD.check_clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
     yield await _command(setup, calls, str(application.get("id")))
     for channel in dict.fromkeys(setup.channels):
@@ -95,12 +95,12 @@ def _flags(application: Json) -> int:
 def _content(setup: Setup, application: Json) -> Finding:
     if not setup.gateway:
         what = "typed answers are not read, and what is deleted or locked is noticed when somebody acts"
-        return _DISCORD.well(f"no gateway, as set: {what}")
+        return _DISCORD.ok(f"no gateway, as set: {what}")
     if not setup.content:
-        return _DISCORD.well("typed answers by mention, reply and direct message only, as set")
+        return _DISCORD.ok("typed answers by mention, reply and direct message only, as set")
     if _flags(application) & limits.FLAG_MESSAGE_CONTENT:
-        return _DISCORD.well("Message Content intent")
-    return _DISCORD.wrong(
+        return _DISCORD.ok("Message Content intent")
+    return _DISCORD.problem(
         "Message Content intent",
         "it is off, so words typed in a thread cannot be read without a mention",
         "Run `answerback doctor --fix`, switch it on under Bot in the Developer Portal, or set "
@@ -113,27 +113,27 @@ def _way_in(setup: Setup, application: Json) -> Finding:
     what, address = "interactions", application.get("interactions_endpoint_url")
     if setup.public_key is None:
         if not address:
-            return _DISCORD.well(f"{what}, by the gateway")
-        return _DISCORD.wrong(
+            return _DISCORD.ok(f"{what}, by the gateway")
+        return _DISCORD.problem(
             what,
             f"Discord posts clicks to {address}, and none comes by the gateway",
             "Set discord.public_key to take them by HTTP, or clear the Interactions Endpoint URL in the portal.",
         )
     if setup.public_key.lower() != str(application.get("verify_key")).lower():
-        return _DISCORD.wrong(
+        return _DISCORD.problem(
             what,
             "discord.public_key is not this application's",
             "Copy the Public Key from General Information in the Developer Portal.",
         )
     if setup.public_url is None:
-        return _DISCORD.without_address(
+        return _DISCORD.no_public_url(
             what,
             "Set public.url to the https address of the public listener.",
         )
     wanted = manifest.endpoint(setup.public_url)
     if address == wanted:
-        return _DISCORD.well(f"{what}, by {wanted}")
-    return _DISCORD.wrong(
+        return _DISCORD.ok(f"{what}, by {wanted}")
+    return _DISCORD.problem(
         what,
         f"the Interactions Endpoint URL is {address or 'not set'}",
         f"Start the service and run `answerback doctor --fix`, or set it to {wanted} in the portal.",
@@ -143,8 +143,8 @@ def _way_in(setup: Setup, application: Json) -> Finding:
 def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
     if guilds:
         names = ", ".join(str(guild.get("name")) for guild in guilds[:5])
-        return _DISCORD.well(f"installed in {names}")
-    return _DISCORD.wrong(
+        return _DISCORD.ok(f"installed in {names}")
+    return _DISCORD.problem(
         "servers",
         "the app is in none",
         f"Open {manifest.install_link(application_id)} and choose one.",
@@ -160,10 +160,10 @@ async def _command(setup: Setup, calls: Calls, application_id: str) -> Finding:
             await slash_commands.register(calls, Labels(), application_id)
             found = await slash_commands.known(calls, application_id)
     except PlatformError as error:
-        return _DISCORD.failed(what, error)
+        return _DISCORD.call_failed(what, error)
     if found is not None:
-        return _DISCORD.well(what)
-    return _DISCORD.wrong(
+        return _DISCORD.ok(what)
+    return _DISCORD.problem(
         what,
         "Discord does not know it, so nobody can list there what waits for them",
         "Start the service, which registers it, or run `answerback doctor --fix`.",
@@ -180,12 +180,12 @@ async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
         roles = _objects(await calls.get(f"/guilds/{guild}/roles"))
         member = _object(await calls.get(f"/guilds/{guild}/members/{bot}"))
     except PlatformError as error:
-        return _DISCORD.failed(what, error)
+        return _DISCORD.call_failed(what, error)
     has = permissions(guild, roles, member, place.get("permission_overwrites"), bot)
     missing = [name for name, bit in limits.PERMISSIONS.items() if not has & bit]
     if not missing:
-        return _DISCORD.well(what)
-    return _DISCORD.wrong(
+        return _DISCORD.ok(what)
+    return _DISCORD.problem(
         what,
         f"the app lacks {', '.join(missing)} there",
         "Give them to the app's role in the server or in the channel's settings.",
@@ -219,11 +219,11 @@ async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: Calls) ->
             listed = _objects(await calls.get(f"/guilds/{guild.get('id')}/roles"))
             known |= {str(role.get("id")) for role in listed}
     except PlatformError as error:
-        return _DISCORD.failed("roles", error)
+        return _DISCORD.call_failed("roles", error)
     missing = [role for role in dict.fromkeys(wanted) if role not in known]
     if not missing:
-        return _DISCORD.well("responders' roles")
-    return _DISCORD.wrong(
+        return _DISCORD.ok("responders' roles")
+    return _DISCORD.problem(
         "responders' roles",
         f"no server has the role {', '.join(missing)}",
         "Copy the role's id with Developer Mode on: right-click it in the server's settings.",

@@ -20,7 +20,12 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from answerback_chat.platform_errors import Failure, pause, table, unexplained
+from answerback_chat.platform_errors import (
+    ErrorMeaning,
+    error_table,
+    retry_after_of,
+    without_advice,
+)
 
 
 class Code(IntEnum):
@@ -58,12 +63,12 @@ TOKEN_REFUSED: Final = "401"
 """The code of an error that says that the bot token is not valid."""
 LIMIT_PAUSE: Final = 5.0
 """Seconds to wait where Discord limits us and does not say for how long."""
-_TABLE: Final[Mapping[int, Failure]] = table(
+_TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
     {
-        RateLimitedError: unexplained(
+        RateLimitedError: without_advice(
             Code.SLOW_MODE, Code.CHANNEL_WRITE_LIMIT, Code.GUILD_WRITE_LIMIT, Code.OLD_EDITS_LIMIT
         ),
-        UnavailableError: unexplained(Code.OVERLOADED),
+        UnavailableError: without_advice(Code.OVERLOADED),
         GoneError: {
             Code.UNKNOWN_CHANNEL: "the channel or thread does not exist, or not any more",
             Code.UNKNOWN_MESSAGE: "the message was deleted",
@@ -105,10 +110,10 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
     number = code if isinstance(code, int) and not isinstance(code, bool) else 0
     name = str(number or status)
     said = str(answer.get("message") or f"HTTP {status}")[:300]
-    kind, advice = _TABLE.get(number, Failure(_KINDS.get(status, RefusedError)))
+    kind, advice = _TABLE.get(number, ErrorMeaning(_KINDS.get(status, RefusedError)))
     if status == 429 or kind is RateLimitedError:
         told = answer.get("retry_after"), headers.get("Retry-After")
-        wait = pause(*told, default=LIMIT_PAUSE)
+        wait = retry_after_of(*told, default=LIMIT_PAUSE)
         # Edits of old messages are limited message by message, whatever else is done in the channel.
         alone = number == Code.OLD_EDITS_LIMIT
         return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name, alone=alone)

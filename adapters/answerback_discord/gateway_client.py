@@ -91,7 +91,7 @@ class Gateway:
             async with asyncio.timeout(FIRST_CONNECT):
                 await self._first.wait()
         except TimeoutError:
-            self._outage.failed(_PART, self.trouble())
+            self._outage.record_failure(_PART, self.trouble())
 
     async def stop(self) -> None:
         """Disconnects."""
@@ -120,7 +120,7 @@ class Gateway:
         self._down.pop(shard, None)
         self._failure = None
         if not self._down:
-            self._outage.reached(_PART)
+            self._outage.record_success(_PART)
             self._first.set()
             anew, self._anew = self._anew, False
             self._back(anew)
@@ -167,7 +167,7 @@ class Gateway:
             )
         except (PlatformError, discord.DiscordException, aiohttp.ClientError, OSError) as error:
             self._failure = f"the gateway cannot be reached: {error}"
-            self._outage.failed(_PART, error)
+            self._outage.record_failure(_PART, error)
         except Exception as error:
             self._failure = f"the gateway failed: {error!r}"
             logger.exception("The gateway failed", extra={"action": "gateway_failed"})
@@ -176,7 +176,7 @@ class Gateway:
     def _fatal(self, trouble: str) -> float:
         self._failure = trouble
         self._first.set()
-        self._outage.failed(_PART, trouble)
+        self._outage.record_failure(_PART, trouble)
         return _FATAL_PAUSE
 
     async def _point(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.errors import GoneError, PlatformError, RateLimitedError, UnavailableError
-from answerback_chat.shared_lookups import Lookups
+from answerback_chat.shared_lookups import SharedLookups
 from answerback_discord.api_client import Calls
 from answerback_discord.errors import Code, has_code
 
@@ -27,9 +27,9 @@ class Groups:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._asking = Lookups("discord roles of", self._look, self._looked)
+        self._asking = SharedLookups("discord roles of", self._look, self._looked)
 
-    async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+    async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Which of these roles the person has; a server's own id is its role @everyone.
 
         Raises:

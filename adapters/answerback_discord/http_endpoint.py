@@ -17,7 +17,7 @@ from nacl.signing import VerifyKey
 from pydantic_core import to_json
 
 from answerback.http.unverified_connections import known
-from answerback_chat.platform_bodies import Bodies
+from answerback_chat.platform_bodies import BodyReader
 from answerback_discord.components import Json
 from answerback_discord.interaction_responses import Callback, Reply
 from answerback_discord.parse import Kind, read
@@ -54,7 +54,7 @@ class Front:
         self.receive = receive
         self._replied = replied
         self._now = now
-        self._bodies = Bodies(MAX_BODY)
+        self._bodies = BodyReader(MAX_BODY)
 
     async def handle(self, request: web.Request) -> web.Response:
         """One POST: 401 unless Discord signed it just now."""

@@ -17,8 +17,8 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected
-from answerback_chat.selection_drafts import Selections
-from answerback_chat.wording import Copy
+from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_chat.wording import ActedOnVersion
 from answerback_discord import limits, private_notes, render
 from answerback_discord.components import Json
 from answerback_discord.option_controls import Look, page_of
@@ -79,14 +79,14 @@ class Replies:
         self._now = now
         self._asks = asks
         self._labels = labels
-        self.selections = Selections(asks)
+        self.selections = SelectionDrafts(asks)
 
     async def look(self, ask: Ask) -> Look | None:
         """How the menu of an open multi-select looks now; None: as the question is without a selection."""
         prompt = view_of(ask).prompt
         if prompt is None or prompt.question.answer_type is not AnswerType.MULTI_SELECT:
             return None
-        return Look(page_of(prompt), await self.selections.of(ask))
+        return Look(page_of(prompt), await self.selections.load(ask))
 
     async def acted(self, result: Acted | Rejected, used: Interaction) -> Reply:
         """The answer to what has been acted on: the message as it stands now, or why nothing changed."""
@@ -103,7 +103,7 @@ class Replies:
     ) -> Reply:
         """Why nothing was changed; a copy that is out of date is brought up to date besides."""
         reader, seen = used.actor.person.user_id, used.control
-        copy = Copy(seen.revision, self._now())
+        copy = ActedOnVersion(seen.revision, self._now())
         note = private_notes.rejected(result, self._labels, reader, entered, copy)
         ask = result.ask
         if ask is None or (seen.revision == ask.revision and ask.open):

@@ -32,7 +32,7 @@ from answerback_discord.parse import Interaction, Kind
 logger = logging.getLogger(__name__)
 
 _SELECTING: Final = frozenset(
-    {Verb.CHOOSE, Verb.TAKE, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
+    {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
 )
 """What reads or changes what is selected, where several options may be."""
 _INBOX_WITHIN: Final = limits.ANSWER_SECONDS - 0.8
@@ -53,19 +53,19 @@ class Inbound:
         """See `answerback_discord.interaction_responses.Replies.look`."""
         return await self._replies.look(ask)
 
-    def turn(self, used: Interaction) -> AbstractAsyncContextManager[None]:
+    def lock_for(self, used: Interaction) -> AbstractAsyncContextManager[None]:
         """Selections of one ask are changed and handed in one after the other."""
         if used.control.verb in _SELECTING:
-            return self._replies.selections.turn(used.control.ask_id)
+            return self._replies.selections.lock(used.control.ask_id)
         return contextlib.nullcontext()
 
-    async def unknown(self, payload: Mapping[str, Any]) -> Reply:
+    async def respond_to_unknown(self, payload: Mapping[str, Any]) -> Reply:
         """Never "This interaction failed"."""
         if payload.get("type") == Kind.AUTOCOMPLETE:
             return _NO_CHOICES
         return private(private_notes.rejected(Rejected(Why.NOT_FOUND), self._labels))
 
-    async def reads(self, ask: Ask | None, used: Interaction) -> Reply:
+    async def respond_to_read_only(self, ask: Ask | None, used: Interaction) -> Reply:
         """A page of what waits for this person, of what does not fit the message, or of what they had entered."""
         if used.control.verb is Verb.INBOX:
             return told(await self._inbox(used), used)
@@ -95,11 +95,11 @@ class Inbound:
             return private_notes.note(escape(self._labels.unavailable))
         return inbox_command.page(found, self._labels)
 
-    async def shows(self, ask: Ask, used: Interaction) -> Wanted | Reply:
+    async def respond_with_view(self, ask: Ask, used: Interaction) -> Wanted | Reply:
         """A modal, another page of options, what is selected now; or what is wanted by what was entered."""
         return await self._entering(ask, used).shown()
 
-    async def acted(self, acted: Acted, used: Interaction) -> Reply:
+    async def respond_to_acted(self, acted: Acted, used: Interaction) -> Reply:
         """The message as it stands now."""
         if used.control.number and used.entered:  # behind the first page of several
             try:
@@ -109,7 +109,7 @@ class Inbound:
                 logger.warning("A draft could not be dropped: %s", error, extra=extra)
         return await self._replies.acted(acted, used)
 
-    async def rejected(self, rejected: Rejected, used: Interaction) -> Reply:
+    async def respond_to_rejected(self, rejected: Rejected, used: Interaction) -> Reply:
         """Why nothing was changed, and whatever was entered in vain, on the pages before this one too."""
         if not (used.private or used.entered):
             return await self._replies.rejected(rejected, used)
@@ -126,7 +126,7 @@ class Inbound:
             await drafts.keep(values)
         return await self._replies.rejected(rejected, used, entered)
 
-    async def failed(self, error: Exception, used: Interaction | None) -> Reply:
+    async def respond_to_failure(self, error: Exception, used: Interaction | None) -> Reply:
         """The person is asked to try again, with what they entered or picked."""
         again = typed = ""
         if used is not None:

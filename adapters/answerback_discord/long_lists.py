@@ -12,7 +12,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback_chat.control_codec import Verb
 from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits, option_controls
 from answerback_discord.components import Json
@@ -40,7 +40,7 @@ def opened(view: View, labels: Labels, look: Look, note: str = "") -> Json:
         Block(option_controls.selection(prompt, look), option_controls.SELECTION_ROOM, "-# ☑ {}"),
         Block(_found(look, labels), _FOUND_ROOM, "-# {}"),
     ]
-    texts, _ = fitted(blocks, TEXT_BUDGET - units(escape(note)))
+    texts, _ = fitted(blocks, TEXT_BUDGET - utf16_length(escape(note)))
     parts = [*above, c.text("\n".join(filter(None, texts)))]
     return c.message([*parts, *option_controls.widgets(view, prompt, labels, look)], private=True)
 

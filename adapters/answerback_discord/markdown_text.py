@@ -105,7 +105,7 @@ def shorten(text: str, most: int) -> tuple[str, bool]:
     stripped = visible(text).strip()
     kept = text_fitting.shorten(stripped, most)
     escaped = _escaped(kept)
-    if text_fitting.units(escaped) <= most:
+    if text_fitting.utf16_length(escaped) <= most:
         return escaped, kept != stripped
     before = text_fitting.shorten(escaped, most).removesuffix(text_fitting.ELLIPSIS)
     if (len(before) - len(before.rstrip("\\"))) % 2:  # the cut went through an escape
@@ -136,7 +136,7 @@ def _in_fence(body: str, language: str) -> str:
 
 def pieces(text: str) -> list[str]:
     """A text of any length as `escape` pieces that a page each holds; nothing but blanks at the cuts is lost."""
-    parts = text_fitting.chunks(visible(text), _PIECE)
+    parts = text_fitting.split_text(visible(text), _PIECE)
     return [_escape_shown(part.strip()) for part in parts if part.strip()]
 
 
@@ -146,9 +146,9 @@ def paged(text: str, most: int) -> list[str]:
     while rest:
         room = most
         while True:
-            piece = text_fitting.chunks(rest[: most + 1], room)[0]
+            piece = text_fitting.split_text(rest[: most + 1], room)[0]
             page = escape(piece.strip())
-            if (over := text_fitting.units(page) - most) <= 0:
+            if (over := text_fitting.utf16_length(page) - most) <= 0:
                 break
             room -= max(over // 2, 1)
         found.append(page)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
 from answerback_chat import attribution, wording
-from answerback_chat.attribution import Marks
+from answerback_chat.attribution import AttributionFormat
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, in_a_line
 from answerback_discord.parse import SURFACE
@@ -42,7 +42,7 @@ def person(who: Person) -> str:
     """Somebody who acted, by the name that they are known by."""
     if who.name is None and who.surface == SURFACE:
         return mention(who.user_id)
-    return in_a_line(wording.name_of(who), _NAME_ROOM)[0]
+    return in_a_line(wording.display_name(who), _NAME_ROOM)[0]
 
 
 def time(at: float) -> str:
@@ -59,9 +59,9 @@ def notifying(responders: Sequence[str]) -> Json:
 
 
 def _named(who: str) -> str | None:
-    name = attribution.name_of(SURFACE, who)
+    name = attribution.responder_name(SURFACE, who)
     return responder(who) if name is None else in_a_line(name, _NAME_ROOM)[0]
 
 
-MARKS: Final = Marks(escape, _named, person, time)
+MARKS: Final = AttributionFormat(escape, _named, person, time)
 """What lines about people are made of."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from answerback.core.labels import Labels
 from answerback.core.view import Line
 from answerback_chat import answer_summary
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.markdown_text import share, shorten, whole
 
@@ -35,8 +35,8 @@ def fitted(blocks: Sequence[Block], total: int) -> tuple[list[str], bool]:
     texts, wanted = [], []
     room, left_out = total - len(blocks), False
     for text, (_, most, frame) in zip(full, blocks, strict=True):
-        size = units(text)
-        room -= units(frame) if text else 0
+        size = utf16_length(text)
+        room -= utf16_length(frame) if text else 0
         left_out = left_out or size > most
         wanted.append(min(size, most))
         texts.append(frame.format(text) if text else "")

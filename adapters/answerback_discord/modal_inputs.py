@@ -28,8 +28,8 @@ from answerback_chat import text_fitting
 from answerback_chat.control_codec import Verb
 from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import one_line, unseen
-from answerback_chat.text_entries import action_of, text_entry
-from answerback_chat.text_fitting import fits
+from answerback_chat.text_entries import action_from_text, text_entry
+from answerback_chat.text_fitting import fits_line
 from answerback_discord import limits
 from answerback_discord.markdown_text import fit
 from answerback_discord.modal_pages import Look, Sheet, Slot, Values
@@ -80,7 +80,7 @@ def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) 
         return Sheet(labels.other, _beside(question, labels, selected), slots)
     if verb is Verb.FILL:
         return _schema_sheet(prompt, slots, labels)
-    shown_whole = len(slots) == 1 and fits(question.text, limits.MODAL_TITLE)
+    shown_whole = len(slots) == 1 and fits_line(question.text, limits.MODAL_TITLE)
     return Sheet(question.text, "" if shown_whole else question.text, slots)
 
 
@@ -105,7 +105,7 @@ def read(
         return _read_fields(sheet, values)
     if verb is Verb.NOTE and prompt is not None:
         return _read_noted(prompt, sheet, values)
-    found = action_of(verb, _joined(sheet, 0, values))
+    found = action_from_text(verb, _joined(sheet, 0, values))
     return (found,) if isinstance(found, Problem) else found
 
 
@@ -169,8 +169,8 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> 
         f"{field.title}\n{field.description}" if field.description else field.title
         for field in fields
         if not (
-            fits(field.title, limits.LABEL_TEXT)
-            and fits(field.description or "", limits.LABEL_DESCRIPTION)
+            fits_line(field.title, limits.LABEL_TEXT)
+            and fits_line(field.description or "", limits.LABEL_DESCRIPTION)
         )
     ]
     return Sheet(question.text, "\n\n".join(spelled), slots, fields)
@@ -278,9 +278,9 @@ def _parts(text: str) -> list[str]:
     Inputs may lose blanks at their ends, and nothing of the text is to be lost.
     """
     parts = []
-    while text_fitting.units(text) > limits.INPUT_VALUE:
+    while text_fitting.utf16_length(text) > limits.INPUT_VALUE:
         head = text[: limits.INPUT_VALUE]
-        at = most = 2 * len(head) - text_fitting.units(head)
+        at = most = 2 * len(head) - text_fitting.utf16_length(head)
         while at > 1 and (text[at - 1].isspace() or text[at].isspace()):
             at -= 1
         at = at if at > 1 else most
@@ -298,15 +298,15 @@ def _is_needed(field: Field) -> bool:
 
 
 def _shows_whole(field: Field) -> bool:
-    fitting = fits(field.title, limits.LABEL_TEXT) and fits(
+    fitting = fits_line(field.title, limits.LABEL_TEXT) and fits_line(
         field.description or "", limits.LABEL_DESCRIPTION
     )
     return (
         fitting
         and len(field.choices) <= limits.SELECT_OPTIONS
         and all(
-            fits(choice.title, limits.OPTION_LABEL - len("99. "))
-            and fits(choice.description or "", limits.OPTION_DESCRIPTION)
+            fits_line(choice.title, limits.OPTION_LABEL - len("99. "))
+            and fits_line(choice.description or "", limits.OPTION_DESCRIPTION)
             for choice in field.choices
         )
     )

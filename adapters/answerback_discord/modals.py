@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import Json
@@ -63,7 +63,7 @@ def _lengths(slot: Slot, text: str) -> Json:
     The least is left out where nothing has to be entered: a client might want that much all the same.
     """
     least, most = slot.lengths
-    bound = most if most is not None and max(units(text), 1) <= most else limits.INPUT_VALUE
+    bound = most if most is not None and max(utf16_length(text), 1) <= most else limits.INPUT_VALUE
     bound = min(bound, limits.INPUT_VALUE)
     if least and slot.required and least <= bound and not 0 < len(text) < least:
         return {"min_length": least, "max_length": bound}

@@ -75,12 +75,12 @@ Plan: TypeAlias = tuple[tuple[str, str, Style], ...]
 
 def planned(label: str, verb: Verb, argument: str = "", style: Style = Style.SECONDARY) -> Plan:
     """A plan of one button."""
-    return ((fit_button(label), control_codec.tail(verb, argument), style),)
+    return ((fit_button(label), control_codec.control_suffix(verb, argument), style),)
 
 
 def laid_out(view: View, plan: Plan) -> list[Json]:
     """The buttons of a plan, on the message of a view."""
-    stem = control_codec.stem(view.ask_id, view.revision)
+    stem = control_codec.control_prefix(view.ask_id, view.revision)
     return [c.button(label, stem + tail, style) for label, tail, style in plan]
 
 
@@ -135,15 +135,15 @@ def selection(prompt: Prompt, look: Look) -> str:
     question = prompt.question
     if question.answer_type is not AnswerType.MULTI_SELECT or pages(question) == 1:
         return ""
-    return " · ".join(OPTIONS.names(question, selected(prompt, look)))
+    return " · ".join(OPTIONS.option_labels(question, selected(prompt, look)))
 
 
 def spelled(question: Question, look: Look) -> list[Block]:
     """The options that stand as text: all where each has its button beside it, or those that no control shows whole."""
     if not question.options:
         return []
-    numbered = OPTIONS.spelled_out(question)
-    if OPTIONS.as_sections(question):
+    numbered = OPTIONS.needs_text_list(question)
+    if OPTIONS.fits_sections(question):
         return [
             block
             for i, each in enumerate(question.options)
@@ -171,7 +171,7 @@ def sections(view: View, prompt: Prompt, labels: Labels, told: Sequence[str]) ->
     Args:
         told: the texts of `spelled`, as they fit the message.
     """
-    names = OPTIONS.names(prompt.question, range(len(prompt.question.options)))
+    names = OPTIONS.option_labels(prompt.question, range(len(prompt.question.options)))
     chosen = chosen_indexes(prompt)
     made = [
         c.section(
@@ -195,11 +195,11 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
     """
     question = prompt.question
     other = _other(view, prompt, labels)
-    if OPTIONS.as_buttons(question):
+    if OPTIONS.fits_buttons(question):
         chosen = chosen_indexes(prompt)
         buttons = [
             pick(view, name, i, chosen)
-            for i, name in enumerate(OPTIONS.names(question, range(len(question.options))))
+            for i, name in enumerate(OPTIONS.option_labels(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
     several = question.answer_type is AnswerType.MULTI_SELECT
@@ -229,7 +229,7 @@ def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequenc
                 fit(question.options[i].description or "", limits.OPTION_DESCRIPTION),
                 i in chosen,
             )
-            for i, name in zip(shown, OPTIONS.names(question, shown), strict=True)
+            for i, name in zip(shown, OPTIONS.option_labels(question, shown), strict=True)
         ],
         least=0 if several else 1,
         most=len(shown) if several else 1,
@@ -242,13 +242,13 @@ def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # Picking what a menu already shows as picked sends nothing
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
     first = chosen_indexes(prompt)[:1]
-    names = OPTIONS.names(prompt.question, first)
+    names = OPTIONS.option_labels(prompt.question, first)
     return [pick(view, name, i, first) for i, name in zip(first, names, strict=True)]
 
 
 def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
     seen = digest(selected(prompt, look))
-    return [button(view, labels.submit, Verb.TAKE, seen, Style.PRIMARY)]
+    return [button(view, labels.submit, Verb.SUBMIT_SELECTION, seen, Style.PRIMARY)]
 
 
 def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:

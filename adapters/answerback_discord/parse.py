@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from answerback.core.intents import Choose, Wanted
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.control_codec import NO_ASK, Control, Verb, decode, digits
+from answerback_chat.control_codec import NO_ASK, Control, Verb, decode, parse_index
 from answerback_discord import components as c
 from answerback_discord import limits
 
@@ -75,7 +75,7 @@ class Interaction(NamedTuple):
     @property
     def places(self) -> tuple[int, ...]:
         """The places of what was chosen in a menu."""
-        return tuple(place for value in self.values if (place := digits(value)) is not None)
+        return tuple(place for value in self.values if (place := parse_index(value)) is not None)
 
     @property
     def wanted(self) -> Wanted | None:
@@ -84,7 +84,7 @@ class Interaction(NamedTuple):
         match control.verb:
             case Verb.CHOOSE if self.single and not self.entered:
                 return Choose(places)
-            case Verb.TAKE:
+            case Verb.SUBMIT_SELECTION:
                 return None
             case Verb.END_TURN if control.argument != CONFIRMED:
                 return None
@@ -92,9 +92,9 @@ class Interaction(NamedTuple):
                 return control.wanted(places)
 
     @property
-    def reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it shows what everybody may read who sees the message."""
-        return self.control.verb in {Verb.FULL, Verb.PREVIEW, Verb.INBOX}
+        return self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.INBOX}
 
     @property
     def delivery(self) -> str:

@@ -34,12 +34,12 @@ class DiscordSettings(ChatSettings):
     shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
     """How many gateway connections share the servers."""
 
-    def without_bot(self) -> bool:
-        """See `ChatSettings.without_bot`."""
+    def needs_bot(self) -> bool:
+        """See `ChatSettings.needs_bot`."""
         return self.public_key is not None
 
-    def unreachable(self) -> str | None:
-        """See `ChatSettings.unreachable`."""
+    def why_unreachable(self) -> str | None:
+        """See `ChatSettings.why_unreachable`."""
         if self.gateway or self.public_key is not None:
             return None
         return "clicks cannot come in: add public_key, or leave gateway on"

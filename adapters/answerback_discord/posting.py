@@ -25,7 +25,7 @@ from answerback.core.view import view_of
 from answerback.ports.surface import Later, Shown
 from answerback_chat import wording
 from answerback_chat.control_codec import decode
-from answerback_chat.live_message import LiveMessages, Missing, Save
+from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_discord import components as c
 from answerback_discord import limits, mentions, parse, private_notes, render
 from answerback_discord.api_client import Calls, page_behind
@@ -84,16 +84,16 @@ class Posting(LiveMessages[Json, Json]):
 
     # --- what is kept ----------------------------------------------------------------------------
 
-    def read(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
-        """See `LiveMessages.read`."""
+    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
+        """See `LiveMessages.parse_ref`."""
         return dict(stored) if stored else None
 
     def is_posted(self, ref: Json) -> bool:
         """See `LiveMessages.is_posted`."""
         return isinstance(ref.get("id"), str)
 
-    def marked(self, ref: Json) -> Json:
-        """See `LiveMessages.marked`: a place is marked from the moment that it is looked up."""
+    def mark_pending(self, ref: Json) -> Json:
+        """See `LiveMessages.mark_pending`: a place is marked from the moment that it is looked up."""
         return ref
 
     def shown(self, ref: Json, revision: int) -> Shown:
@@ -104,8 +104,8 @@ class Posting(LiveMessages[Json, Json]):
 
     # --- the message -----------------------------------------------------------------------------
 
-    async def place(self, ask: Ask) -> Json:
-        """See `LiveMessages.place`."""
+    async def choose_place(self, ask: Ask) -> Json:
+        """See `LiveMessages.choose_place`."""
         place = await self._channels.destination(ask.destination)
         if place.guild is not None:
             await self._demand_somebody(ask.responders, place.guild)
@@ -122,8 +122,8 @@ class Posting(LiveMessages[Json, Json]):
         # At the first revision it shows what it was posted with.
         return ref | _since({"id": found}) if ask.revision == 1 else ref
 
-    async def brought(self, ask: Ask, ref: Json) -> bool | Later:
-        """See `LiveMessages.brought`: by the answers to clicks, of which one may come late and undo an edit."""
+    async def is_current(self, ask: Ask, ref: Json) -> bool | Later:
+        """See `LiveMessages.is_current`: by the answers to clicks, of which one may come late and undo an edit."""
         if ref.get(_SHOWS) == [*ask.appearance]:
             return True
         ref.pop(_SINCE, None)
@@ -131,16 +131,16 @@ class Posting(LiveMessages[Json, Json]):
         seconds = self._answers.may_come(ask)
         return Later(seconds) if seconds > 0 else brought
 
-    def demand_allowed(self, ref: Json) -> None:
-        """See `LiveMessages.demand_allowed`."""
-        self._calls.demand_allowed(*(_edit_of(ref) if self.is_posted(ref) else _post_of(ref)))
+    def raise_if_limited(self, ref: Json) -> None:
+        """See `LiveMessages.raise_if_limited`."""
+        self._calls.raise_if_limited(*(_edit_of(ref) if self.is_posted(ref) else _post_of(ref)))
 
     async def render(self, ask: Ask) -> Json:
         """See `LiveMessages.render`."""
         return render.message(view_of(ask), self._labels, await self._look(ask))
 
-    def least(self, ask: Ask) -> Json:
-        """See `LiveMessages.least`."""
+    def minimal_payload(self, ask: Ask) -> Json:
+        """See `LiveMessages.minimal_payload`."""
         return render.plain(view_of(ask), self._labels)
 
     def is_defect(self, error: RefusedError) -> bool:
@@ -161,24 +161,24 @@ class Posting(LiveMessages[Json, Json]):
         sent = await self._in_open_thread(ref, method, path, payload | once)
         return ref | {"id": _id_of(sent)} | _since(sent)
 
-    async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Missing:
+    async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
         """See `LiveMessages.edit`."""
         try:
             sent = await self._in_open_thread(ref, *_edit_of(ref), payload)
         except PlatformError as error:
             if has_code(error, Code.UNKNOWN_MESSAGE):
-                return Missing.DELETED
+                return Uneditable.DELETED
             raise
         finally:
             self._answers.edited(ask)
         return _since(sent) | ref
 
-    async def successor(self, ask: Ask, ref: Json) -> Json:
-        """See `LiveMessages.successor`."""
-        return await self.place(ask)
+    async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
+        """See `LiveMessages.replacement_ref`."""
+        return await self.choose_place(ask)
 
-    async def completed(self, ask: Ask, ref: Json, save: Save) -> Json:
-        """See `LiveMessages.completed`: a thread of its own, where it stands in a channel and none is there yet."""
+    async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
+        """See `LiveMessages.complete`: a thread of its own, where it stands in a channel and none is there yet."""
         if ref.get("kind") != Kind.CHANNEL or "thread" in ref or not ask.open:
             return ref
         # The message is there, at this state: whatever becomes of its thread, it is neither posted nor
@@ -193,8 +193,8 @@ class Posting(LiveMessages[Json, Json]):
             raise
         except PlatformError as error:
             if has_code(error, Code.UNKNOWN_MESSAGE):
-                again = await self.posted(ask, await self.place(ask), save)
-                return await self.completed(ask, again, save)
+                again = await self.post_recoverably(ask, await self.choose_place(ask), save)
+                return await self.complete(ask, again, save)
             if not has_code(error, Code.THREAD_EXISTS):
                 log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
                 logger.warning(
@@ -211,7 +211,7 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.post_reminder`."""
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
         view = view_of(ask)
-        about = fit(wording.reminded_of(view, self._labels), _QUESTION_ROOM)
+        about = fit(wording.reminder_subject(view, self._labels), _QUESTION_ROOM)
         words = f"{self._labels.reminder.format(label=view.label)}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, words, private_notes.link(ref)),
@@ -230,9 +230,9 @@ class Posting(LiveMessages[Json, Json]):
         for number, one in enumerate(of_it):
             yield str(one["id"]), number
 
-    async def end_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
-        """See `LiveMessages.end_reminder`."""
-        ending = wording.ended_by(view_of(ask), self._labels)
+    async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
+        """See `LiveMessages.close_reminder`."""
+        ending = wording.ending_with_person(view_of(ask), self._labels)
         content = private_notes.reminder((), ending, private_notes.link(ref))
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(
@@ -242,8 +242,8 @@ class Posting(LiveMessages[Json, Json]):
             ),
         )
 
-    async def lead_on(self, ref: Json, to: Destination) -> None:
-        """See `LiveMessages.lead_on`."""
+    async def show_moved_note(self, ref: Json, to: Destination) -> None:
+        """See `LiveMessages.show_moved_note`."""
         body = private_notes.elsewhere(private_notes.place(to), self._labels)
         await self._in_open_thread(ref, *_edit_of(ref), body)
 

@@ -65,7 +65,7 @@ def given_back(entered: Entered, number: int, labels: Labels, sentence: str = ""
     turns = {number - 1: labels.previous, number + 1: labels.next}
     ask_id, revision, verb, _ = entered.entry
     buttons = [
-        c.button(fit_button(label), encode(ask_id, revision, Verb.FULL, f"{verb}.{page}"))
+        c.button(fit_button(label), encode(ask_id, revision, Verb.SHOW_IN_FULL, f"{verb}.{page}"))
         for page, label in turns.items()
         if 0 <= page < len(pages)
     ]
@@ -77,7 +77,7 @@ def rejected(
     labels: Labels,
     reader: str | None = None,
     entered: Entered | None = None,
-    copy: wording.Copy | None = None,
+    copy: wording.ActedOnVersion | None = None,
 ) -> Json:
     """Why an action changed nothing.
 
@@ -96,10 +96,10 @@ def refusal(why: Rejected, labels: Labels, reader: str) -> str:
 
 
 def _sentence(
-    why: Rejected, labels: Labels, reader: str | None, copy: wording.Copy | None = None
+    why: Rejected, labels: Labels, reader: str | None, copy: wording.ActedOnVersion | None = None
 ) -> str:
     view = view_of(why.ask) if why.ask else None
-    sentence = escape(wording.note(why, view, labels, _HOLE, reader, copy))
+    sentence = escape(wording.rejection_note(why, view, labels, _HOLE, reader, copy))
     return sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
 
 
@@ -116,7 +116,7 @@ def names(responders: Sequence[str]) -> str:
 def reminder(who: Sequence[str], words: str, address: str) -> str:
     """The content of a reminder; it ends in the live message's address, by which it is found again."""
     named = f"{names(who)} ".lstrip()
-    room = limits.CONTENT - text_fitting.units(f"{named} {address}")
+    room = limits.CONTENT - text_fitting.utf16_length(f"{named} {address}")
     return f"{named}{shorten(words, room)[0]} {address}"
 
 
@@ -170,7 +170,7 @@ def retry(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:
     content = escape(sentence)
     if typed.strip():
         above = f"{content}\n-# {escape(labels.entered)}\n>>> "
-        content = above + shorten(typed, _ROOM - text_fitting.units(above))[0]
+        content = above + shorten(typed, _ROOM - text_fitting.utf16_length(above))[0]
     return note(content, buttons)
 
 

@@ -25,8 +25,14 @@ from answerback.core.markdown import (
     with_addresses,
 )
 from answerback.core.view import Prompt, View
-from answerback_chat.question_context import Drawn, columns, drawn, drawn_asides, numbered
-from answerback_chat.text_fitting import units
+from answerback_chat.question_context import (
+    FittedBlocks,
+    align_columns,
+    fit_asides,
+    fit_context,
+    has_plain_numbering,
+)
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord.markdown_text import backticks_apart, escape, fenced
 
 _RULE: Final = "————————"
@@ -41,29 +47,29 @@ class Within(NamedTuple):
     """A context as Markdown in the room that it was given."""
 
     text: str
-    drawn: Drawn
+    drawn: FittedBlocks
 
-    def more(self, labels: Labels) -> str | None:
+    def more_label(self, labels: Labels) -> str | None:
         """What the button says that leads to the rest; None where that is all."""
-        return self.drawn.more(labels)
+        return self.drawn.more_label(labels)
 
 
-_NOTHING: Final = Within("", Drawn((), whole=True))
+_NOTHING: Final = Within("", FittedBlocks((), whole=True))
 
 
 def within(prompt: Prompt, most: int) -> Within:
     """The context of a question in at most ``most`` units; marks and escapes count as well."""
     if not (prompt.question.context or "").strip():
         return _NOTHING
-    return _fitting(lambda room: drawn(prompt, room), most)
+    return _fitting(lambda room: fit_context(prompt, room), most)
 
 
-def _fitting(draw: Callable[[int], Drawn], most: int) -> Within:
+def _fitting(draw: Callable[[int], FittedBlocks], most: int) -> Within:
     room = most
     while True:
         found = draw(max(room, 1))
         text = marked(found.blocks).strip("\n")
-        over = units(text) - most
+        over = utf16_length(text) - most
         if over <= 0 or room <= 0:
             return Within(text if over <= 0 else "", found)
         room -= max(over // 2, 1)
@@ -73,7 +79,7 @@ def asides(view: View, labels: Labels, most: int) -> Within:
     """What was asked back about the open question, and explained, in at most ``most`` units."""
     if view.prompt is None or not view.prompt.asides:
         return _NOTHING
-    return _fitting(lambda room: drawn_asides(view, labels, room), most)
+    return _fitting(lambda room: fit_asides(view, labels, room), most)
 
 
 def marked(blocks: Iterable[Block]) -> str:
@@ -104,7 +110,7 @@ def _lines(block: Block) -> Iterator[str]:
         case List():
             yield from _list(block)
         case Table():
-            yield from fenced(columns(block)).split("\n")
+            yield from fenced(align_columns(block)).split("\n")
         case Verbatim(text):
             yield from escape(text).split("\n")
         case Rule():
@@ -121,7 +127,7 @@ def _code(code: Code) -> Iterator[str]:
 
 
 def _list(block: List) -> Iterator[str]:
-    own = numbered(block)
+    own = has_plain_numbering(block)
     for number, blocks in block.items:
         mark = "- " if number is None else f"{number}. " if own else f"{number}\\. "
         lines = [*_all(blocks)] or [""]

@@ -17,7 +17,7 @@ from answerback.core.view import Control, Line, Prompt, View
 from answerback_chat import answer_summary, attribution, wording
 from answerback_chat.control_codec import Verb
 from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import (
     limits,
@@ -76,13 +76,13 @@ def plain(view: View, labels: Labels) -> Json:
 def _heading(view: View, labels: Labels) -> tuple[str, bool]:
     """Who asks, and below it who may answer and until when; and whether anything was shortened."""
     asks, short = in_a_line(wording.asks_line(view, labels), LABEL_ROOM)
-    for_whom = attribution.audience(view.responders, view.closes_at, labels, mentions.MARKS)
+    for_whom = attribution.audience_line(view.responders, view.closes_at, labels, mentions.MARKS)
     return f"-# {asks}\n-# {for_whom}" if for_whom else f"-# {asks}", short
 
 
 def _credits(view: View, labels: Labels) -> str:
     """Who answered and when, as a line of its own; empty where that goes without saying."""
-    said = attribution.given_by(view, labels, mentions.MARKS)
+    said = attribution.answered_by_line(view, labels, mentions.MARKS)
     return f"\n-# {said}" if said else ""
 
 
@@ -98,12 +98,14 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if selected := option_controls.selection(prompt, look):
         blocks.append(Block(selected, option_controls.SELECTION_ROOM, "-# ☑ {}"))
     blocks += [Block(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
-    room = TEXT_BUDGET - sum(map(units, (heading, header, so_far)))
+    room = TEXT_BUDGET - sum(map(utf16_length, (heading, header, so_far)))
     asides = question_context.asides(view, labels, min(ASIDES_ROOM, room // 3))
-    room -= units(asides.text)
+    room -= utf16_length(asides.text)
     about = question_context.within(prompt, room)
-    (asked, *others), left_out = fitted(blocks, room - min(units(about.text), room // 2))
-    about = question_context.within(prompt, room - sum(map(units, (asked, *others))) - len(blocks))
+    (asked, *others), left_out = fitted(blocks, room - min(utf16_length(about.text), room // 2))
+    about = question_context.within(
+        prompt, room - sum(map(utf16_length, (asked, *others))) - len(blocks)
+    )
     parts = [c.text(heading)]
     if so_far:
         parts += (c.text(so_far), c.separator())
@@ -113,7 +115,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     if asides.text:
         parts.append(c.text(asides.text))
     told, others = others[: len(options)], others[len(options) :]
-    in_sections = option_controls.OPTIONS.as_sections(question)
+    in_sections = option_controls.OPTIONS.fits_sections(question)
     if told and not in_sections:
         parts.append(c.text("\n".join(told)))
     parts += [c.text(text) for text in others]
@@ -122,7 +124,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
     else:
         parts += _answering(view, prompt, labels, look)
     full = short or header_short or so_far_short or left_out or modal_inputs.needs_full(prompt)
-    more = labels.details if full else about.more(labels) or asides.more(labels)
+    more = labels.details if full else about.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
 
@@ -132,7 +134,7 @@ def _filled_in(prompt: Prompt, labels: Labels) -> list[str]:
     note = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
     return [
         *([one_line(note)] if prompt.note else []),
-        *filter(None, (answer_summary.prefilled(prompt, labels),)),
+        *filter(None, (answer_summary.prefill_text(prompt, labels),)),
     ]
 
 
@@ -183,7 +185,7 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     preview = bool(options) and any(o.preview for o in options)
     plan = _beside(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
     if more:
-        plan += planned(more, Verb.FULL, "0")
+        plan += planned(more, Verb.SHOW_IN_FULL, "0")
     if preview:
         plan += planned(labels.preview, Verb.PREVIEW, "0")
     return laid_out(view, plan)
@@ -207,7 +209,7 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
     asks, short = _heading(view, labels)
     above = f"{asks}\n**{heading}**\n{escape(labels.review_text)}{_credits(view, labels)}"
     top = [c.text(above)]
-    room = TEXT_BUDGET - units(above)
+    room = TEXT_BUDGET - utf16_length(above)
     lines, left_out = fitted_lines(view.lines, labels, room, numbered=True)
     parts: list[Json] = []
     if len(view.lines) <= SECTIONS:
@@ -224,14 +226,14 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
 def _record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    heading, short = in_a_line(wording.ended_by(view, labels), LABEL_ROOM)
+    heading, short = in_a_line(wording.ending_with_person(view, labels), LABEL_ROOM)
     asks, asks_short = in_a_line(wording.asks_line(view, labels), LABEL_ROOM)
     at = mentions.time(view.outcome.at)
     above = f"-# {asks}\n**{heading}** · {at}{_credits(view, labels)}"
-    room = TEXT_BUDGET - units(above)
+    room = TEXT_BUDGET - utf16_length(above)
     reply_room = room // 3 if view.reply and view.lines else room
     reply, reply_short = shorten(view.reply or "", reply_room)
-    lines, left_out = fitted_lines(view.lines, labels, room - units(reply))
+    lines, left_out = fitted_lines(view.lines, labels, room - utf16_length(reply))
     parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
@@ -255,7 +257,7 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
         short = short or cut_question or cut_answer
         return f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
 
-    lines, earlier = answer_summary.so_far(view, line_of)
+    lines, earlier = answer_summary.recent_answers(view, line_of)
     heading = [f"-# {escape(labels.answered_so_far)}"]
     if earlier:
         heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")

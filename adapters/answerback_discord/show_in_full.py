@@ -14,7 +14,7 @@ from answerback_chat import answer_summary, wording
 from answerback_chat.asides import asides_text
 from answerback_chat.control_codec import Verb
 from answerback_chat.option_controls import chosen_indexes
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
@@ -27,7 +27,7 @@ _TITLE_ROOM: Final = 300
 
 
 def page(view: View, verb: Verb, number: int, labels: Labels, look: Look | None = None) -> Json:
-    """One page of what `Verb.FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
+    """One page of what `Verb.SHOW_IN_FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
     if verb is Verb.PREVIEW and view.prompt is not None:
         return _preview(view, view.prompt, number, labels)
     pages = packed(_everything(view, labels, look or Look()))
@@ -59,9 +59,11 @@ def _preview(view: View, prompt: Prompt, number: int, labels: Labels) -> Json:
         parts.append(c.text(f"-# {escape(where)}"))
     buttons = turning(view, Verb.PREVIEW, number, len(pages), labels)
     if prompt.question.answer_type is AnswerType.SELECT:
-        [name] = OPTIONS.names(prompt.question, [place])
+        [name] = OPTIONS.option_labels(prompt.question, [place])
         buttons.append(pick(view, name, place, chosen_indexes(prompt)))
-    buttons.append(button(view, labels.details, Verb.FULL, "0"))  # the same as its author wrote it
+    buttons.append(
+        button(view, labels.details, Verb.SHOW_IN_FULL, "0")
+    )  # the same as its author wrote it
     return c.message([*parts, *c.rows(buttons)], private=True)
 
 
@@ -81,7 +83,7 @@ def packed(blocks: Iterator[str]) -> list[str]:
     """Short blocks of markdown as few pages."""
     pages: list[str] = []
     for block in blocks:
-        if pages and units(pages[-1]) + units(block) + 1 <= ROOM:
+        if pages and utf16_length(pages[-1]) + utf16_length(block) + 1 <= ROOM:
             pages[-1] += f"\n{block}"
         else:
             pages.append(block)
@@ -95,9 +97,9 @@ def _everything(view: View, labels: Labels, look: Look) -> Iterator[str]:
             yield from pieces(f"☑ {selected}")
         yield from _question(view.prompt.question)
         yield from pieces(asides_text(view, labels))
-        yield from pieces(answer_summary.prefilled(view.prompt, labels))
+        yield from pieces(answer_summary.prefill_text(view.prompt, labels))
     elif view.outcome is not None:
-        yield from pieces(wording.ended_by(view, labels))
+        yield from pieces(wording.ending_with_person(view, labels))
     for line in view.lines:
         yield from _titled(line.question.text, answer_text(line, labels))
     if view.reply:

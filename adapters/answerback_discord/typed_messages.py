@@ -18,9 +18,9 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Rejected
-from answerback_chat.background_tasks import Background
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
-from answerback_chat.typed_messages import TypedWords
+from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_client.backoff import Backoff
 from answerback_discord import parse, private_notes
 from answerback_discord.api_client import Calls
@@ -49,13 +49,13 @@ class Listener:
         calls: Calls,
         channels: Channels,
         labels: Labels,
-        background: Background,
+        background: BackgroundTasks,
     ) -> None:
         self._asks = asks
         self._calls = calls
         self._channels = channels
         self._labels = labels
-        self._typed = TypedWords(asks, self, background)
+        self._typed = TypedMessageHandler(asks, self, background)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def heard(self, body: Json, bot_id: str) -> None:
@@ -66,17 +66,17 @@ class Listener:
         turn = self._turns.setdefault(said.channel_id, asyncio.Lock())
         async with turn:  # what is typed in one place counts in the order in which it was typed
             try:
-                await retry(lambda: self._typed.heard(said))
+                await retry(lambda: self._typed.handle(said))
             except (PlatformError, StoreError) as error:
                 extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
                 logger.warning("A typed message could not be taken: %s", error, extra=extra)
-                self._typed.tell(said, escape(self._labels.words_not_kept))
+                self._typed.tell_author_once(said, escape(self._labels.words_not_kept))
 
     def words(self, said: Typed) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
         return said.text
 
-    def asks_back(self, said: Typed, meant: Sequence[Ask]) -> str:
+    def disambiguation_note(self, said: Typed, meant: Sequence[Ask]) -> str:
         """Nothing to a reply in a server that mentions nobody: somebody replied to a record, or to a note."""
         if not meant and said.guild_id is not None and not said.called:
             return ""
@@ -86,7 +86,7 @@ class Listener:
         """See `answerback_chat.typed_messages.Platform.refusal`."""
         return private_notes.refusal(rejected, self._labels, said.actor.person.user_id)
 
-    async def meant(self, typed: Typed) -> Sequence[Ask]:
+    async def find_candidates(self, typed: Typed) -> Sequence[Ask]:
         """The one that was replied to; else those in its place."""
         if typed.replied is not None:
             ask = await self._shown_at(typed.replied)
@@ -125,7 +125,7 @@ class Listener:
             await backoff.wait()
         return ask
 
-    async def say(self, said: Typed, text: str) -> None:
+    async def tell_author(self, said: Typed, text: str) -> None:
         """Tells the author directly, and where they take no direct messages, in place.
 
         Discord shows something to one person alone only where they clicked, and a message is no click.
@@ -160,8 +160,8 @@ class Listener:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
         await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
 
-    async def mark(self, said: Typed) -> None:
-        """See `answerback_chat.typed_messages.Platform.mark`."""
+    async def mark_taken(self, said: Typed) -> None:
+        """See `answerback_chat.typed_messages.Platform.mark_taken`."""
         await self._react(said, _TAKEN)
 
     async def _react(self, said: Typed, emoji: str) -> None:

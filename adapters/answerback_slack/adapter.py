@@ -18,13 +18,13 @@ from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Later, Shown
 from answerback_chat import responders
-from answerback_chat.background_tasks import Background
-from answerback_chat.bot_identity import Identifying
-from answerback_chat.catch_up import Missed
+from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.bot_identity import IdentityResolver
+from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.live_message import Save
-from answerback_chat.selection_drafts import Selections
+from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack.agent_status import Sessions
 from answerback_slack.api_client import Calls, client_of
 from answerback_slack.bolt_app import Listeners
@@ -90,7 +90,7 @@ class SlackSurface(ChatSurface):
         self._names = Names(self._calls)
         self._posting = Posting(self._calls, labels, self._groups, self._names, now)
         self._notes = Notes(self._calls, http)
-        self._later = Background(_MOST_TASKS)
+        self._later = BackgroundTasks(_MOST_TASKS)
         self._identity = Identity()
         self._interactions: Interactions[Click | Submission, Ack] | None = None
         self._listener: Listener | None = None
@@ -98,9 +98,9 @@ class SlackSurface(ChatSurface):
         self._homes: HomeTabs | None = None
         self._sessions: Sessions | None = None
         self._sockets: Sockets | None = None
-        self._missed: Missed[Place] | None = None
+        self._missed: MissedMessageReader[Place] | None = None
         self._hearing = app_token is None
-        self._identifying = Identifying("slack", self._identify, self._unknown)
+        self._identifying = IdentityResolver("slack", self._identify, self._unknown)
         self._trouble: str | None = "Slack is not connected yet."
         self._listeners = Listeners(bot_token, self._identity, self._clicked, self._happened)
         self._front = (
@@ -113,7 +113,7 @@ class SlackSurface(ChatSurface):
         self._listener = Listener(*parts, self)
         self._missed = missed(asks, self._calls, self._listener)
         self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
-        self._posting.selections = Selections(asks)
+        self._posting.selections = SelectionDrafts(asks)
         platform = Inbound(*parts, self._listener, self._homes, self._posting.selections, self._now)
         self._interactions = Interactions(asks, platform, self.name)
         if self._front is not None:
@@ -166,7 +166,7 @@ class SlackSurface(ChatSurface):
 
     async def show(self, ask: Ask, save: Save) -> Shown | Later:
         """See `answerback.ports.surface.Surface.show`."""
-        for group in responders.groups_asked(ask):
+        for group in responders.responder_groups(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
         try:
             shown = await super().show(ask, save)
@@ -222,7 +222,7 @@ class SlackSurface(ChatSurface):
         if await self._events.take(payload) or (said := words(payload)) is None:
             return
         await self._listener.heard(said)
-        await self._missed.heard(said.at)
+        await self._missed.record_heard(said.at)
 
     def _refused(self, error: UnauthorizedError) -> None:
         self._recheck(str(error))
@@ -230,12 +230,12 @@ class SlackSurface(ChatSurface):
     def _recheck(self, trouble: str | None) -> asyncio.Event:
         """Nobody can be reached, for this reason, until Slack says who we are; set after the first attempt."""
         self._trouble = trouble
-        return self._identifying.begin()
+        return self._identifying.start()
 
     def _lost(self) -> None:
         self._hearing = False
         if self._missed is not None:
-            self._missed.lost()
+            self._missed.mark_disconnected()
 
     def _back(self) -> None:
         self._hearing = True

@@ -20,7 +20,7 @@ from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.core.walker import EndTurn, Person
 from answerback.ports.surface import Actor, Asks, Rejected, Shown
-from answerback_chat.background_tasks import Background
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
 from answerback_slack import private_notes
 from answerback_slack.api_client import Calls
@@ -72,7 +72,7 @@ class Sessions:
             "paste the manifest of `answerback manifest slack` with a mode that ends in -agent",
             _REFUSALS,
         )
-        self._work = Background(_MOST_TASKS)
+        self._work = BackgroundTasks(_MOST_TASKS)
         self._turns: dict[Session, object] = {}
         """Whose turn it is to set the status of a session: the latest of all that concerns it."""
         self._processing: set[Session] = set()
@@ -94,7 +94,7 @@ class Sessions:
         ended = ask.outcome.at if ask.outcome else self._now()
         if (ask.open and ask.seen) or self._now() - ended > PROCESSING_SECONDS:
             return  # its session is suspended already, or its end is long known
-        self._work.do("session status", self._follow(ask, Session(channel, thread)))
+        self._work.spawn("session status", self._follow(ask, Session(channel, thread)))
 
     async def stopped(self, session: Session, user: str, delivery: str) -> None:
         """Somebody pressed Slack's Stop button: whatever is open in the thread ends the turn.
@@ -113,7 +113,7 @@ class Sessions:
                 self._tell(said, user, session, ask.destination.thread)
         if not found:
             self._tell(escape(self._labels.nothing_to_stop), user, session)
-            self._work.do("session status", self._end(session))
+            self._work.spawn("session status", self._end(session))
 
     async def _follow(self, ask: Ask, session: Session) -> None:
         with self._turn(session) as turn:
@@ -172,4 +172,4 @@ class Sessions:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         where = Where(session.channel, session.thread, thread)
-        self._work.do("note", self._notes.tell(text, user, where))
+        self._work.spawn("note", self._notes.tell(text, user, where))

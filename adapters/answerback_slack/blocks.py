@@ -46,7 +46,7 @@ def escape_within(text: str, most: int) -> str:
     # What is shown has at least half as many characters: of two that end a line it has one.
     shown = visible(text[: 2 * max(most, 0) + 2])
     made, room = escape(text_fitting.shorten(shown, most)), most
-    while (over := text_fitting.units(made) - most) > 0:
+    while (over := text_fitting.utf16_length(made) - most) > 0:
         room -= max(over // 5, 1)
         if room <= 0:
             return ""
@@ -62,7 +62,7 @@ def section(text: str, accessory: Block | None = None) -> Block:
 
 def sections(text: str) -> list[Block]:
     """A text of any length, in as many paragraphs as it takes."""
-    pieces = text_fitting.chunks(visible(text), limits.SECTION_TEXT)
+    pieces = text_fitting.split_text(visible(text), limits.SECTION_TEXT)
     return [paragraph(piece) for piece in pieces if piece.strip()]
 
 
@@ -85,7 +85,7 @@ def folded(title: str, blocks: Sequence[Block]) -> Block:
 
 def headline(text: str) -> list[Block]:
     """A text as a heading where it is one short line, else as paragraphs."""
-    if "\n" not in visible(text) and text_fitting.units(visible(text)) <= limits.HEADER_TEXT:
+    if "\n" not in visible(text) and text_fitting.utf16_length(visible(text)) <= limits.HEADER_TEXT:
         return [{"type": "header", "text": plain(text, limits.HEADER_TEXT)}]
     return sections(text)
 
@@ -173,7 +173,7 @@ def weight(value: object) -> int:
     """How many characters of text there are in blocks, as `limits.BLOCKS_TEXT` counts them."""
     if isinstance(value, dict):
         own = value.get("text")
-        found = text_fitting.units(own) if isinstance(own, str) else 0
+        found = text_fitting.utf16_length(own) if isinstance(own, str) else 0
         value = value.values()
     elif isinstance(value, list):
         found = 0

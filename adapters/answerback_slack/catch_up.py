@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
-from answerback_chat.catch_up import Missed
+from answerback_chat.catch_up import MissedMessageReader
 from answerback_slack.api_client import Calls
 from answerback_slack.parse import words_of
 from answerback_slack.posting import Ref
@@ -33,7 +33,7 @@ class Place(NamedTuple):
         return self.channel.startswith("D")
 
 
-def missed(asks: Asks, calls: Calls, listener: Listener) -> Missed[Place]:
+def missed(asks: Asks, calls: Calls, listener: Listener) -> MissedMessageReader[Place]:
     """Reads what was typed while no event came."""
 
     async def read(place: Place, after: float) -> float | None:
@@ -45,7 +45,7 @@ def missed(asks: Asks, calls: Calls, listener: Listener) -> Missed[Place]:
                 last = said.at
         return last
 
-    return Missed("slack", asks, _places, read)
+    return MissedMessageReader("slack", asks, _places, read)
 
 
 def _places(ask: Ask) -> Sequence[Place]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from answerback_chat.live_message import TooMuchSaidError
+from answerback_chat.live_message import HistoryTooLongError
 from answerback_slack.api_client import Calls
 
 _PAGE: Final = 200
@@ -37,7 +37,9 @@ class History:
             cursor = str(following.get("next_cursor") or "")
             if not cursor:
                 return
-        raise TooMuchSaidError("Too much was said there to find out whether this was posted before")
+        raise HistoryTooLongError(
+            "Too much was said there to find out whether this was posted before"
+        )
 
     async def _read(
         self, channel: str, thread: str | None, between: tuple[str, str | None], cursor: str | None

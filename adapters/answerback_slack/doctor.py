@@ -14,14 +14,14 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback_chat.doctor_checks import Diagnosis
+from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import home_view
 from answerback_slack.api_client import Calls, client_of
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, SCOPES
 from answerback_slack.socket_mode_client import CROWDED, TOO_MANY
 
-_SLACK: Final = Diagnosis("Slack")
+_SLACK: Final = FindingFactory("Slack")
 _GREETED: Final = 10.0
 """Seconds in which Slack greets a new connection."""
 
@@ -49,7 +49,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         return kept[0]
 
     if not setup.bot_token.startswith(("xoxb-", "xoxe.xoxb-")):
-        yield _SLACK.wrong(
+        yield _SLACK.problem(
             "bot token",
             "slack.bot_token is no bot token",
             "Copy the Bot User OAuth Token, xoxb-…, from OAuth & Permissions.",
@@ -58,13 +58,13 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     try:
         told = await calls.do("auth.test", who)
     except PlatformError as error:
-        yield _SLACK.failed("bot token", error)
+        yield _SLACK.call_failed("bot token", error)
         return
     headers = {name.lower(): str(value) for name, value in kept[0].headers.items()}
-    yield _SLACK.well(f"bot token, as {told.get('user')} in {told.get('team')}")
+    yield _SLACK.ok(f"bot token, as {told.get('user')} in {told.get('team')}")
     yield _scopes(headers.get("x-oauth-scopes", ""))
     yield _sessions(headers.get("x-oauth-scopes", ""))
-    yield _SLACK.clock(headers.get("date"), SIGNATURE_SECONDS)
+    yield _SLACK.check_clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _way_in(setup, calls, http)
     client = calls.client
     for finding in await _home(calls, str(told.get("user_id"))):
@@ -72,11 +72,11 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     for channel in dict.fromkeys(setup.channels):
         method, last = "conversations.history", partial(client.conversations_history, limit=1)
         reading = partial(calls.do, method, partial(last, channel=channel))
-        yield await _SLACK.tried(f"channel {channel}", reading)
+        yield await _SLACK.check_call(f"channel {channel}", reading)
     for group in dict.fromkeys(setup.groups):
         method, listed = "usergroups.users.list", client.usergroups_users_list
         reading = partial(calls.do, method, partial(listed, usergroup=group))
-        yield await _SLACK.tried(f"user group {group}", reading)
+        yield await _SLACK.check_call(f"user group {group}", reading)
 
 
 def _scopes(granted_scopes: str) -> Finding:
@@ -84,8 +84,8 @@ def _scopes(granted_scopes: str) -> Finding:
     granted = {scope.strip() for scope in granted_scopes.split(",")}
     missing = [scope for scope in SCOPES if scope not in granted]
     if not missing:
-        return _SLACK.well("scopes")
-    return _SLACK.wrong(
+        return _SLACK.ok("scopes")
+    return _SLACK.problem(
         "scopes",
         f"missing: {', '.join(missing)}",
         "Paste the manifest again (`answerback manifest slack`: it has the scopes, and the events that the app"
@@ -96,9 +96,9 @@ def _scopes(granted_scopes: str) -> Finding:
 def _sessions(granted_scopes: str) -> Finding:
     """Whether Slack shows what agents are at, which works without: only an app that is an agent has this scope."""
     if AGENT_SCOPE in {scope.strip() for scope in granted_scopes.split(",")}:
-        return _SLACK.well("agent sessions")
+        return _SLACK.ok("agent sessions")
     hint = "`answerback manifest slack --mode socket-agent` has what they need"
-    return _SLACK.well(f"no agent sessions, which is optional: {hint}")
+    return _SLACK.ok(f"no agent sessions, which is optional: {hint}")
 
 
 async def _home(calls: Calls, bot_user: str) -> list[Finding]:
@@ -110,13 +110,13 @@ async def _home(calls: Calls, bot_user: str) -> list[Finding]:
     except PlatformError as error:
         if error.code != home_view.NOT_ENABLED:
             return []
-        off = _SLACK.wrong(
+        off = _SLACK.problem(
             "Home tab",
             "it is off, so nobody sees there what waits for them",
             "Switch it on under App Home, and subscribe to the event app_home_opened (the manifest has both).",
         )
         return [replace(off, warning=True)]
-    return [_SLACK.well("Home tab")]
+    return [_SLACK.ok("Home tab")]
 
 
 async def _socket(calls: Calls, token: str, http: aiohttp.ClientSession) -> Finding:
@@ -127,17 +127,17 @@ async def _socket(calls: Calls, token: str, http: aiohttp.ClientSession) -> Find
         async with asyncio.timeout(_GREETED), http.ws_connect(str(told.get("url"))) as socket:
             said = await socket.receive_json()
     except PlatformError as error:
-        return _SLACK.failed("Socket Mode", error)
+        return _SLACK.call_failed("Socket Mode", error)
     except (aiohttp.ClientError, TimeoutError, TypeError, ValueError):
-        return _SLACK.wrong(
+        return _SLACK.problem(
             "Socket Mode",
             "no connection could be made",
             "Have this machine's firewall and proxy let WebSockets out to wss-primary.slack.com.",
         )
     if said.get("reason") == TOO_MANY:
-        return _SLACK.wrong("Socket Mode", "there are too many connections", f"{CROWDED}.")
+        return _SLACK.problem("Socket Mode", "there are too many connections", f"{CROWDED}.")
     others = said.get("num_connections", 1) - 1
-    return _SLACK.well(f"Socket Mode, {others} other connections of the ten that an app may have")
+    return _SLACK.ok(f"Socket Mode, {others} other connections of the ten that an app may have")
 
 
 async def _way_in(setup: Setup, calls: Calls, http: aiohttp.ClientSession) -> Finding:
@@ -145,7 +145,7 @@ async def _way_in(setup: Setup, calls: Calls, http: aiohttp.ClientSession) -> Fi
     token = setup.app_token
     if token is not None:
         if not token.startswith("xapp-"):
-            return _SLACK.wrong(
+            return _SLACK.problem(
                 "Socket Mode",
                 "slack.app_token is no app-level token",
                 "Make one with the scope connections:write under Basic Information, App-Level Tokens.",
@@ -153,14 +153,14 @@ async def _way_in(setup: Setup, calls: Calls, http: aiohttp.ClientSession) -> Fi
         return await _socket(calls, token, http)
     secret = setup.signing_secret or ""
     if len(secret) < 16 or secret.startswith("xox"):
-        return _SLACK.wrong(
+        return _SLACK.problem(
             "signing secret",
             "slack.signing_secret does not look like one",
             "Copy the Signing Secret from Basic Information, App Credentials.",
         )
     if setup.public_url is None:
-        return _SLACK.without_address(
+        return _SLACK.no_public_url(
             "request URL",
             "Set public.url, and enter it with /slack/events as the request URL of both events and interactivity.",
         )
-    return _SLACK.well(f"request URL, to be {setup.public_url.rstrip('/')}/slack/events")
+    return _SLACK.ok(f"request URL, to be {setup.public_url.rstrip('/')}/slack/events")

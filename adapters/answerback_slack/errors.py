@@ -19,22 +19,22 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from answerback_chat.platform_errors import pause, table, unexplained
+from answerback_chat.platform_errors import error_table, retry_after_of, without_advice
 
-_TABLE: Final = table(
+_TABLE: Final = error_table(
     {
         # It passes by itself, and may have been done.
-        UnavailableError: unexplained(
+        UnavailableError: without_advice(
             "service_unavailable", "internal_error", "fatal_error", "request_timeout"
         ),
         # It passes by itself, and was not done; or a person was slower than Slack's three seconds, or closed the modal.
-        NotDoneError: unexplained(
+        NotDoneError: without_advice(
             "ratelimited", "rate_limited", "team_added_to_org", "streaming_state_conflict", "accesslimited",
             "external_channel_migrating", "expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id",
             "hash_conflict", "not_found",
         ),
         # What we rendered is wrong.
-        RefusedError: unexplained(
+        RefusedError: without_advice(
             "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
             "no_text", "invalid_arguments", "metadata_too_large", "invalid_metadata_format", "invalid_view",
             "duplicate_external_id", "push_limit_reached", "markdown_text_conflict",
@@ -124,7 +124,7 @@ def of_exception(method: str, error: SlackApiError) -> PlatformError:
         headers = getattr(response, "headers", {})
         return RateLimitedError(
             f"Slack limits {method}",
-            retry_after=pause(headers.get("Retry-After"), default=DEFAULT_PAUSE),
+            retry_after=retry_after_of(headers.get("Retry-After"), default=DEFAULT_PAUSE),
             code=code,
         )
     if not code or (isinstance(status, int) and status >= 500):

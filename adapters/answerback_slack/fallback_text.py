@@ -13,7 +13,7 @@ from answerback.core.view import Prompt, View
 from answerback_chat import answer_summary, text_fitting, wording
 from answerback_chat.asides import asides_text
 from answerback_chat.option_controls import chosen_indexes
-from answerback_chat.question_context import drawn
+from answerback_chat.question_context import fit_context
 from answerback_slack import limits, option_controls, record_text
 from answerback_slack.blocks import escape, escape_within
 
@@ -30,12 +30,12 @@ def fallback_text(
     """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
     first = wording.asks_line(view, labels)
     if view.outcome is not None:
-        first += f": {wording.ended_by(view, labels, _HOLE)}"
+        first += f": {wording.ending_with_person(view, labels, _HOLE)}"
     by = view.outcome.ended_by if view.outcome else None
     name = record_text.who(by) if by else ""
     begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
     for_whom = record_text.audience(view, labels, names)
-    room = limits.MESSAGE_TEXT - text_fitting.units(f"{begun}\n{for_whom}\n")
+    room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{begun}\n{for_whom}\n")
     rest = (
         _given(view, labels, room)
         if view.prompt is None
@@ -55,13 +55,13 @@ def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
     """The question and its choices; the context has the room that they leave, so that neither is cut off for it."""
     question = prompt.question
     asked = "\n".join(filter(str.strip, (question.header or "", question.text)))
-    least = min(text_fitting.units(escape(asked)), room // 3) + 1  # with the end of its line
+    least = min(text_fitting.utf16_length(escape(asked)), room // 3) + 1  # with the end of its line
     choices_said = "\n".join(filter(str.strip, _choices(prompt, labels)))
     choice = escape_within(choices_said, room - least)
-    room -= text_fitting.units(choice) + bool(choice)
+    room -= text_fitting.utf16_length(choice) + bool(choice)
     asked = escape_within(asked, room)
-    room -= text_fitting.units(asked) + 1
-    context = text_of(drawn(prompt, limits.MESSAGE_TEXT).blocks)
+    room -= text_fitting.utf16_length(asked) + 1
+    context = text_of(fit_context(prompt, limits.MESSAGE_TEXT).blocks)
     about = "\n".join(filter(str.strip, (asides_text(view, labels), context)))
     about = escape_within(about, room) if room > _LEAST else ""
     return "\n".join(filter(str.strip, (asked, about, choice)))
@@ -69,7 +69,7 @@ def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
 
 def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
     """How the question can be answered, and what is filled in."""
-    question, chosen = prompt.question, answer_summary.prefilled(prompt, labels)
+    question, chosen = prompt.question, answer_summary.prefill_text(prompt, labels)
     match question.answer_type:
         case AnswerType.BOOLEAN:
             yield f"{labels.yes} / {labels.no}"

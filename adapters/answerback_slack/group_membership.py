@@ -16,7 +16,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from answerback_chat.shared_lookups import Lookups
+from answerback_chat.shared_lookups import SharedLookups
 from answerback_slack.api_client import Calls
 
 logger = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ class Groups:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._known: dict[str, _Members] = {}
-        self._asking = Lookups("slack group", self._fetch, self._fetched)
+        self._asking = SharedLookups("slack group", self._fetch, self._fetched)
 
-    async def of(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+    async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Which of these groups a person is in, of those whose members are known in time.
 
         Raises:
@@ -90,7 +90,7 @@ class Groups:
         """Looks a group up in the background, unless it is known well enough."""
         known = self._known.get(group)
         if known is None or time.monotonic() - known.at > FRESH_SECONDS:
-            _ = self._asking.begin(group)
+            _ = self._asking.start(group)
 
     async def renewed(self, group: str, *, disabled: bool) -> bool:
         """Forgets a group's people, because they have changed; whether anybody is, or may be, in it now.

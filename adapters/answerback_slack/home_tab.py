@@ -25,7 +25,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks
-from answerback_chat.background_tasks import Background
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_client.backoff import Backoff
 from answerback_slack import home_view
 from answerback_slack.api_client import Calls
@@ -73,7 +73,7 @@ class HomeTabs:
         self._queue: dict[str, float] = {}
         """Whose Homes are to be published, and from when on."""
         self._news = asyncio.Event()
-        self._work = Background()
+        self._work = BackgroundTasks()
         self._working = False
 
     async def stop(self) -> None:
@@ -135,7 +135,7 @@ class HomeTabs:
         self._news.set()
         if not self._working and (self._queue or self._opened):
             self._working = True
-            self._work.do("home", self._worked())
+            self._work.spawn("home", self._worked())
 
     async def _worked(self) -> None:
         backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)

@@ -97,8 +97,8 @@ def _entry(ask: Ask, view: View, asked: str, labels: Labels) -> Block:
     url = ask.thread.url if ask.thread else None
     if url:
         return section(shown, link_button(labels.open_message, f"{_OPEN}.{ask.id}", url, asked))
-    control = Control(view.ask_id, view.revision, Verb.FULL).encode()
-    return section(shown, button(labels.details, str(Verb.FULL), control))
+    control = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
+    return section(shown, button(labels.details, str(Verb.SHOW_IN_FULL), control))
 
 
 def _small(*elements: Block) -> Block:

@@ -21,7 +21,7 @@ from slack_bolt import BoltResponse
 from yarl import URL
 
 from answerback.http.unverified_connections import known
-from answerback_chat.platform_bodies import Bodies
+from answerback_chat.platform_bodies import BodyReader
 from answerback_slack import limits
 from answerback_slack.bolt_app import Clicked
 from answerback_slack.parse import ClickPayload
@@ -50,7 +50,7 @@ class Front:
         self._heard = heard
         self._now = now
         self._seen: dict[str, float] = {}
-        self._bodies = Bodies(MAX_BODY)
+        self._bodies = BodyReader(MAX_BODY)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """POST /slack/events: events and interactivity alike."""

@@ -20,10 +20,10 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, Why
 from answerback_chat import wording
-from answerback_chat.background_tasks import Background
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Verb
 from answerback_chat.retry import retry
-from answerback_chat.selection_drafts import Selections
+from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import modals, parse, private_notes, show_in_full
 from answerback_slack.api_client import Calls
 from answerback_slack.blocks import Block, escape
@@ -57,12 +57,12 @@ class Inbound:
         asks: Asks,
         calls: Calls,
         told: Notes,
-        later: Background,
+        later: BackgroundTasks,
         labels: Labels,
         identity: Identity,
         listener: Listener,
         homes: HomeTabs,
-        selections: Selections,
+        selections: SelectionDrafts,
         now: Callable[[], float],
     ) -> None:
         self._now = now
@@ -76,11 +76,11 @@ class Inbound:
         self._selections = selections
         self.parse = partial(parse.interaction, identity=identity)
 
-    def turn(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
+    def lock_for(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
         """Nothing waits for another: what is chosen stands in the message itself."""
         return contextlib.nullcontext()
 
-    async def unknown(self, payload: Mapping[str, Any]) -> Ack:
+    async def respond_to_unknown(self, payload: Mapping[str, Any]) -> Ack:
         """A control of a Home; one that no version of us knows any more must not be silent."""
         if await self._homes.pressed(payload):
             return _TAKEN
@@ -91,20 +91,20 @@ class Inbound:
             and isinstance(user, dict)
         ):
             text = escape(self._labels.not_found)
-            self._later.do("note", self._notes.tell(text, str(user.get("id")), None, url))
+            self._later.spawn("note", self._notes.tell(text, str(user.get("id")), None, url))
         return _TAKEN
 
-    async def acted(self, acted: Acted, used: Click | Submission) -> Ack:
+    async def respond_to_acted(self, acted: Acted, used: Click | Submission) -> Ack:
         """The message is brought up to date by itself; words that were offered for use are marked."""
-        if isinstance(used, Click) and used.control.verb is Verb.USE:
-            self._later.do("mark", retry(lambda: self._listener.mark(used)))
+        if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
+            self._later.spawn("mark", retry(lambda: self._listener.mark_taken(used)))
             if used.response_url is not None:
-                self._later.do("note", self._notes.dismiss(used.response_url))
+                self._later.spawn("note", self._notes.dismiss(used.response_url))
         return _TAKEN
 
-    async def rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
+    async def respond_to_rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
         """A private note; in a modal, mistakes at its inputs, or why it counts no more with what was typed."""
-        if isinstance(used, Click) and used.control.verb is Verb.USE:
+        if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
             self._note(self._listener.refusal(rejected, used), used)
             return _TAKEN
         ask = rejected.ask
@@ -112,8 +112,8 @@ class Inbound:
             return _errors(modals.refused(used.control, view_of(ask), rejected.problems))
         if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
             # They saw it as it no longer is.
-            self._later.do("refresh", retry(lambda: self._asks.show_again(ask.id)))
-        copy = wording.Copy(used.control.revision, self._now())
+            self._later.spawn("refresh", retry(lambda: self._asks.show_again(ask.id)))
+        copy = wording.ActedOnVersion(used.control.revision, self._now())
         said = private_notes.mrkdwn_of(rejected, used.person, self._labels, copy)
         if isinstance(used, Submission):
             view = modals.notice(said, modals.everything_typed(used), self._labels)
@@ -121,7 +121,7 @@ class Inbound:
         self._note(said, used)
         return _TAKEN
 
-    async def failed(self, error: Exception, used: Click | Submission | None) -> Ack:
+    async def respond_to_failure(self, error: Exception, used: Click | Submission | None) -> Ack:
         """The person is told, and a modal keeps what was typed; what is not acknowledged may come again."""
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         if isinstance(error, StoreError):
@@ -135,28 +135,28 @@ class Inbound:
 
     # --- modals ----------------------------------------------------------------------------------
 
-    async def shows(self, ask: Ask, used: Click | Submission) -> Wanted | Ack:
+    async def respond_with_view(self, ask: Ask, used: Click | Submission) -> Wanted | Ack:
         """Opens a modal, or takes one in."""
         if isinstance(used, Submission):
             found = modals.submitted(used, view_of(ask), self._labels)
             return _errors(found) if isinstance(found, dict) else found
-        if used.control.verb is Verb.USE:
-            self._later.do("use", self._find_and_use(ask, used))
+        if used.control.verb is Verb.USE_MESSAGE:
+            self._later.spawn("use", self._find_and_use(ask, used))
             return _TAKEN
         return await self._opens(ask, used)
 
-    async def reads(self, ask: Ask | None, used: Click | Submission) -> Ack:
+    async def respond_to_read_only(self, ask: Ask | None, used: Click | Submission) -> Ack:
         """Opens, or turns, the pages of what does not fit the message."""
         if isinstance(used, Submission):
             return _TAKEN
         if ask is None:
-            return await self.rejected(Rejected(Why.NOT_FOUND), used)
+            return await self.respond_to_rejected(Rejected(Why.NOT_FOUND), used)
         if used.control.verb is Verb.PAGE:
             return await self._turns(ask, used)
         if used.control.verb is Verb.PREVIEW and not ask.open:
-            return await self.rejected(Rejected(Why.ENDED, ask), used)
+            return await self.respond_to_rejected(Rejected(Why.ENDED, ask), used)
         if used.control.verb is Verb.PREVIEW and ask.revision != used.control.revision:
-            return await self.rejected(Rejected(Why.STALE, ask), used)
+            return await self.respond_to_rejected(Rejected(Why.STALE, ask), used)
         return await self._opens(ask, used)
 
     async def _opens(self, ask: Ask, click: Click) -> Ack:
@@ -165,10 +165,10 @@ class Inbound:
         selected = chosen(click.control, click.values)
         modal = modals.opened(view_of(ask), click.control, self._labels, metadata, selected)
         if modal is None:
-            return await self.rejected(Rejected(Why.STALE, ask), click)
+            return await self.respond_to_rejected(Rejected(Why.STALE, ask), click)
         if click.control.verb is Verb.ASK_BACK and selected is not None:
             # Asking back edits the message, and Slack forgets what is selected there.
-            await self._selections.keep(ask, tuple(selected))
+            await self._selections.save(ask, tuple(selected))
         client, trigger_id = self._calls.client, click.trigger_id
 
         def opening() -> Awaitable[object]:
@@ -178,13 +178,13 @@ class Inbound:
                 seconds=max(until - time.monotonic(), 0.0),
             )
 
-        self._later.do("modal", self._shown(click, opening))
+        self._later.spawn("modal", self._shown(click, opening))
         return _TAKEN
 
     async def _turns(self, ask: Ask, click: Click) -> Ack:
         view_id, view_hash = click.view_id, click.view_hash
         if view_id is None:
-            return await self.rejected(Rejected(Why.NOT_FOUND), click)
+            return await self.respond_to_rejected(Rejected(Why.NOT_FOUND), click)
         metadata = click.where.encode() if click.where else ""
         view = show_in_full.full(view_of(ask), self._labels, click.control.number or 0, metadata)
         client = self._calls.client
@@ -195,7 +195,7 @@ class Inbound:
                 lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
             )
 
-        self._later.do("page", self._shown(click, turning))
+        self._later.spawn("page", self._shown(click, turning))
         return _TAKEN
 
     async def _shown(self, click: Click, showing: Callable[[], Awaitable[object]]) -> None:
@@ -216,14 +216,14 @@ class Inbound:
             return
         told = await self._asks.apply(intent, click.actor)
         if isinstance(told, Rejected):
-            await self.rejected(told, click)
+            await self.respond_to_rejected(told, click)
         else:
-            await self.acted(told, click)
+            await self.respond_to_acted(told, click)
 
     def _note(self, text: str, click: Click) -> None:
-        where = click.words if click.control.verb is Verb.USE else click.where
+        where = click.words if click.control.verb is Verb.USE_MESSAGE else click.where
         user = click.person.user_id
-        self._later.do("note", self._notes.tell(text, user, where, click.response_url))
+        self._later.spawn("note", self._notes.tell(text, user, where, click.response_url))
 
 
 def _errors(found: dict[str, str]) -> Ack:

@@ -12,7 +12,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback_chat import attribution, text_fitting
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.question_context import drawn, drawn_asides
+from answerback_chat.question_context import fit_asides, fit_context
 from answerback_chat.sanitize import visible
 from answerback_slack import limits, record_text
 from answerback_slack.blocks import (
@@ -75,7 +75,7 @@ class Sheet:
     def fit(self, text: str, room: int) -> str:
         """The text, shortened to ``room`` characters if it has more; that is remembered."""
         shown = visible(text)
-        if text_fitting.units(shown) <= room:
+        if text_fitting.utf16_length(shown) <= room:
             return shown
         self.shortened = True
         return text_fitting.shorten(shown, room)
@@ -90,16 +90,16 @@ class Sheet:
 
     def context(self, prompt: Prompt, room: int) -> None:
         """Adds the context of a question."""
-        found = drawn(prompt, room)
+        found = fit_context(prompt, room)
         self.blocks += rich_text(found.blocks)
-        if more := found.more(self.labels):
+        if more := found.more_label(self.labels):
             self.shortened, self.more = True, more
 
     def asides(self, room: int) -> None:
         """Adds what was asked back about the question, and explained."""
-        found = drawn_asides(self.view, self.labels, room)
+        found = fit_asides(self.view, self.labels, room)
         self.blocks += rich_text(found.blocks)
-        if more := found.more(self.labels):
+        if more := found.more_label(self.labels):
             self.shortened, self.more = True, more
 
     def small(self, text: str, room: int) -> None:
@@ -113,7 +113,7 @@ class Sheet:
 
     def credits(self) -> str:
         """Who answered and when, as mrkdwn; empty where that goes without saying."""
-        return attribution.given_by(self.view, self.labels, record_text.marks(self.names))
+        return attribution.answered_by_line(self.view, self.labels, record_text.marks(self.names))
 
     def beside(self, said: str) -> None:
         """Adds mrkdwn of ours to the small text before it."""
@@ -134,9 +134,9 @@ class Sheet:
         for place, text in enumerate(entries):
             share = max(left // (len(entries) - place) - 2, 1)
             item = self.fit(text, min(share, limits.SECTION_TEXT))
-            left -= text_fitting.units(item) + 2
+            left -= text_fitting.utf16_length(item) + 2
             joined = f"{page}\n\n{item}" if page else item
-            if text_fitting.units(joined) > limits.SECTION_TEXT:
+            if text_fitting.utf16_length(joined) > limits.SECTION_TEXT:
                 self.blocks.append(section(page))
                 joined = item
             page = joined

@@ -85,8 +85,8 @@ def spelled_out(blocks: Sequence[Block], labels: Labels) -> list[Block]:
 def fully_shown(fields: Sequence[Field]) -> bool:
     """Whether a form's labels and hints show all that the schema says of its fields."""
     return all(
-        text_fitting.units(field.title) <= limits.INPUT_LABEL
-        and text_fitting.units(_hint(field)) <= limits.INPUT_HINT
+        text_fitting.utf16_length(field.title) <= limits.INPUT_LABEL
+        and text_fitting.utf16_length(_hint(field)) <= limits.INPUT_HINT
         for field in fields
     )
 
@@ -121,7 +121,7 @@ def _holds(field: Field, value: Entry) -> bool:
     if field.kind is Kind.CHOICES:
         prefilled = len(value) if isinstance(value, list) else 0
         return len(field.choices) <= limits.MENU_OPTIONS and prefilled <= limits.MENU_OPTIONS
-    if isinstance(value, str) and text_fitting.units(value) > limits.INPUT_TEXT:
+    if isinstance(value, str) and text_fitting.utf16_length(value) > limits.INPUT_TEXT:
         return False
     return (field.min_length or 0) <= limits.INPUT_TEXT
 
@@ -222,7 +222,7 @@ def _lengths(field: Field, value: str | None) -> Block:
 
     A bound that the input would break as it opens is left out: Slack refuses the modal for it.
     """
-    most, length = field.max_length, text_fitting.units(value or "")
+    most, length = field.max_length, text_fitting.utf16_length(value or "")
     made: Block = {}
     if (most or 0) > _MULTILINE or "\n" in (value or ""):
         made["multiline"] = True
@@ -322,4 +322,6 @@ def _moment(text: str) -> int | None:
 
 
 def _cut(text: str | None, most: int) -> bool:
-    return text is not None and (text_fitting.units(text) > most or one_line(text) != text.strip())
+    return text is not None and (
+        text_fitting.utf16_length(text) > most or one_line(text) != text.strip()
+    )

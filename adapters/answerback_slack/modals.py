@@ -24,7 +24,7 @@ from answerback_chat import text_fitting
 from answerback_chat.control_codec import Control, Verb
 from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import as_json
-from answerback_chat.text_entries import TextEntry, action_of, text_entry
+from answerback_chat.text_entries import TextEntry, action_from_text, text_entry
 from answerback_slack import limits, modal_inputs, option_controls, show_in_full
 from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
 from answerback_slack.parse import Submission, Values, chosen
@@ -46,7 +46,7 @@ def opened(
     """
     prompt = view.prompt
     match control.verb:
-        case Verb.FULL:
+        case Verb.SHOW_IN_FULL:
             return show_in_full.full(view, labels, 0, metadata)
         case Verb.PREVIEW:
             return show_in_full.preview(view, labels, _number(control), metadata)
@@ -140,7 +140,7 @@ def submitted(submission: Submission, view: View, labels: Labels) -> Wanted | di
         return (
             modal_inputs.errors(fields, value) if isinstance(value, tuple) else Answer(value=value)
         )
-    found = action_of(control.verb, typed_text(values))
+    found = action_from_text(control.verb, typed_text(values))
     if isinstance(found, Problem):
         first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
         return {first: found.message}
@@ -272,7 +272,7 @@ def shows_schema_in_full(prompt: Prompt) -> bool:
     fields = _native(prompt)
     if fields is not None:
         return modal_inputs.fully_shown(fields)
-    return text_fitting.units(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
+    return text_fitting.utf16_length(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
 
 
 def _native(prompt: Prompt) -> tuple[Field, ...] | None:
@@ -294,8 +294,8 @@ def _text_block(index: int, joined: bool) -> str:
 def _pieces(text: str) -> list[tuple[str, bool]]:
     """A text in pieces an input can hold, each with whether the line end behind it was taken out."""
     pieces: list[tuple[str, bool]] = []
-    while text_fitting.units(text) > limits.INPUT_TEXT:
-        head = text_fitting.chunks(text, limits.INPUT_TEXT)[0]
+    while text_fitting.utf16_length(text) > limits.INPUT_TEXT:
+        head = text_fitting.split_text(text, limits.INPUT_TEXT)[0]
         at = head.rfind("\n")
         if at > 0:
             pieces.append((text[:at], True))

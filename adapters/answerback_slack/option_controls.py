@@ -15,7 +15,7 @@ from answerback_chat import text_fitting
 from answerback_chat.control_codec import Verb
 from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line, visible
-from answerback_chat.text_fitting import fits
+from answerback_chat.text_fitting import fits_line
 from answerback_slack import limits
 from answerback_slack.blocks import Block, entry, offered, option, plain, size, weight
 from answerback_slack.message_layout import Sheet
@@ -33,7 +33,7 @@ OPTIONS: Final = OptionLimits(
 def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
     """The controls of the open question. ``room``: how many characters a menu in the message may take."""
     question = prompt.question
-    if OPTIONS.as_buttons(question):
+    if OPTIONS.fits_buttons(question):
         return [sheet.row("answer", _buttons(sheet, prompt))]
     start = _start(sheet, prompt)
     in_message = inputs(question, start, sheet.control, sheet.labels.choose)
@@ -41,7 +41,7 @@ def controls(sheet: Sheet, prompt: Prompt, room: int) -> list[Block]:
         sheet.shortened = True
         pressed = [sheet.press(sheet.labels.choose, Verb.CHOOSE, primary=True)]
         return [sheet.row("answer", pressed + _words(sheet, prompt))]
-    submit = sheet.press(sheet.labels.submit, Verb.TAKE, primary=True)
+    submit = sheet.press(sheet.labels.submit, Verb.SUBMIT_SELECTION, primary=True)
     return [*in_message, sheet.row("answer", [submit, *_words(sheet, prompt)])]
 
 
@@ -102,15 +102,15 @@ def modal_inputs(
     """`inputs` for a modal: labels as long as all of them fit."""
     made: dict[int, list[Block]] = {}
 
-    def fits(length: int) -> bool:
+    def fits_line(length: int) -> bool:
         made[length] = inputs(question, chosen, control, placeholder, length)
         return size(made[length]) <= limits.MODAL_BYTES * 3 // 4
 
     longest, *shorter = _LABEL_LENGTHS
-    if fits(longest):
+    if fits_line(longest):
         return made[longest]
     # The shorter the labels the smaller the modal, so few of the lengths have to be tried.
-    length = shorter[min(bisect(shorter, False, key=fits), len(shorter) - 1)]
+    length = shorter[min(bisect(shorter, False, key=fits_line), len(shorter) - 1)]
     return made.get(length) or inputs(question, chosen, control, placeholder, length)
 
 
@@ -143,12 +143,12 @@ def _input(
 
 
 def _options(question: Question, length: int) -> list[Block]:
-    numbered = length < limits.OPTION_TEXT or OPTIONS.spelled_out(question)
+    numbered = length < limits.OPTION_TEXT or OPTIONS.needs_text_list(question)
     made = []
     for index, each in enumerate(question.options):
         label = one_line(each.label)
         label = text_fitting.shorten(f"{index + 1}. {label}" if numbered else label, length)
-        fitting = length == limits.OPTION_TEXT and fits(
+        fitting = length == limits.OPTION_TEXT and fits_line(
             each.description or "", limits.OPTION_DESCRIPTION
         )
         made.append(option(label, str(index), each.description if fitting else None))

@@ -77,7 +77,7 @@ class Where:
         return f"slack:{self.channel}:{self.ts}"
 
 
-_READING: Final = frozenset({Verb.FULL, Verb.PREVIEW, Verb.PAGE})
+_READING: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Click:
         return Actor(self.person)
 
     @property
-    def reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it shows what everybody may read."""
         return self.control.verb in _READING
 
@@ -116,13 +116,13 @@ class Click:
     @property
     def delivery(self) -> str:
         """The id under which it counts once: words do with theirs, however they came."""
-        used = self.control.verb is Verb.USE
+        used = self.control.verb is Verb.USE_MESSAGE
         return self.words.delivery if used else f"slack:{self.trigger_id}"
 
     @property
     def at(self) -> float | None:
         """When it was clicked, or the words were typed, by Slack's clock."""
-        return seconds(self.words.ts) if self.control.verb is Verb.USE else self.clicked_at
+        return seconds(self.words.ts) if self.control.verb is Verb.USE_MESSAGE else self.clicked_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Submission:
         return Actor(self.person)
 
     @property
-    def reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it has nothing to be handed in."""
         return self.control.verb in _READING
 
@@ -259,7 +259,7 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
     index = _entry(action) if "selected_option" in action else None
     values = _values(state)
     places = index if isinstance(index, list) else chosen(control, values)
-    words = _carried(action.get("value")) if control.verb is Verb.USE else None
+    words = _carried(action.get("value")) if control.verb is Verb.USE_MESSAGE else None
     return Click(
         control=control,
         person=person,

@@ -157,7 +157,7 @@ class Events:
         if await self._groups.renewed(group, disabled=disabled):
             return
         async for ask in self._asks.each_open("slack"):
-            if group not in responders.groups_asked(ask):
+            if group not in responders.responder_groups(ask):
                 continue
             try:
                 await self._groups.demand_somebody(ask.responders)

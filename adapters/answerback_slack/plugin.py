@@ -40,12 +40,12 @@ class SlackSettings(ChatSettings):
     app_token: SecretStr | None = None
     signing_secret: SecretStr | None = None
 
-    def without_bot(self) -> bool:
-        """See `ChatSettings.without_bot`."""
+    def needs_bot(self) -> bool:
+        """See `ChatSettings.needs_bot`."""
         return bool(self.app_token or self.signing_secret)
 
-    def unreachable(self) -> str | None:
-        """See `ChatSettings.unreachable`."""
+    def why_unreachable(self) -> str | None:
+        """See `ChatSettings.why_unreachable`."""
         if self.app_token or self.signing_secret:
             return None
         return "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"

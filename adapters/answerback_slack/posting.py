@@ -23,8 +23,8 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
-from answerback_chat.live_message import LiveMessages, Missing, Save
-from answerback_chat.selection_drafts import Selections
+from answerback_chat.live_message import LiveMessages, Save, Uneditable
+from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import errors, parse, record_text, reminders
 from answerback_slack.api_client import Calls
 from answerback_slack.blocks import escape, section
@@ -116,7 +116,7 @@ class Posting(LiveMessages[Ref, Message]):
             "its messages begin with rich text from now on, which looks a little different",
             frozenset({errors.BLOCK_MISMATCH}),
         )
-        self.selections: Selections | None = None
+        self.selections: SelectionDrafts | None = None
         """What was selected where somebody asked back; set before anything is shown."""
         self._history = History(calls)
         self._direct: dict[str, str] = {}
@@ -124,20 +124,20 @@ class Posting(LiveMessages[Ref, Message]):
 
     # --- what is kept ----------------------------------------------------------------------------
 
-    def read(self, stored: Mapping[str, JsonValue] | None) -> Ref | None:
-        """See `LiveMessages.read`."""
+    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Ref | None:
+        """See `LiveMessages.parse_ref`."""
         return Ref.read(stored)
 
     def is_posted(self, ref: Ref) -> bool:
         """See `LiveMessages.is_posted`."""
         return ref.ts is not None
 
-    def marked(self, ref: Ref) -> Ref:
-        """See `LiveMessages.marked`."""
+    def mark_pending(self, ref: Ref) -> Ref:
+        """See `LiveMessages.mark_pending`."""
         return replace(ref, at=self._now())
 
-    def unmarked(self, ref: Ref) -> Mapping[str, JsonValue]:
-        """See `LiveMessages.unmarked`."""
+    def clear_pending(self, ref: Ref) -> Mapping[str, JsonValue]:
+        """See `LiveMessages.clear_pending`."""
         return replace(ref, ts=ref.dead).kept() if ref.dead else {}
 
     def shown(self, ref: Ref, revision: int) -> Shown:
@@ -146,8 +146,8 @@ class Posting(LiveMessages[Ref, Message]):
 
     # --- the message -----------------------------------------------------------------------------
 
-    async def place(self, ask: Ask) -> Ref:
-        """See `LiveMessages.place`."""
+    async def choose_place(self, ask: Ask) -> Ref:
+        """See `LiveMessages.choose_place`."""
         await self._groups.demand_somebody(ask.responders)
         destination = ask.destination
         if destination.user is None:
@@ -184,8 +184,8 @@ class Posting(LiveMessages[Ref, Message]):
         since = parse.seconds(ts) if ts and ask.revision == 1 else None
         return replace(ref, ts=ts, since=since)
 
-    def demand_allowed(self, ref: Ref) -> None:
-        """See `LiveMessages.demand_allowed`."""
+    def raise_if_limited(self, ref: Ref) -> None:
+        """See `LiveMessages.raise_if_limited`."""
         if ref.ts is None:
             self._calls.demand("chat.postMessage", ref.channel)
         else:
@@ -195,11 +195,11 @@ class Posting(LiveMessages[Ref, Message]):
         """See `LiveMessages.render`."""
         view = self._view(ask)
         names = await self._names.of(view)
-        selected = await self.selections.of(ask) if self.selections and ask.asides else None
+        selected = await self.selections.load(ask) if self.selections and ask.asides else None
         return render(view, self._labels, names, selected, folding=self._folding.on)
 
-    def least(self, ask: Ask) -> Message:
-        """See `LiveMessages.least`."""
+    def minimal_payload(self, ask: Ask) -> Message:
+        """See `LiveMessages.minimal_payload`."""
         return Message(fallback_text(self._view(ask), self._labels), [])
 
     @staticmethod
@@ -216,14 +216,14 @@ class Posting(LiveMessages[Ref, Message]):
         )
         return replace(ref, ts=ts, since=parse.seconds(ts))
 
-    async def edit(self, ask: Ask, ref: Ref, payload: Message) -> Ref | Missing:
+    async def edit(self, ask: Ask, ref: Ref, payload: Message) -> Ref | Uneditable:
         """See `LiveMessages.edit`."""
         try:
             return await self._taken(ask, payload, lambda said: self._replaced(ref, said))
         except GoneError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
-            return Missing.DELETED if error.code == errors.MESSAGE_DELETED else Missing.FROZEN
+            return Uneditable.DELETED if error.code == errors.MESSAGE_DELETED else Uneditable.FROZEN
 
     async def _taken(
         self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]
@@ -249,12 +249,12 @@ class Posting(LiveMessages[Ref, Message]):
                     raise
         return await self._update(ref, rich)
 
-    async def successor(self, ask: Ask, ref: Ref) -> Ref:
-        """See `LiveMessages.successor`."""
+    async def replacement_ref(self, ask: Ask, ref: Ref) -> Ref:
+        """See `LiveMessages.replacement_ref`."""
         return replace(ref, ts=None, dead=ref.ts, since=None)
 
-    async def retired(self, ask: Ask, ref: Ref) -> Ref:
-        """See `LiveMessages.retired`."""
+    async def remove_replaced(self, ask: Ask, ref: Ref) -> Ref:
+        """See `LiveMessages.remove_replaced`."""
         client, dead = self._calls.client, ref.dead
         if dead is None:
             return ref
@@ -268,8 +268,8 @@ class Posting(LiveMessages[Ref, Message]):
                 logger.warning("A message that was replaced stays: %s", error, extra=extra)
         return replace(ref, dead=None)
 
-    async def completed(self, ask: Ask, ref: Ref, save: Save) -> Ref:
-        """See `LiveMessages.completed`."""
+    async def complete(self, ask: Ask, ref: Ref, save: Save) -> Ref:
+        """See `LiveMessages.complete`."""
         if ask.thread is not None and ask.thread.url and ref.ts == _kept_ts(ask):
             return replace(ref, url=ask.thread.url)
         await save(ref.shown(ask.revision))
@@ -291,15 +291,15 @@ class Posting(LiveMessages[Ref, Message]):
             if found.get("ask_id") == ask.id:
                 yield str(message.get("ts")), int(str(found.get("number")))
 
-    async def end_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
-        """See `LiveMessages.end_reminder`."""
+    async def close_reminder(self, ask: Ask, ref: Ref, reminder: str) -> None:
+        """See `LiveMessages.close_reminder`."""
         url = await self._url(ask, ref)
         ending = record_text.ending(view_of(ask), self._labels)
         over = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), over)
 
-    async def lead_on(self, ref: Ref, to: Destination) -> None:
-        """See `LiveMessages.lead_on`."""
+    async def show_moved_note(self, ref: Ref, to: Destination) -> None:
+        """See `LiveMessages.show_moved_note`."""
         text = self._labels.escalated.format(where=place(to))
         await self._replaced(ref, Message(escape(text), [section(text)]))
 

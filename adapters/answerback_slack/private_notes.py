@@ -83,7 +83,7 @@ class Notes:
 
 
 def mrkdwn_of(
-    rejected: Rejected, reader: Person, labels: Labels, copy: wording.Copy | None = None
+    rejected: Rejected, reader: Person, labels: Labels, copy: wording.ActedOnVersion | None = None
 ) -> str:
     """Why nothing was changed, as mrkdwn: people without a name by their mention, which notifies nobody here.
 
@@ -92,7 +92,7 @@ def mrkdwn_of(
     """
     ask = rejected.ask
     view = view_of(ask) if ask else None
-    note = wording.note(rejected, view, labels, "{who}", reader.user_id, copy)
+    note = wording.rejection_note(rejected, view, labels, "{who}", reader.user_id, copy)
     text = escape_within(note, _NOTE_ROOM)
     if ask is None:
         return text

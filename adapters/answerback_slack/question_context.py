@@ -23,7 +23,7 @@ from answerback.core.markdown import (
     Verbatim,
     with_addresses,
 )
-from answerback_chat.question_context import columns, numbered
+from answerback_chat.question_context import align_columns, has_plain_numbering
 from answerback_slack.blocks import Block
 
 _RULE: Final = "────────"
@@ -58,7 +58,7 @@ def _elements(blocks: Iterable[markdown.Block]) -> Iterator[Block]:
             case List():
                 yield from _list(block, 0)
             case Table():
-                yield from _preformatted(columns(block))
+                yield from _preformatted(align_columns(block))
             case Verbatim(text):
                 yield from _section(_text(text))
             case Rule():
@@ -107,7 +107,7 @@ def _lines(blocks: Iterable[markdown.Block], before: str = "") -> Iterator[list[
                 yield [*_text(f"{before}{info}")] if info else []
                 yield [*_text(text)]
             case Table():
-                yield [*_text(columns(block))]
+                yield [*_text(align_columns(block))]
             case Paragraph(spans) | Heading(_, spans):
                 yield [*_text(before), *_runs(spans)]
             case Verbatim(text):
@@ -119,7 +119,7 @@ def _lines(blocks: Iterable[markdown.Block], before: str = "") -> Iterator[list[
 def _list(block: List, indent: int) -> Iterator[Block]:
     """A list, broken where an item has more than a paragraph in it."""
     simple = all(len(item.blocks) == 1 and _is_text(item.blocks) for item in block.items)
-    if block.items[0].number is not None and not (simple and numbered(block)):
+    if block.items[0].number is not None and not (simple and has_plain_numbering(block)):
         yield from _odd_numbers(block)
         return
     style = "bullet" if block.items[0].number is None else "ordered"

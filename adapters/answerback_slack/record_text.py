@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Line, View
 from answerback.core.walker import Person
 from answerback_chat import answer_summary, attribution, text_fitting, wording
-from answerback_chat.attribution import Marks
+from answerback_chat.attribution import AttributionFormat
 from answerback_chat.sanitize import visible
 from answerback_slack import limits
 from answerback_slack.blocks import escape, escape_within, moment
@@ -35,7 +35,7 @@ def ending(view: View, labels: Labels) -> str:
     if note := wording.source_note(source, labels) if source else None:
         added += f" ({escape(note)})"
     mark = f"{_MARKS[view.outcome.status]} "
-    room = limits.CONTEXT_TEXT - text_fitting.units(mark + added)
+    room = limits.CONTEXT_TEXT - text_fitting.utf16_length(mark + added)
     return mark + escape_within(wording.ending(view, labels), room) + added
 
 
@@ -43,10 +43,10 @@ def who(person: Person) -> str:
     """A person as mrkdwn: the name they are known by, or for somebody on Slack their live name."""
     if person.name is None and person.surface == "slack":
         return f"<@{person.user_id}>"
-    return escape(text_fitting.shorten(wording.name_of(person), NAME_ROOM))
+    return escape(text_fitting.shorten(wording.display_name(person), NAME_ROOM))
 
 
-def marks(names: Mapping[str, str]) -> Marks:
+def marks(names: Mapping[str, str]) -> AttributionFormat:
     """What lines about people are made of, as mrkdwn.
 
     Args:
@@ -54,15 +54,15 @@ def marks(names: Mapping[str, str]) -> Marks:
     """
 
     def responder(who: str) -> str | None:
-        name = attribution.name_of("slack", who)
+        name = attribution.responder_name("slack", who)
         return names.get(who) if name is None else escape(text_fitting.shorten(name, NAME_ROOM))
 
-    return Marks(escape, responder, who, moment)
+    return AttributionFormat(escape, responder, who, moment)
 
 
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
     """Who may answer and until when, as mrkdwn; see `marks`."""
-    return attribution.audience(view.responders, view.closes_at, labels, marks(names))
+    return attribution.audience_line(view.responders, view.closes_at, labels, marks(names))
 
 
 def answered(line: Line, labels: Labels) -> str:

@@ -27,5 +27,5 @@ def reminder(view: View, responders: Sequence[str], url: str | None, labels: Lab
     link = [f"<{url}>"] if url else []
     named = " ".join([*mentions(pinged, MOST_REMINDED), said, *link])
     first: Block = {"type": "section", "text": mrkdwn(named)}
-    about = text_fitting.shorten(wording.reminded_of(view, labels), _QUESTION_ROOM)
+    about = text_fitting.shorten(wording.reminder_subject(view, labels), _QUESTION_ROOM)
     return Message(f"{said}\n{escape(about)}", [first, section(about)])

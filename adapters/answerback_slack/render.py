@@ -106,7 +106,7 @@ def _prompt(sheet: Sheet, prompt: Prompt) -> None:
     sheet.asides(min(ASIDES_ROOM, sheet.left // 2))
     room = sheet.left - SPARE - LEAST_LIST
     answer = _answer(sheet, prompt, room)
-    if option_controls.OPTIONS.spelled_out(question) and question.options:
+    if option_controls.OPTIONS.needs_text_list(question) and question.options:
         sheet.items(option_controls.listed(question), sheet.left - weight(answer) - SPARE)
     sheet.blocks += answer
     sheet.blocks.append(_navigation(sheet))
@@ -120,12 +120,12 @@ def _so_far(sheet: Sheet) -> None:
         text = f"{one_line(line.question.text)} ➜ {record_text.given(line, sheet.labels, ', ')}"
         return sheet.fit(one_line(text), SO_FAR_ITEM)
 
-    kept, earlier = answer_summary.so_far(sheet.view, line_of)
+    kept, earlier = answer_summary.recent_answers(sheet.view, line_of)
     heading = [f"{sheet.labels.answered_so_far}:"]
     if earlier:
         sheet.shortened = True
         heading.append(sheet.labels.answered_earlier.format(count=earlier))
-    sheet.small("\n".join([*heading, *kept]), answer_summary.SO_FAR_LENGTH * 2)
+    sheet.small("\n".join([*heading, *kept]), answer_summary.MAX_RECENT_UNITS * 2)
     sheet.beside(sheet.credits())
 
 
@@ -169,7 +169,7 @@ def _yes_no(sheet: Sheet, prompt: Prompt) -> list[Block]:
 
 
 def _prefilled(sheet: Sheet, prompt: Prompt) -> list[Block]:
-    text = answer_summary.prefilled(prompt, sheet.labels)
+    text = answer_summary.prefill_text(prompt, sheet.labels)
     return [small(sheet.fit(text, PREFILL_ROOM))] if text else []
 
 
@@ -177,7 +177,7 @@ def _as_is(sheet: Sheet, prompt: Prompt) -> list[Block]:
     """Submit, for a prefill that is too long to be edited in a modal: it can still be taken as it is."""
     if fits_modal(prompt):
         return []
-    return [sheet.press(sheet.labels.submit, Verb.TAKE)]
+    return [sheet.press(sheet.labels.submit, Verb.SUBMIT_SELECTION)]
 
 
 def fits_modal(prompt: Prompt) -> bool:
@@ -189,7 +189,7 @@ def fits_modal(prompt: Prompt) -> bool:
 
 def fits_inputs(text: str) -> bool:
     """Whether a text can be edited in the inputs of a modal."""
-    return text_fitting.units(text) <= limits.INPUT_TEXT * PREFILL_PARTS
+    return text_fitting.utf16_length(text) <= limits.INPUT_TEXT * PREFILL_PARTS
 
 
 def _navigation(sheet: Sheet) -> Block:
@@ -206,7 +206,7 @@ def _navigation(sheet: Sheet) -> Block:
             case Control.END_TURN:
                 made.append(_end_turn(sheet))
     if sheet.shortened:
-        made.append(sheet.press(sheet.more, Verb.FULL))
+        made.append(sheet.press(sheet.more, Verb.SHOW_IN_FULL))
     return sheet.row("walk", made)
 
 
@@ -288,4 +288,4 @@ def _record(sheet: Sheet, *, folding: bool) -> None:
     sheet.blocks.append({"type": "context", "elements": [mrkdwn(record_text.ending(view, labels))]})
     sheet.beside(sheet.credits())
     if sheet.shortened:
-        sheet.blocks.append(sheet.row("full", [sheet.press(labels.details, Verb.FULL)]))
+        sheet.blocks.append(sheet.row("full", [sheet.press(labels.details, Verb.SHOW_IN_FULL)]))

@@ -12,8 +12,8 @@ from typing import Final
 
 from answerback.core.errors import PlatformError
 from answerback.core.view import View
-from answerback_chat.attribution import MOST_NAMED
-from answerback_chat.shared_lookups import Lookups
+from answerback_chat.attribution import MAX_NAMED
+from answerback_chat.shared_lookups import SharedLookups
 from answerback_chat.text_fitting import shorten
 from answerback_slack.api_client import Calls
 from answerback_slack.blocks import escape
@@ -35,15 +35,15 @@ class Names:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._asking = Lookups("slack name of", self._look, _kept)
+        self._asking = SharedLookups("slack name of", self._look, _kept)
 
     async def of(self, view: View) -> Mapping[str, str]:
         """The responders of a view that can be named, as mrkdwn by id."""
-        asked = [who for who in view.responders[:MOST_NAMED] if is_id(who)]
+        asked = [who for who in view.responders[:MAX_NAMED] if is_id(who)]
         if view.mention:
             return {who: mention(who) for who in asked}
         keys = {who: _GROUPS if who.startswith("@") else who for who in asked}
-        tasks = {key: self._asking.begin(key) for key in keys.values()}
+        tasks = {key: self._asking.start(key) for key in keys.values()}
         if tasks:
             await asyncio.wait(tasks.values(), timeout=WITHIN_SECONDS)
         found = {

@@ -13,7 +13,7 @@ from answerback.core.view import View
 from answerback_chat import answer_summary, text_fitting, wording
 from answerback_chat.asides import asides_text
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.question_context import drawn_text
+from answerback_chat.question_context import fit_text
 from answerback_chat.sanitize import as_json, visible
 from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
@@ -43,7 +43,7 @@ def full(view: View, labels: Labels, page: int, metadata: str) -> Block:
     shown = preview(view, labels, option - 1, metadata, page_there) if option else None
     if shown is not None:
         return shown
-    callback = Control(view.ask_id, view.revision, Verb.FULL).encode()
+    callback = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
     found = pages(full_text(view, labels))
     blocks = _page(view, labels, found, page)
     return modal(labels.details, callback, metadata, blocks, close=labels.close)
@@ -59,7 +59,7 @@ def preview(view: View, labels: Labels, index: int, metadata: str, page: int = 0
     found = pages(visible(text))
     blocks = _page(view, labels, found, page, (index + 1) * _PREVIEW_PAGES)
     label = visible(options[index].label)
-    picture = rich_text(drawn_text(text, _PREVIEW_ROOM).blocks)
+    picture = rich_text(fit_text(text, _PREVIEW_ROOM).blocks)
     if page == 0 and picture and size(picture) <= _PREVIEW_BYTES:
         blocks = [*picture, small(labels.as_written), *blocks]
     blocks = [*sections(label), *blocks]
@@ -70,7 +70,7 @@ def pages(text: str) -> list[list[str]]:
     """A text in pages of paragraphs; together they are the text."""
     found: list[list[str]] = [[]]
     room = _PAGE_BYTES
-    for piece in text_fitting.chunks(visible(text), limits.SECTION_TEXT):
+    for piece in text_fitting.split_text(visible(text), limits.SECTION_TEXT):
         if not piece.strip():
             continue
         if found[-1] and size(piece) > room:

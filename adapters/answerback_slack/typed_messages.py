@@ -19,10 +19,10 @@ from answerback.core.intents import Words as WantedWords
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Groups, Rejected
 from answerback_chat import responders, text_fitting
-from answerback_chat.background_tasks import Background
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb
 from answerback_chat.retry import retry
-from answerback_chat.typed_messages import TypedWords
+from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_slack import private_notes
 from answerback_slack.api_client import Calls
 from answerback_slack.blocks import Block, escape
@@ -49,7 +49,7 @@ class Listener:
         asks: Asks,
         calls: Calls,
         told: Notes,
-        later: Background,
+        later: BackgroundTasks,
         labels: Labels,
         identity: Identity,
         surface: Groups,
@@ -61,7 +61,7 @@ class Listener:
         self._labels = labels
         self._identity = identity
         self._surface = surface
-        self._typed = TypedWords(asks, self, later)
+        self._typed = TypedMessageHandler(asks, self, later)
 
     async def heard(self, said: Words) -> None:
         """One message: handed on where it is meant for us; else its author is offered to use it, at most.
@@ -72,15 +72,15 @@ class Listener:
         """
         bot = self._identity.bot_user
         if said.direct or (bot is not None and mentions(said.text, bot)):
-            await self._typed.heard(said)
+            await self._typed.handle(said)
         elif said.where.thread is not None:
-            self._later.do("offer", self._offer(said, said.where.thread))
+            self._later.spawn("offer", self._offer(said, said.where.thread))
 
     def words(self, said: Words) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
         return decoded(without_mention(said.text, self._identity.bot_user or ""))
 
-    async def meant(self, said: Words) -> Sequence[Ask]:
+    async def find_candidates(self, said: Words) -> Sequence[Ask]:
         """Those in its thread; in a channel, those whose own messages stand there."""
         channel, thread = said.where.channel, said.where.thread
         found = await self._asks.open_in("slack", channel, thread)
@@ -94,8 +94,8 @@ class Listener:
             return [ask for ask in shown_here if ask.thread and ask.thread.id == thread]
         return found
 
-    def asks_back(self, said: Words, meant: Sequence[Ask]) -> str:
-        """See `answerback_chat.typed_messages.Platform.asks_back`."""
+    def disambiguation_note(self, said: Words, meant: Sequence[Ask]) -> str:
+        """See `answerback_chat.typed_messages.Platform.disambiguation_note`."""
         if not meant:
             return escape(self._labels.nothing_open)
         own_threads = said.where.thread is None and all(map(_began, meant))
@@ -111,7 +111,9 @@ class Listener:
             return
         if typed_answers.too_early(ask, said.at, said.person, self._labels) is not None:
             return
-        if responders.is_stranger(ask, await responders.known(ask, said.person, self._surface)):
+        if responders.is_excluded(
+            ask, await responders.resolve_actor(ask, said.person, self._surface)
+        ):
             return
         key = f"offer:{ask.id}:{ask.revision}:{said.person.user_id}"
         if await self._asks.draft(key) is not None:
@@ -120,9 +122,9 @@ class Listener:
         labels, words = self._labels, decoded(said.text)
         question = text_fitting.shorten(ask.question.text, _NAMED)
         text = labels.offer_words.format(question=question, use_words=labels.use_words)
-        control = Control(ask.id, ask.revision, Verb.USE, said.where.ts).encode()
-        carried = as_words(words if text_fitting.units(words) <= _CARRIED else "")
-        await self.say(
+        control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, said.where.ts).encode()
+        carried = as_words(words if text_fitting.utf16_length(words) <= _CARRIED else "")
+        await self.tell_author(
             said, escape(text), private_notes.offer(text, labels.use_words, control, carried)
         )
 
@@ -157,7 +159,7 @@ class Listener:
 
     # --- what becomes of words ---------------------------------------------------------------------
 
-    async def mark(self, said: Click | Words) -> None:
+    async def mark_taken(self, said: Click | Words) -> None:
         """Marks words as taken."""
         client, where = self._calls.client, said.words if isinstance(said, Click) else said.where
         await self._calls.do(
@@ -171,7 +173,9 @@ class Listener:
         thread = rejected.ask.thread if rejected.ask else None
         return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 
-    async def say(self, said: Words, text: str, blocks: Sequence[Block] | None = None) -> None:
+    async def tell_author(
+        self, said: Words, text: str, blocks: Sequence[Block] | None = None
+    ) -> None:
         """Tells the author privately, where they typed."""
         await self._notes.tell(text, said.person.user_id, said.where, blocks=blocks)
 

@@ -19,9 +19,9 @@ from answerback.ports.surface import Asks, Shown
 from answerback_web import responses
 from answerback_web.ask_page import AskPages
 from answerback_web.inbox import Inbox
-from answerback_web.page_access import Access
-from answerback_web.proxy_identity import Proxies
-from answerback_web.site import NAME, Front
+from answerback_web.page_access import PageLinks
+from answerback_web.proxy_identity import TrustedProxies
+from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
 
@@ -54,12 +54,12 @@ class WebSurface:
         public_url: Callable[[], str | None] = lambda: None,
         tokens: bool = False,
         agents: Mapping[str, str] | None = None,
-        proxies: Proxies | None = None,
+        proxies: TrustedProxies | None = None,
     ) -> None:
-        access = Access(secret)
-        self._front = Front(access, labels, local_url, public_url, now, holders, agents or {})
-        self._local = Visitors(access, holders, Proxies(), operators=True)
-        self._public = Visitors(access, holders, proxies or Proxies(), operators=False)
+        access = PageLinks(secret)
+        self._front = Site(access, labels, local_url, public_url, now, holders, agents or {})
+        self._local = Visitors(access, holders, TrustedProxies(), operators=True)
+        self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens
 
     # --- the surface -------------------------------------------------------------------------------
@@ -117,13 +117,17 @@ class WebSurface:
         inbox = Inbox(self._front, visitors, tokens=self._tokens)
         asks = AskPages(self._front, visitors)
         return [
-            web.get("/", responses.drawing(inbox.door)),
-            web.post("/", responses.drawing(inbox.enter)),
-            web.get("/inbox/{name}", responses.drawing(inbox.get)),
+            web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
+            web.post("/", responses.with_compiled_templates(inbox.sign_in)),
+            web.get("/inbox/{name}", responses.with_compiled_templates(inbox.get)),
             web.get("/inbox/{name}/events", inbox.events),
-            web.get("/inbox/{name}/history", responses.drawing(inbox.history)),
-            web.get("/a/-/{name}", responses.static),
-            web.get("/a/{link}", responses.drawing(asks.linked(asks.get))),
-            web.post("/a/{link}", responses.drawing(asks.linked(asks.post))),
-            web.get("/a/{link}/events", asks.linked(asks.events)),
+            web.get("/inbox/{name}/history", responses.with_compiled_templates(inbox.history)),
+            web.get("/a/-/{name}", responses.static_file),
+            web.get(
+                "/a/{link}", responses.with_compiled_templates(asks.with_link_access(asks.get))
+            ),
+            web.post(
+                "/a/{link}", responses.with_compiled_templates(asks.with_link_access(asks.post))
+            ),
+            web.get("/a/{link}/events", asks.with_link_access(asks.events)),
         ]

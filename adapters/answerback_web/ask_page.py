@@ -20,12 +20,12 @@ from answerback.core.walker import Action, Person
 from answerback.http.unverified_connections import known
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback_chat import wording
-from answerback_chat.responders import is_stranger
+from answerback_chat.responders import is_excluded
 from answerback_web import parse, question_context, record, render, responses
-from answerback_web.page_access import Opened
-from answerback_web.parse import Confirm, Post, Stay, Wrong
+from answerback_web.page_access import LinkTarget
+from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from answerback_web.record import RecordLine
-from answerback_web.site import NAME, Front
+from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -62,10 +62,10 @@ class _Place:
         person = self.person
         if ask.destination.surface != NAME:
             return False
-        return person is not None and not is_stranger(ask, Actor(person, all_groups=True))
+        return person is not None and not is_excluded(ask, Actor(person, all_groups=True))
 
 
-class Elsewhere(NamedTuple):
+class OtherSurface(NamedTuple):
     """Another place where an ask is answered."""
 
     url: str | None
@@ -77,19 +77,19 @@ _Handler: TypeAlias = Callable[[web.Request, _Place], Awaitable[web.StreamRespon
 class AskPages:
     """The handlers of the pages of single asks, for the visitors of one listener."""
 
-    def __init__(self, front: Front, visitors: Visitors) -> None:
+    def __init__(self, front: Site, visitors: Visitors) -> None:
         self._front = front
         self._visitors = visitors
 
-    def linked(self, handler: _Handler) -> responses.Handler:
+    def with_link_access(self, handler: _Handler) -> responses.Handler:
         """A handler for the pages that a link opens."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
-                found = await self._visitors.at_ask(request)
+                found = await self._visitors.find_by_link(request)
                 if found is None:
                     message = self._front.labels.page_missing
-                    return self._front.notice(404, message, root="../", home=None)
+                    return self._front.notice_page(404, message, root="../", home=None)
                 known(request)
                 return await handler(request, self._place(*found))
             except StoreError as error:
@@ -97,13 +97,13 @@ class AskPages:
                 labels = self._front.labels
                 reading = request.method == "GET" and not isinstance(error, UnreadableError)
                 message = labels.unavailable if reading else labels.unsaved(error)
-                return self._front.notice(503, message, root="../", home=None)
+                return self._front.notice_page(503, message, root="../", home=None)
 
         return handle
 
-    def _place(self, opened: Opened, visitor: Visitor | None) -> _Place:
+    def _place(self, opened: LinkTarget, visitor: Visitor | None) -> _Place:
         here = self._visitors.link(opened.ask_id, visitor)
-        inbox = self._visitors.inbox(visitor) if visitor else None
+        inbox = self._visitors.inbox_name(visitor) if visitor else None
         return _Place(opened.ask_id, here, visitor, f"../inbox/{inbox}" if inbox else None)
 
     async def get(self, request: web.Request, place: _Place) -> web.StreamResponse:
@@ -125,15 +125,17 @@ class AskPages:
             # Without an ask the process is stopping: the browser comes back by itself.
             return "moved" if ask is not None else "stopping"
 
-        return await responses.tell_once(request, event)
+        return await responses.send_one_event(request, event)
 
     async def post(self, request: web.Request, place: _Place) -> web.StreamResponse:
         """What the page's form leads to: the page again, or on to it once something was done."""
         signed_in = place.visitor is not None and place.visitor.holder is None
-        post = await self._front.post_of(request, root="../", home=place.home, signed_in=signed_in)
+        post = await self._front.read_post(
+            request, root="../", home=place.home, signed_in=signed_in
+        )
         if isinstance(post, web.Response):
             return post
-        action = None if "key" in post.fields else parse.wanted(post)
+        action = None if "key" in post.fields else parse.action_without_input(post)
         if place.person is not None and action is not None:
             return await self._act(place, place.person, post, action)
         ask = await self._load(place)
@@ -152,26 +154,29 @@ class AskPages:
         """What comes of a post to the page of ``ask``."""
         if ask.open and not place.may_answer(ask):
             return await self._rejected(place, post, Rejected(Why.NOT_ALLOWED, ask))
-        meant = parse.action_of(post, ask, self._front.labels)
-        if isinstance(meant, Wrong | Confirm | Stay) and post.revision != ask.revision:
+        meant = parse.interpret_post(post, ask, self._front.labels)
+        if (
+            isinstance(meant, InvalidPost | ConfirmEndTurn | KeepTurn)
+            and post.revision != ask.revision
+        ):
             why = Why.STALE if ask.open else Why.ENDED
             return await self._rejected(place, post, Rejected(why, ask))
         match meant:
-            case Wrong():
+            case InvalidPost():
                 return await self._ask_page(place, ask, 422, post=post, problems=meant.problems)
-            case Confirm():
+            case ConfirmEndTurn():
                 return self._confirm(place, ask, post)
-            case Stay():
+            case KeepTurn():
                 return await self._ask_page(place, ask, post=post)
             case _:
                 return await self._act(place, person, post, meant)
 
     async def _unlock(self, place: _Place, ask: Ask, post: Post) -> web.StreamResponse:
         """Leads whoever entered their key on to the page where they may answer."""
-        visitor = await self._visitors.with_key(post.one("key"))
+        visitor = await self._visitors.find_by_key(post.first("key"))
         if visitor is None:
             return await self._ask_page(place, ask, 403, key_error=self._front.labels.key_wrong)
-        return responses.see(self._visitors.link(ask.id, visitor))
+        return responses.see_other(self._visitors.link(ask.id, visitor))
 
     async def _act(
         self, place: _Place, person: Person, post: Post, action: Action | AskBack
@@ -189,12 +194,12 @@ class AskPages:
             notice = self._front.labels.unsaved(error)
             return await self._ask_page(place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):
-            rest = parse.beside_ask_back(post) if isinstance(action, AskBack) else None
+            rest = parse.without_ask_back(post) if isinstance(action, AskBack) else None
             # What else was entered is not lost: the question is still open.
             return (
                 await self._ask_page(place, told.ask, post=rest)
                 if rest
-                else responses.see(place.here)
+                else responses.see_other(place.here)
             )
         return await self._rejected(place, post, told)
 
@@ -208,7 +213,7 @@ class AskPages:
             return await self._ask_page(place, ask, status, post=post, problems=problems)
         labels = self._front.labels  # ids of a chat platform would tell nobody who they are
         reader = place.person.user_id if place.person else None
-        notice = wording.note(rejected, view_of(ask), labels, labels.those_asked, reader)
+        notice = wording.rejection_note(rejected, view_of(ask), labels, labels.those_asked, reader)
         kept = parse.typed_texts(post)
         return await self._ask_page(place, ask, status, notice=notice, kept=kept)
 
@@ -235,9 +240,9 @@ class AskPages:
             notice=notice,
             kept=kept,
         )
-        page = await asyncio.to_thread(draw) if question_context.takes_long(ask) else draw()
-        return responses.page(
-            self._front.html(
+        page = await asyncio.to_thread(draw) if question_context.is_slow_to_render(ask) else draw()
+        return responses.page_response(
+            self._front.render_template(
                 "ask",
                 root="../",
                 home=place.home,
@@ -247,7 +252,7 @@ class AskPages:
                 stranger=place.person is not None,
                 elsewhere=_elsewhere(ask),
                 record=await self._record(place, ask),
-                you=render.known_as(place.person, self._front.labels),
+                you=render.visitor_line(place.person, self._front.labels),
                 key_error=key_error,
                 share=self._front.link(ask.id) if place.person is not None else None,
             ),
@@ -257,8 +262,8 @@ class AskPages:
     def _confirm(self, place: _Place, ask: Ask, post: Post) -> web.Response:
         """Asks whether the turn is to end, and carries along what was entered."""
         kept = [(name, value) for name, values in post.fields.items() for value in values]
-        return responses.page(
-            self._front.html(
+        return responses.page_response(
+            self._front.render_template(
                 "confirm",
                 root="../",
                 home=place.home,
@@ -269,7 +274,9 @@ class AskPages:
         )
 
     def _missing(self, place: _Place) -> web.Response:
-        return self._front.notice(404, self._front.labels.page_missing, root="../", home=place.home)
+        return self._front.notice_page(
+            404, self._front.labels.page_missing, root="../", home=place.home
+        )
 
     async def _load(self, place: _Place) -> Ask | None:
         """The ask of a page; asks that are shown elsewhere have one for the operator alone."""
@@ -283,15 +290,15 @@ class AskPages:
         if ask.open or place.visitor is None:
             return ()
         entries = await self._front.service.record(ask.id)
-        return record.lines_of(entries, ask, self._front.labels)
+        return record.record_lines(entries, ask, self._front.labels)
 
 
-def _elsewhere(ask: Ask) -> Elsewhere | None:
+def _elsewhere(ask: Ask) -> OtherSurface | None:
     """Where an ask is answered that is shown in another place; None for the page's own."""
     if ask.destination.surface == NAME:
         return None
     url = ask.thread.url if ask.thread else None
-    return Elsewhere(url if url and url.startswith("https://") else None)
+    return OtherSurface(url if url and url.startswith("https://") else None)
 
 
 def _into_value(problem: Problem) -> Problem:

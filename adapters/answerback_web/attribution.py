@@ -11,11 +11,11 @@ from answerback.core.person import Known
 from answerback.core.view import View
 from answerback.core.walker import Person
 from answerback_chat import attribution, wording
-from answerback_chat.attribution import Marks
+from answerback_chat.attribution import AttributionFormat
 from answerback_chat.sanitize import one_line, visible
 
 
-def audience(view: View, surface: str, labels: Labels) -> Markup:
+def audience_line(view: View, surface: str, labels: Labels) -> Markup:
     """Who may answer and until when; empty where there is nothing to say.
 
     Args:
@@ -23,22 +23,24 @@ def audience(view: View, surface: str, labels: Labels) -> Markup:
     """
 
     def responder(who: str) -> str | None:
-        name = attribution.name_of(surface, who)
+        name = attribution.responder_name(surface, who)
         return None if name is None else _isolated(name)
 
-    marks = Marks(lambda words: str(escape(words)), responder, _person, lambda at: str(time(at)))
-    said = attribution.audience(view.responders, view.closes_at, labels, marks)
+    marks = AttributionFormat(
+        lambda words: str(escape(words)), responder, _person, lambda at: str(time(at))
+    )
+    said = attribution.audience_line(view.responders, view.closes_at, labels, marks)
     return Markup(said)
 
 
-def by(person: Person | None, labels: Labels) -> str | None:
+def byline(person: Person | None, labels: Labels) -> str | None:
     """Who did something; None where no person did."""
-    return labels.by.format(name=named(person, labels)) if person else None
+    return labels.by.format(name=name_with_proof(person, labels)) if person else None
 
 
-def named(person: Person, labels: Labels) -> str:
+def name_with_proof(person: Person, labels: Labels) -> str:
     """A person's name, and how it is known where no platform says it."""
-    name = visible(wording.name_of(person))
+    name = visible(wording.display_name(person))
     known = {
         Known.KEY: labels.known_key,
         Known.LINK: labels.known_link,
@@ -57,7 +59,7 @@ def time(at: float) -> Markup:
 
 
 def _person(person: Person) -> str:
-    return _isolated(wording.name_of(person))
+    return _isolated(wording.display_name(person))
 
 
 def _isolated(name: str) -> str:

@@ -109,7 +109,7 @@ def _widget(field: Field, text: str, choices: int) -> Widget:
         return Widget.CHECKS
     if choices:
         return Widget.RADIOS if choices <= limits.RADIOS_UP_TO else Widget.MENU
-    short = field.max_length is not None and field.max_length <= limits.ONE_LINE
+    short = field.max_length is not None and field.max_length <= limits.MAX_ONE_LINE
     if field.kind is Kind.TEXT and ("\n" in text or not (short or field.pattern)):
         return Widget.AREA
     return Widget.LINE

@@ -31,7 +31,7 @@ class Filters:
     until: str = ""
 
     @property
-    def narrowed(self) -> bool:
+    def is_narrowed(self) -> bool:
         """Whether anything but the words is filled in."""
         return any(value for name, value in asdict(self).items() if name != "q")
 
@@ -64,9 +64,11 @@ class Filters:
         )
 
 
-def read(query: Mapping[str, str]) -> Filters:
+def parse_filters(query: Mapping[str, str]) -> Filters:
     """The filters that an address has; a status that there is none of is no filter."""
-    found = {one.name: query.get(one.name, "").strip()[: limits.FILTER] for one in fields(Filters)}
+    found = {
+        one.name: query.get(one.name, "").strip()[: limits.FILTER_LENGTH] for one in fields(Filters)
+    }
     if found["status"] not in Status.__members__.values():
         found["status"] = ""
     return Filters(**found)

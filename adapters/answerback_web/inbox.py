@@ -16,8 +16,8 @@ from answerback.http.unverified_connections import known
 from answerback.ports.store_values import Page
 from answerback_web import history_filters, inbox_items, render, responses
 from answerback_web.inbox_items import SearchForm
-from answerback_web.site import NAME, Front
-from answerback_web.visitors import ME, Visitor, Visitors
+from answerback_web.site import NAME, Site
+from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 logger = logging.getLogger(__name__)
 
@@ -40,20 +40,20 @@ class Inbox:
         tokens: whether agents need tokens: the example shows one then.
     """
 
-    def __init__(self, front: Front, visitors: Visitors, *, tokens: bool) -> None:
+    def __init__(self, front: Site, visitors: Visitors, *, tokens: bool) -> None:
         self._front = front
         self._visitors = visitors
         self._tokens = tokens
 
-    async def door(self, request: web.Request) -> web.StreamResponse:
+    async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
         """Asks for the key; the addresses that `answerback serve` and `answerback person` print carry it.
 
         Whoever the proxy names goes straight in. Where nobody can have an inbox, there is no door.
         """
         try:
-            if self._visitors.named(request) is not None:
-                return responses.see(f"inbox/{ME}")
-            if not await self._visitors.expected():
+            if self._visitors.find_by_proxy(request) is not None:
+                return responses.see_other(f"inbox/{PROXY_INBOX}")
+            if not await self._visitors.can_have_inboxes():
                 raise web.HTTPNotFound(headers=responses.HEADERS)
             if "key" not in request.query:
                 return self._closed(200, root="")
@@ -61,39 +61,41 @@ class Inbox:
         except StoreError:
             return self._failed("")
 
-    async def enter(self, request: web.Request) -> web.StreamResponse:
+    async def sign_in(self, request: web.Request) -> web.StreamResponse:
         """Takes the key that was entered at the door."""
         try:
-            if not await self._visitors.expected():
+            if not await self._visitors.can_have_inboxes():
                 raise web.HTTPNotFound(headers=responses.HEADERS)
-            post = await self._front.post_of(request, root="", home=None)
+            post = await self._front.read_post(request, root="", home=None)
             if isinstance(post, web.Response):
                 return post
-            return await self._let_in(request, post.one("key"))
+            return await self._let_in(request, post.first("key"))
         except StoreError:
             return self._failed("")
 
     async def _let_in(self, request: web.Request, key: str) -> web.StreamResponse:
-        visitor = await self._visitors.with_key(key)
+        visitor = await self._visitors.find_by_key(key)
         if visitor is None:
             return self._closed(403, root="", error=self._front.labels.key_wrong)
         known(request)
-        name = self._visitors.inbox(visitor)
+        name = self._visitors.inbox_name(visitor)
         if name is None:
             return self._closed(403, root="", error=self._front.labels.key_elsewhere)
-        return responses.see(f"inbox/{name}")
+        return responses.see_other(f"inbox/{name}")
 
     def _closed(self, status: int, *, root: str, error: str | None = None) -> web.Response:
-        body = self._front.html("door", root=root, home=None, here=root or "./", error=error)
-        return responses.page(body, status)
+        body = self._front.render_template(
+            "door", root=root, home=None, here=root or "./", error=error
+        )
+        return responses.page_response(body, status)
 
     def _failed(self, root: str) -> web.Response:
         logger.exception("The inbox failed", extra={"action": "page"})
-        return self._front.notice(503, self._front.labels.unavailable, root=root, home=None)
+        return self._front.notice_page(503, self._front.labels.unavailable, root=root, home=None)
 
     async def _visitor(self, request: web.Request) -> Visitor | None:
-        visitor = await self._visitors.at_inbox(request)
-        if visitor is None and not await self._visitors.expected():
+        visitor = await self._visitors.find_by_inbox(request)
+        if visitor is None and not await self._visitors.can_have_inboxes():
             raise web.HTTPNotFound(headers=responses.HEADERS)
         if visitor is not None:
             known(request)
@@ -117,16 +119,16 @@ class Inbox:
         try:
             visitor = await self._visitor(request)
             if visitor is None:
-                me = request.match_info["name"] == ME  # whom the proxy has not named
+                me = request.match_info["name"] == PROXY_INBOX  # whom the proxy has not named
                 error = None if me else self._front.labels.link_invalid
                 return self._closed(403, root=root, error=error)
-            frame = _Frame(root, f"{root}inbox/{self._visitors.inbox(visitor)}")
+            frame = _Frame(root, f"{root}inbox/{self._visitors.inbox_name(visitor)}")
             return await draw(request, visitor, frame)
         except StoreError:
             return self._failed(root)
         except ValueError:
             missing = self._front.labels.page_missing
-            return self._front.notice(404, missing, root=root, home=frame.home)
+            return self._front.notice_page(404, missing, root=root, home=frame.home)
 
     async def _waiting(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
         after = request.query.get("after")
@@ -143,7 +145,7 @@ class Inbox:
         )
 
     async def _past(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
-        filled, after = history_filters.read(request.query), request.query.get("after")
+        filled, after = history_filters.parse_filters(request.query), request.query.get("after")
         wrong: str | None = None
         found: Page[Ask] = Page((), None)
         try:
@@ -154,7 +156,7 @@ class Inbox:
             whose = None if visitor.is_operator else visitor.person
             found = await self._front.service.found_for(whose, wanted, after, _PAGE)
         labels = self._front.labels
-        people = await self._visitors.names() if visitor.is_operator else None
+        people = await self._visitors.link_holder_names() if visitor.is_operator else None
         form = SearchForm(
             filled,
             inbox_items.statuses(labels, own=people is None),
@@ -182,9 +184,9 @@ class Inbox:
             for ask in found.rows
             if visitor.is_operator or ask.destination.surface == NAME
         }
-        you = render.known_as(visitor.person, labels)
-        return responses.page(
-            self._front.html(
+        you = render.visitor_line(visitor.person, labels)
+        return responses.page_response(
+            self._front.render_template(
                 name, root=frame.root, home=frame.home, you=you, page=page, links=links, **more
             )
         )
@@ -206,7 +208,7 @@ class Inbox:
                     await following.changed()
             return "moved"
 
-        return await responses.tell_once(request, event)
+        return await responses.send_one_event(request, event)
 
     def _curl(self) -> str:
         token = ' -H "Authorization: Bearer $ANSWERBACK_TOKEN"' if self._tokens else ""

@@ -84,11 +84,11 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     text = labels.review_title if view.is_review else asked.text if asked else labels.erased
     outcome = view.outcome
     at = outcome.at if outcome else ask.created_at
-    by = attribution.by(outcome.ended_by, labels) if outcome else None
+    by = attribution.byline(outcome.ended_by, labels) if outcome else None
     return InboxItem(
         ask_id=ask.id,
         label=one_line(wording.who_asks(view, labels, briefly=True)),
-        text=shorten(one_line(text), limits.FIRST_WORDS),
+        text=shorten(one_line(text), limits.EXCERPT_LENGTH),
         progress=view.prompt.progress if view.prompt else None,
         outcome=outcome.status.value if outcome else None,
         ended=" ".join(filter(None, (wording.ending(view, labels), by))) or None,

@@ -23,7 +23,7 @@ _DIGEST: Final = rf"([0-9a-f]{{{_DIGEST_LENGTH}}})"
 _LINK: Final = re.compile(rf"((ask_[0-9a-z]{{1,40}})\.{_DIGEST})(?:\.{_DIGEST})?")
 
 
-class Opened(NamedTuple):
+class LinkTarget(NamedTuple):
     """What a link opens: an ask to read, and to answer where the link is somebody's."""
 
     ask_id: str
@@ -33,7 +33,7 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class PageLinks:
     """Makes links and reads them; ``secret`` makes those that show an ask."""
 
     secret: bytes
@@ -46,7 +46,7 @@ class Access:
         """The name under which one person may answer the ask; it opens nothing else."""
         return f"{self.link(ask_id)}.{_digest(holder.seal, 'answer', ask_id)}"
 
-    def opened(self, link: str, holders: Iterable[Holder]) -> Opened | None:
+    def resolve(self, link: str, holders: Iterable[Holder]) -> LinkTarget | None:
         """What a link opens, or None for a link that we did not make.
 
         A link whose key was replaced still shows its ask.
@@ -55,15 +55,15 @@ class Access:
         if match is None or not hmac.compare_digest(match[1], self.link(match[2])):
             return None
         wanted = [one for one in holders if _same(link, self.answering_link(match[2], one))]
-        return Opened(match[2], match[1], wanted[0] if wanted else None)
+        return LinkTarget(match[2], match[1], wanted[0] if wanted else None)
 
-    def inbox(self, holder: Holder) -> str:
+    def inbox_name(self, holder: Holder) -> str:
         """The name of a person's inbox."""
         return _digest(holder.seal, "inbox", "")
 
-    def inbox_of(self, name: str, holders: Iterable[Holder]) -> Holder | None:
+    def find_inbox_holder(self, name: str, holders: Iterable[Holder]) -> Holder | None:
         """Whose inbox this is, or None."""
-        found = [one for one in holders if _same(name, self.inbox(one))]
+        found = [one for one in holders if _same(name, self.inbox_name(one))]
         return found[0] if found else None
 
 

@@ -35,7 +35,7 @@ _TYPED: Final = frozenset({"text", "json", "other", "note", "ask_back", "reply"}
 """The inputs for words."""
 
 
-class Do(StrEnum):
+class PageAction(StrEnum):
     """What a button of the page does. ``edit`` carries the question's index behind a colon."""
 
     ANSWER = "answer"
@@ -63,48 +63,48 @@ class Post:
     digest: str
     """The same for the same post from the same page: a double click."""
 
-    def one(self, name: str) -> str:
+    def first(self, name: str) -> str:
         """A field's first value; empty where there is none."""
         return self.fields.get(name, ("",))[0]
 
-    def many(self, name: str) -> tuple[str, ...]:
+    def all_values(self, name: str) -> tuple[str, ...]:
         """All values of a field."""
         return self.fields.get(name, ())
 
     @property
     def revision(self) -> int:
         """The revision of the page that was sent; 0 where it does not say."""
-        text = self.one("revision")
+        text = self.first("revision")
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
     @property
-    def do(self) -> Do | None:
+    def do(self) -> PageAction | None:
         """What the button does, or None for a button that we did not make."""
-        name = self.one("do").partition(":")[0]
-        return Do(name) if name in Do.__members__.values() else None
+        name = self.first("do").partition(":")[0]
+        return PageAction(name) if name in PageAction.__members__.values() else None
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class InvalidPost:
     """What was entered is no answer yet; pointers lead into the value, as those of a refusal do."""
 
     problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Confirm:
+class ConfirmEndTurn:
     """The person is to confirm that the turn ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class KeepTurn:
     """The person did not confirm; the page is shown as it was left."""
 
 
-Meant: TypeAlias = Action | AskBack | Wrong | Confirm | Stay
+PostMeaning: TypeAlias = Action | AskBack | InvalidPost | ConfirmEndTurn | KeepTurn
 
 
-def read(body: bytes) -> Post | None:
+def parse_post(body: bytes) -> Post | None:
     """A form post, or None where the body is none.
 
     Bytes that are no UTF-8 become replacement characters, as in any page that a browser decodes.
@@ -127,11 +127,11 @@ def typed_texts(post: Post) -> tuple[str, ...]:
     """The words a person typed into a page, whatever it was about."""
     names = [name for name in post.fields if name in _TYPED]
     names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
-    texts = [post.one(name) for name in names]
+    texts = [post.first(name) for name in names]
     return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
 
 
-def beside_ask_back(post: Post) -> Post | None:
+def without_ask_back(post: Post) -> Post | None:
     """What was entered beside a question that is asked back; None: nothing."""
     rest = {name: values for name, values in post.fields.items() if name not in _ASKS_BACK}
     something = any(value.strip() for values in rest.values() for value in values)
@@ -139,57 +139,63 @@ def beside_ask_back(post: Post) -> Post | None:
     return replace(post, fields=rest | about) if something else None
 
 
-def wanted(post: Post) -> Action | None:
+def action_without_input(post: Post) -> Action | None:
     """What a post wants whatever its question is, and with nothing that was entered; None where that is not known."""
     match post.do:
-        case Do.BACK:
+        case PageAction.BACK:
             return Back()
-        case Do.SUBMIT:
+        case PageAction.SUBMIT:
             return Submit()
-        case Do.END_TURN_NOW:
+        case PageAction.END_TURN_NOW:
             return EndTurn()
         case _:
             return None
 
 
-def action_of(post: Post, ask: Ask, labels: Labels) -> Meant:
+def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
     """What a post to the page of ``ask`` stands for; the post's revision is the caller's to compare."""
     do = post.do
     match do:
-        case Do.ANSWER | Do.YES | Do.NO | Do.YES_FOR_TURN | Do.NO_FOR_TURN:
+        case (
+            PageAction.ANSWER
+            | PageAction.YES
+            | PageAction.NO
+            | PageAction.YES_FOR_TURN
+            | PageAction.NO_FOR_TURN
+        ):
             question = _question(post, ask)
             return _answer(post, do, question, labels) if question else _unknown(labels)
-        case Do.ASK_BACK:
-            return AskBack(text=post.one("ask_back"))
-        case Do.REPLY:
-            return Reply(text=post.one("reply") or None)
-        case Do.END_TURN:
-            return Confirm()
-        case Do.STAY:
-            return Stay()
-        case Do.EDIT:
-            edited = _at(post.one("do").partition(":")[2], ask)
+        case PageAction.ASK_BACK:
+            return AskBack(text=post.first("ask_back"))
+        case PageAction.REPLY:
+            return Reply(text=post.first("reply") or None)
+        case PageAction.END_TURN:
+            return ConfirmEndTurn()
+        case PageAction.STAY:
+            return KeepTurn()
+        case PageAction.EDIT:
+            edited = _at(post.first("do").partition(":")[2], ask)
             return Edit(question_id=edited.id) if edited else _unknown(labels)
-        case Do.BACK | Do.SUBMIT | Do.END_TURN_NOW | None:
-            return wanted(post) or _unknown(labels)
+        case PageAction.BACK | PageAction.SUBMIT | PageAction.END_TURN_NOW | None:
+            return action_without_input(post) or _unknown(labels)
         case _:
             assert_never(do)
 
 
-def entries(post: Post, fields: tuple[Field, ...]) -> dict[str, Entry]:
+def parse_entries(post: Post, fields: tuple[Field, ...]) -> dict[str, Entry]:
     """What was entered in the inputs of a flat schema; the page names them by their place."""
     return {field.name: _entry(post, f"f{i}", field) for i, field in enumerate(fields)}
 
 
-def _answer(post: Post, do: Do, question: Question, labels: Labels) -> Action | Wrong:
-    if do is not Do.ANSWER:
-        for_turn = do in {Do.YES_FOR_TURN, Do.NO_FOR_TURN}
-        return Answer(value=do in {Do.YES, Do.YES_FOR_TURN}, remember=for_turn)
+def _answer(post: Post, do: PageAction, question: Question, labels: Labels) -> Action | InvalidPost:
+    if do is not PageAction.ANSWER:
+        for_turn = do in {PageAction.YES_FOR_TURN, PageAction.NO_FOR_TURN}
+        return Answer(value=do in {PageAction.YES, PageAction.YES_FOR_TURN}, remember=for_turn)
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return _wrong("required", labels.choose_first.format(submit=labels.answer))
         case AnswerType.TEXT:
-            return Answer(value=post.one("text"))
+            return Answer(value=post.first("text"))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return _chosen(post, question, labels)
         case AnswerType.SCHEMA:
@@ -198,9 +204,9 @@ def _answer(post: Post, do: Do, question: Question, labels: Labels) -> Action | 
             assert_never(question.answer_type)
 
 
-def _chosen(post: Post, question: Question, labels: Labels) -> Action | Wrong:
-    chosen = post.many("choice")
-    own_words = post.one("other")
+def _chosen(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
+    chosen = post.all_values("choice")
+    own_words = post.first("other")
     several = question.answer_type is AnswerType.MULTI_SELECT
     selected = tuple(text for text in chosen if text != OTHER)
     indexes = _indexes(selected, len(question.options))
@@ -212,28 +218,28 @@ def _chosen(post: Post, question: Question, labels: Labels) -> Action | Wrong:
         return Other(text=own_words, value=values if several else None)
     if several and question.other and own_words.strip():
         message = labels.other_unticked.format(other=labels.other)
-        return Wrong((Problem(pointer="/text", code="unknown_value", message=message),))
+        return InvalidPost((Problem(pointer="/text", code="unknown_value", message=message),))
     if not (several or indexes):
         return _wrong("required", labels.choose_first.format(submit=labels.answer))
     value = values if several else values[0]
-    return Answer(value=value, note=post.one("note") or None)
+    return Answer(value=value, note=post.first("note") or None)
 
 
-def _schema(post: Post, question: Question) -> Action | Wrong:
+def _schema(post: Post, question: Question) -> Action | InvalidPost:
     fields = fields_of(question.json_schema)
     if fields is None:
-        value = text_value(post.one("json"))
-        return Wrong((value,)) if isinstance(value, Problem) else Answer(value=value)
-    found = value_of(fields, entries(post, fields))
-    return Wrong(found) if isinstance(found, tuple) else Answer(value=found)
+        value = text_value(post.first("json"))
+        return InvalidPost((value,)) if isinstance(value, Problem) else Answer(value=value)
+    found = value_of(fields, parse_entries(post, fields))
+    return InvalidPost(found) if isinstance(found, tuple) else Answer(value=found)
 
 
 def _entry(post: Post, name: str, field: Field) -> Entry:
     if field.kind in {Kind.CHOICE, Kind.CHOICES}:
         # An index that was never offered stays one, so that it is refused and not forgotten.
-        sent = [text for text in post.many(name) if text]
+        sent = [text for text in post.all_values(name) if text]
         return [int(t) if t.isascii() and t.isdecimal() and len(t) < 6 else -1 for t in sent]
-    text = post.one(name)
+    text = post.first(name)
     if field.kind is Kind.BOOLEAN:
         return {"true": True, "false": False}.get(text)
     return text
@@ -250,7 +256,7 @@ def _indexes(sent: tuple[str, ...], count: int) -> list[int] | None:
 
 def _question(post: Post, ask: Ask) -> Question | None:
     """The question that the page was about, which a stale page's is not any more."""
-    return _at(post.one("at"), ask)
+    return _at(post.first("at"), ask)
 
 
 def _at(text: str, ask: Ask) -> Question | None:
@@ -258,9 +264,9 @@ def _at(text: str, ask: Ask) -> Question | None:
     return ask.form.questions[indexes[0]] if indexes else None
 
 
-def _unknown(labels: Labels) -> Wrong:
+def _unknown(labels: Labels) -> InvalidPost:
     return _wrong("unknown_value", labels.too_late_unknown)
 
 
-def _wrong(code: str, message: str) -> Wrong:
-    return Wrong((Problem(pointer="", code=code, message=message),))
+def _wrong(code: str, message: str) -> InvalidPost:
+    return InvalidPost((Problem(pointer="", code=code, message=message),))

@@ -130,7 +130,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     async def build(self, settings: WebSettings, host: Host) -> Built:
         """See `SurfacePlugin.build`."""
         from answerback_web.adapter import WebSurface
-        from answerback_web.proxy_identity import Proxies
+        from answerback_web.proxy_identity import TrustedProxies
 
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
@@ -144,7 +144,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             tokens=host.tokens,
             agents=host.agents,
             now=host.now,
-            proxies=Proxies(
+            proxies=TrustedProxies(
                 settings.user_header,
                 [ipaddress.ip_network(name) for name in settings.trusted_proxies],
                 host.public_url,
@@ -167,7 +167,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         from answerback_web import render, responses
 
         page = render.ask_page(ask, labels)
-        whole = responses.standalone(
+        whole = responses.render_standalone(
             "ask", labels, page=page, answering=True, stranger=False, key_error=None, share=None
         )
         frame = Markup('<iframe sandbox title="{}" srcdoc="{}"></iframe>').format(self.title, whole)

@@ -23,7 +23,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _SURFACE: Final = "web"
 
 
-class Proxies:
+class TrustedProxies:
     """The proxies that are trusted to name people.
 
     Args:
@@ -48,11 +48,11 @@ class Proxies:
         self._told: set[str] = set()
 
     @property
-    def used(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether a proxy signs people in."""
         return self._header is not None
 
-    def person_of(self, request: web.Request) -> Person | None:
+    def signed_in_person(self, request: web.Request) -> Person | None:
         """Whom a trusted proxy names; None where none does."""
         if self._header is None or not (sent := request.headers.getall(self._header, [])):
             return None

@@ -66,31 +66,31 @@ _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 """How a line of a diff looks, by its first character."""
 
 
-def drawn(prompt: Prompt, labels: Labels) -> Markup | None:
+def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
     """The context of a question; None where there is none."""
     source = prompt.question.context
-    return html(read(visible(source), prompt.context_format), labels) if source else None
+    return render_blocks(read(visible(source), prompt.context_format), labels) if source else None
 
 
-def takes_long(ask: Ask) -> bool:
+def is_slow_to_render(ask: Ask) -> bool:
     """Whether to draw the texts of the open question may take longer than the event loop may be held."""
     texts: list[str | None] = [aside.text for aside in ask.asides]
     if (question := ask.question) is not None:
         texts += [question.context, *(option.preview for option in question.options)]
-    return sum(len(text or "") for text in texts) > limits.DRAWN_AT_ONCE
+    return sum(len(text or "") for text in texts) > limits.MAX_RENDERED_INLINE
 
 
-def preview(source: str, labels: Labels) -> Markup:
+def render_preview(source: str, labels: Labels) -> Markup:
     """An option's preview: Markdown, as the tools that have previews say."""
-    return html(read(visible(source), "markdown"), labels)
+    return render_blocks(read(visible(source), "markdown"), labels)
 
 
-def asides(view: View, labels: Labels) -> Markup:
+def render_asides(view: View, labels: Labels) -> Markup:
     """What was asked back about the open question, and explained; empty where nothing was."""
-    return html(chat.asides(view, labels), labels)
+    return render_blocks(chat.asides(view, labels), labels)
 
 
-def html(blocks: Iterable[Block], labels: Labels) -> Markup:
+def render_blocks(blocks: Iterable[Block], labels: Labels) -> Markup:
     """Blocks as HTML."""
     return Markup("\n").join(_block(block, labels) for block in blocks)
 
@@ -107,7 +107,7 @@ def _block(block: Block, labels: Labels) -> Markup:
         case Code():
             return _code(block, labels)
         case Quote(blocks):
-            return Markup("<blockquote>{}</blockquote>").format(html(blocks, labels))
+            return Markup("<blockquote>{}</blockquote>").format(render_blocks(blocks, labels))
         case List():
             return _list(block, labels)
         case Table():
@@ -129,7 +129,7 @@ def _list(block: List, labels: Labels) -> Markup:
     items = Markup("").join(
         Markup("<li{}>{}</li>").format(
             Markup(' value="{}"').format(item.number) if item.number else "",
-            html(item.blocks, labels),
+            render_blocks(item.blocks, labels),
         )
         for item in block.items
     )
@@ -192,7 +192,7 @@ def _coloured(text: str, language: str) -> Iterator[Markup]:
         yield from (_part(line, _DIFF.get(line[:1])) for line in text.splitlines(keepends=True))
         return
     name = _LANGUAGES.get(language)
-    if name is None or len(text) > limits.COLOURED:
+    if name is None or len(text) > limits.MAX_HIGHLIGHTED:
         yield escape(text)
         return
     lexer: Lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False)

@@ -26,7 +26,9 @@ class RecordLine:
     by: str | None
 
 
-def lines_of(entries: Iterable[StoredEntry], ask: Ask, labels: Labels) -> tuple[RecordLine, ...]:
+def record_lines(
+    entries: Iterable[StoredEntry], ask: Ask, labels: Labels
+) -> tuple[RecordLine, ...]:
     """The record's lines, the oldest first."""
     return tuple(_line(stored.entry, ask, labels) for stored in entries)
 
@@ -34,7 +36,7 @@ def lines_of(entries: Iterable[StoredEntry], ask: Ask, labels: Labels) -> tuple[
 def _line(entry: Entry, ask: Ask, labels: Labels) -> RecordLine:
     what, said = _words(entry, ask, labels)
     shown = visible(said if isinstance(said, str) else as_json(said)) if said is not None else None
-    return RecordLine(entry.at, what, shown, attribution.by(entry.by, labels))
+    return RecordLine(entry.at, what, shown, attribution.byline(entry.by, labels))
 
 
 def _words(entry: Entry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:

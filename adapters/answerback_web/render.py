@@ -26,7 +26,7 @@ from answerback_chat.sanitize import as_json, one_line, unseen, visible
 from answerback_chat.text_fitting import shorten
 from answerback_web import attribution, form_inputs, limits, parse, question_context
 from answerback_web.form_inputs import Choice, Input
-from answerback_web.parse import OTHER, Do, Post
+from answerback_web.parse import OTHER, PageAction, Post
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,21 +183,22 @@ def ask_page(
         moves=view.reviewed,
         again=prompt is not None and ask.walk.answer(prompt.question.id) is not None,
         rows=rows,
-        folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows) > limits.SO_FAR,
+        folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows)
+        > limits.MAX_OPEN_ANSWERS,
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
-        asides=question_context.asides(view, labels),
+        asides=question_context.render_asides(view, labels),
         walked=walked(ask),
         filled=post is not None,
-        ask_back=post.one("ask_back") if post else "",
-        reply=post.one("reply") if post else "",
-        reply_open=post is not None and bool(post.one("reply") or post.do is Do.REPLY),
+        ask_back=post.first("ask_back") if post else "",
+        reply=post.first("reply") if post else "",
+        reply_open=post is not None and bool(post.first("reply") or post.do is PageAction.REPLY),
         ended=visible(wording.ending(view, labels)) or None,
-        ended_by=attribution.by(outcome.ended_by, labels) if outcome else None,
+        ended_by=attribution.byline(outcome.ended_by, labels) if outcome else None,
         outcome=outcome.status.value if outcome else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
-        audience=attribution.audience(view, ask.destination.surface, labels),
+        audience=attribution.audience_line(view, ask.destination.surface, labels),
         ended_at=outcome.at if outcome else None,
         errors=errors,
         notice=visible(notice) if notice else None,
@@ -205,11 +206,11 @@ def ask_page(
     )
 
 
-def known_as(person: Person | None, labels: Labels) -> str | None:
+def visitor_line(person: Person | None, labels: Labels) -> str | None:
     """Who the visitor of a page is, and how that is known; None for a visitor who is nobody in particular."""
     if person is None:
         return None
-    return labels.you_are.format(name=attribution.named(person, labels))
+    return labels.you_are.format(name=attribution.name_with_proof(person, labels))
 
 
 def _title(view: View, labels: Labels) -> str:
@@ -225,9 +226,9 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
         at=prompt.position - 1,
         header=one_line(question.header) if question.header else None,
         text=visible(question.text),
-        context=question_context.drawn(prompt, labels),
+        context=question_context.render_context(prompt, labels),
     )
-    again = post if post is not None and post.one("at") == str(part.at) else None
+    again = post if post is not None and post.first("at") == str(part.at) else None
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return replace(part, buttons=_buttons(prompt, labels))
@@ -235,7 +236,7 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
             return _with_choices(part, prompt, again, labels)
         case AnswerType.TEXT:
             start = prompt.prefill if isinstance(prompt.prefill, str) else ""
-            text = again.one("text") if again else start
+            text = again.first("text") if again else start
             return replace(part, written=text, unseen=unseen(text))
         case AnswerType.SCHEMA:
             return _with_schema(part, prompt, again, labels)
@@ -246,13 +247,16 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
 def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
     # Without a default neither button is the primary one: nothing nudges the person.
     yes, no = prompt.prefill is True, prompt.prefill is False
-    plain = (Button(Do.YES, labels.yes, yes, "y"), Button(Do.NO, labels.no, no, "n"))
+    plain = (
+        Button(PageAction.YES, labels.yes, yes, "y"),
+        Button(PageAction.NO, labels.no, no, "n"),
+    )
     if not prompt.remember:
         return plain
     return (
         *plain,
-        Button(Do.YES_FOR_TURN, labels.yes_for_turn),
-        Button(Do.NO_FOR_TURN, labels.no_for_turn),
+        Button(PageAction.YES_FOR_TURN, labels.yes_for_turn),
+        Button(PageAction.NO_FOR_TURN, labels.no_for_turn),
     )
 
 
@@ -262,8 +266,8 @@ def _with_choices(
     question = prompt.question
     many = question.answer_type is AnswerType.MULTI_SELECT
     if again is not None:
-        chosen = set(again.many("choice"))
-        other, other_chosen = again.one("other"), OTHER in chosen
+        chosen = set(again.all_values("choice"))
+        other, other_chosen = again.first("other"), OTHER in chosen
     else:
         start = prompt.chosen
         chosen = _places(question, start if isinstance(start, list) else [start])
@@ -276,10 +280,10 @@ def _with_choices(
                 label=visible(option.label),
                 chosen=str(i) in chosen,
                 description=visible(option.description) if option.description else None,
-                preview=question_context.preview(option.preview, labels)
+                preview=question_context.render_preview(option.preview, labels)
                 if option.preview
                 else None,
-                key=str(i + 1) if i < limits.KEYED else None,
+                key=str(i + 1) if i < limits.NUMBER_KEYS else None,
                 recommended=question.has_default and not many and option.value == question.default,
             )
             for i, option in enumerate(question.options)
@@ -299,7 +303,7 @@ def _places(question: Question, values: Sequence[JsonValue]) -> set[str]:
 
 
 def _note(prompt: Prompt, again: Post | None) -> str:
-    return again.one("note") if again else prompt.note or ""
+    return again.first("note") if again else prompt.note or ""
 
 
 def _with_schema(
@@ -309,9 +313,9 @@ def _with_schema(
     fields = fields_of(schema)
     if fields is None:
         start = "" if prompt.prefill is None else as_json(prompt.prefill)
-        text = again.one("json") if again else start
+        text = again.first("json") if again else start
         return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
-    entered = parse.entries(again, fields) if again else None
+    entered = parse.parse_entries(again, fields) if again else None
     return replace(part, inputs=form_inputs.inputs_of(fields, prompt.prefill, entered, labels))
 
 
@@ -324,9 +328,9 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_of(line.question.json_schema) is None,
         note=wording.source_note(given.source, labels) if given else None,
-        by=attribution.by(given.by, labels) if given else None,
+        by=attribution.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
-        edit=f"{Do.EDIT}:{index}" if line.editable else None,
+        edit=f"{PageAction.EDIT}:{index}" if line.editable else None,
     )
 
 
@@ -341,9 +345,9 @@ def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
 def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:
     """The input that a problem's pointer leads to."""
     do = post.do if post else None
-    if do in {Do.REPLY, Do.ASK_BACK}:
+    if do in {PageAction.REPLY, PageAction.ASK_BACK}:
         return do.value
-    if prompt is None or do is not Do.ANSWER:
+    if prompt is None or do is not PageAction.ANSWER:
         return None
     question = prompt.question
     if pointer in {"/text", "/note"}:

@@ -83,7 +83,7 @@ _NOTHING: Final[dict[str, object]] = {"you": None, "search": None, "record": (),
 """What only some pages have."""
 
 
-def drawing(handler: Handler) -> Handler:
+def with_compiled_templates(handler: Handler) -> Handler:
     """A handler that begins once every template is compiled; the event loop does not wait for them."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -100,31 +100,31 @@ def _compile() -> None:
         _ENVIRONMENT.get_template(name)
 
 
-def html(name: str, **context: object) -> str:
+def render_template(name: str, **context: object) -> str:
     """A page's markup; everything in ``context`` is escaped where it is put in."""
     return _ENVIRONMENT.get_template(f"{name}.html").render(_NOTHING | context)
 
 
-def standalone(name: str, labels: Labels, **context: object) -> str:
+def render_standalone(name: str, labels: Labels, **context: object) -> str:
     """A page's markup with its looks in it, for where no service answers; its script is left out."""
-    made = html(name, labels=labels, lang="en", root="", home=None, here="", **context)
+    made = render_template(name, labels=labels, lang="en", root="", home=None, here="", **context)
     looks = f"<style>{_STATIC['page.css'].decode()}</style>"
     made = _STYLESHEET.sub(lambda _: looks, _SCRIPT.sub("", made))
     icon = base64.b64encode(_STATIC["icon.svg"]).decode()
     return made.replace("a/-/icon.svg", f"data:image/svg+xml;base64,{icon}")
 
 
-def page(body: str, status: int = 200) -> web.Response:
+def page_response(body: str, status: int = 200) -> web.Response:
     """A page with the headers that every page has."""
     return web.Response(text=body, status=status, content_type="text/html", headers=HEADERS)
 
 
-def see(place: str) -> web.Response:
+def see_other(place: str) -> web.Response:
     """Sends the browser on to a page (an address relative to this one)."""
     return web.Response(status=303, headers=HEADERS | {"Location": place})
 
 
-async def static(request: web.Request) -> web.Response:
+async def static_file(request: web.Request) -> web.Response:
     """A file that the pages load."""
     name = request.match_info["name"]
     if name not in _STATIC:
@@ -137,16 +137,16 @@ async def static(request: web.Request) -> web.Response:
     )
 
 
-def stream() -> EventSourceResponse:
+def event_stream() -> EventSourceResponse:
     """An event stream that no proxy takes for dead while there is nothing to tell."""
     return EventSourceResponse(headers=_STREAM_HEADERS, ping_interval=limits.PING_SECONDS)
 
 
-async def tell_once(
+async def send_one_event(
     request: web.Request, event: Callable[[], Awaitable[str]]
 ) -> web.StreamResponse:
     """An event stream that tells one event, once it is known; the browser then asks afresh."""
-    response = stream()
+    response = event_stream()
     try:
         await response.prepare(request)
         async with response:

@@ -9,10 +9,10 @@ from aiohttp import web
 
 from answerback.core.walker import Person
 from answerback.ports.person_key import Holder, Holders, holder_of
-from answerback_web.page_access import Access, Opened
-from answerback_web.proxy_identity import Proxies
+from answerback_web.page_access import LinkTarget, PageLinks
+from answerback_web.proxy_identity import TrustedProxies
 
-ME: Final = "me"
+PROXY_INBOX: Final = "me"
 """The name of the inbox of whomever the proxy names."""
 
 
@@ -39,45 +39,45 @@ class Visitors:
         proxies: who signs people in on this listener.
     """
 
-    access: Access
+    access: PageLinks
     holders: Holders
-    proxies: Proxies
+    proxies: TrustedProxies
     operators: bool
 
-    async def expected(self) -> bool:
+    async def can_have_inboxes(self) -> bool:
         """Whether anybody can have an inbox here."""
-        return self.operators or self.proxies.used or len(await self.holders()) > 1
+        return self.operators or self.proxies.is_configured or len(await self.holders()) > 1
 
-    async def names(self) -> list[str]:
+    async def link_holder_names(self) -> list[str]:
         """Who has a personal link."""
         return [one.person.user_id for one in await self.holders() if not one.is_operator]
 
-    def named(self, request: web.Request) -> Visitor | None:
+    def find_by_proxy(self, request: web.Request) -> Visitor | None:
         """Whom the proxy names."""
-        person = self.proxies.person_of(request)
+        person = self.proxies.signed_in_person(request)
         return Visitor(person, None) if person is not None else None
 
-    async def with_key(self, key: str) -> Visitor | None:
+    async def find_by_key(self, key: str) -> Visitor | None:
         """Whoever has this key."""
         holder = holder_of(key.strip(), await self.holders())
         return Visitor(holder.person, holder) if holder is not None else None
 
-    async def at_inbox(self, request: web.Request) -> Visitor | None:
+    async def find_by_inbox(self, request: web.Request) -> Visitor | None:
         """Whose inbox an address is, by the name in it; the proxy's word counts before that."""
-        name, named = request.match_info["name"], self.named(request)
-        if named is not None or name == ME:
+        name, named = request.match_info["name"], self.find_by_proxy(request)
+        if named is not None or name == PROXY_INBOX:
             return named
-        holder = self.access.inbox_of(name, await self.holders())
+        holder = self.access.find_inbox_holder(name, await self.holders())
         if holder is None or not self.may_have_inbox(holder):
             return None
         return Visitor(holder.person, holder)
 
-    async def at_ask(self, request: web.Request) -> tuple[Opened, Visitor | None] | None:
+    async def find_by_link(self, request: web.Request) -> tuple[LinkTarget, Visitor | None] | None:
         """What an ask's address opens, and to whom: the proxy's word counts before the address."""
-        opened = self.access.opened(request.match_info["link"], await self.holders())
+        opened = self.access.resolve(request.match_info["link"], await self.holders())
         if opened is None:
             return None
-        visitor = self.named(request)
+        visitor = self.find_by_proxy(request)
         if visitor is None and opened.holder is not None:
             visitor = Visitor(opened.holder.person, opened.holder)
         return opened, visitor
@@ -86,11 +86,11 @@ class Visitors:
         """Whether somebody has an inbox on this listener."""
         return self.operators or holder is None or not holder.is_operator
 
-    def inbox(self, visitor: Visitor) -> str | None:
+    def inbox_name(self, visitor: Visitor) -> str | None:
         """The name of somebody's inbox; None where they have none on this listener."""
         if not self.may_have_inbox(visitor.holder):
             return None
-        return ME if visitor.holder is None else self.access.inbox(visitor.holder)
+        return PROXY_INBOX if visitor.holder is None else self.access.inbox_name(visitor.holder)
 
     def link(self, ask_id: str, visitor: Visitor | None) -> str:
         """The name of an ask's page for somebody; for nobody, the one that only shows it."""

@@ -20,7 +20,7 @@ from answerback.ports.surface import Acted, Actor
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback_web.adapter import WebSurface
-from answerback_web.page_access import Access
+from answerback_web.page_access import PageLinks
 from tests.stores import held
 
 SECRET: Final = b"the secret of every site in tests"
@@ -47,10 +47,10 @@ MIGRATION: Final[tuple[dict[str, Any], ...]] = (
 
 def answering_path(ask: Ask) -> str:
     """Where the operator answers an ask, on any site of a test."""
-    return f"/a/{Access(SECRET).answering_link(ask.id, operators(KEY, OPERATOR))}"
+    return f"/a/{PageLinks(SECRET).answering_link(ask.id, operators(KEY, OPERATOR))}"
 
 
-INBOX: Final = f"/inbox/{Access(SECRET).inbox(operators(KEY, OPERATOR))}"
+INBOX: Final = f"/inbox/{PageLinks(SECRET).inbox_name(operators(KEY, OPERATOR))}"
 
 
 @dataclass

@@ -261,7 +261,7 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     yield "slack", lambda: slack.render(view, LABELS)
     yield "slack, in full", lambda: slack_reading.full(view, LABELS, 0, "{}")
     yield "discord", lambda: discord.message(view, LABELS)
-    yield "discord, in full", lambda: discord_reading.page(view, Verb.FULL, 0, LABELS)
+    yield "discord, in full", lambda: discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS)
     yield "discord, previews", lambda: discord_reading.page(view, Verb.PREVIEW, 0, LABELS)
     yield "web", lambda: web.ask_page(ask, LABELS)
     yield (
@@ -292,7 +292,7 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     yield "discord, all ticked", lambda: discord.message(view, LABELS, look)
     yield (
         "discord, all ticked, in full",
-        lambda: discord_reading.page(view, Verb.FULL, 0, LABELS, look),
+        lambda: discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS, look),
     )
     yield "discord, searched", lambda: discord_choices.matching(question, "a b c " * 600)
     yield "request line", lambda: asks.request_entry(ask, 1.0)

@@ -11,7 +11,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from answerback.cli.line_input import PressedKey, line_is_empty
 from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import shorten, units
+from answerback_chat.text_fitting import shorten, utf16_length
 
 _DIM: Final = "fg:ansibrightblack"
 _AROUND: Final = 6
@@ -116,7 +116,7 @@ class Selection:
         if self.is_at_other:
             return []
         label, description = self._labels[self._at]
-        whole = [one_line(label)] if units(one_line(label)) > width else []
+        whole = [one_line(label)] if utf16_length(one_line(label)) > width else []
         return [*whole, *([one_line(description)] if description else [])]
 
     def _row(self, place: int, width: int | None) -> str:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback_chat import attribution
-from answerback_chat.attribution import Marks
+from answerback_chat.attribution import AttributionFormat
 from answerback_chat.sanitize import one_line
 
 
@@ -18,15 +18,15 @@ def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
     """Who may answer, by name where an id is one, and until when; empty where there is nothing to say."""
     listed = ask["responders"]
     responders = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
-    marks = Marks(
+    marks = AttributionFormat(
         one_line,
-        lambda who: attribution.name_of(str(ask["surface"]), who),
+        lambda who: attribution.responder_name(str(ask["surface"]), who),
         _person,
         format_local_time,
     )
     closes = ask["expires_at"]
     until = datetime.fromisoformat(closes).timestamp() if isinstance(closes, str) else None
-    return attribution.audience(responders, until, labels, marks)
+    return attribution.audience_line(responders, until, labels, marks)
 
 
 def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:

@@ -61,7 +61,7 @@ async def noted(desk: Desk, *sentences: str) -> None:
 
 def note_of_the_end(ended: Ask) -> str:
     """What people are told who act on an ask that is over."""
-    return wording.note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
+    return wording.rejection_note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
 
 
 def values(ask: Ask) -> list[object]:

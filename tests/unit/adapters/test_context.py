@@ -16,9 +16,9 @@ from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse, text_of
 from answerback.core.view import Prompt
-from answerback_chat.question_context import CODE_LINES, Drawn, drawn
+from answerback_chat.question_context import CODE_LINES, FittedBlocks, fit_context
 from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord.question_context import marked
 from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html
@@ -230,7 +230,7 @@ def prompt(source: str, context_format: ContextFormat = "markdown") -> Prompt:
 @pytest.mark.rule("TEXT-2", "TEXT-6")
 @given(source=SOURCES, room=st.integers(1, 200))
 def test_what_is_cut_is_the_beginning_and_says_so(source: str, room: int) -> None:
-    found = drawn(prompt(source), room)
+    found = fit_context(prompt(source), room)
     said, full = (
         text_of(blocks).translate(_NOT_MARKUP) for blocks in (found.blocks, parse(visible(source)))
     )
@@ -238,28 +238,28 @@ def test_what_is_cut_is_the_beginning_and_says_so(source: str, room: int) -> Non
         assert said == full
     else:
         assert said != full
-    assert units(text_of(found.blocks)) <= room + 40 or not said
+    assert utf16_length(text_of(found.blocks)) <= room + 40 or not said
 
 
 @pytest.mark.rule("TEXT-4", "TEXT-6")
 def test_long_code_is_cut_at_a_line_and_the_button_says_how_long_it_is() -> None:
     code = "\n".join(f"line {n}" for n in range(CODE_LINES))
-    fits = drawn(prompt(f"```\n{code}\n```"), 3_000)
+    fits = fit_context(prompt(f"```\n{code}\n```"), 3_000)
     assert fits.whole
-    assert fits.more(Labels()) is None
-    found = drawn(prompt(f"```\n{code}\nlast\n```\nafter"), 3_000)
+    assert fits.more_label(Labels()) is None
+    found = fit_context(prompt(f"```\n{code}\nlast\n```\nafter"), 3_000)
     assert not found.whole
-    assert found.more(Labels()) == "Show all 41 lines"
+    assert found.more_label(Labels()) == "Show all 41 lines"
     assert text_of(found.blocks) == f"{code}\n…\nafter"
 
 
 @pytest.mark.rule("SUBMIT-17")
 def test_text_is_drawn_as_it_was_written() -> None:
-    found = drawn(prompt("*a* `b`\n# c", "text"), 100)
+    found = fit_context(prompt("*a* `b`\n# c", "text"), 100)
     assert marked(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
     assert [run.text for run in slack_of(found)] == ["*a* `b`\n# c", "\n"]
 
 
-def slack_of(found: Drawn) -> list[Run]:
+def slack_of(found: FittedBlocks) -> list[Run]:
     blocks: Any = rich_text(found.blocks)
     return [run for block in blocks for run in rich_text_runs(block)]

@@ -91,7 +91,7 @@ def test_a_question_is_next_to_its_controls_with_what_was_answered_above_it(
     controls = next(i for i, part in enumerate(parts) if "action_id" in part or "custom_id" in part)
     assert controls == place("Question 39?") + 1
     shown = [n for n in range(39) if any(f"Question {n}?" in part for part in parts)]
-    assert shown == list(range(39 - answer_summary.SO_FAR_LINES, 39))
+    assert shown == list(range(39 - answer_summary.MAX_RECENT_ANSWERS, 39))
     assert any("34 earlier" in part for part in parts)
     assert any(LABELS.details in part for part in parts)
 

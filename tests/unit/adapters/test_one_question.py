@@ -92,7 +92,7 @@ def on_discord(ask: Ask) -> Any:
         for verb, sheet in sheets
         if sheet is not None
     ]
-    full = discord_reading.page(view, Verb.FULL, 0, LABELS)
+    full = discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS)
     return discord.message(view, LABELS), full, modals
 
 

@@ -14,13 +14,13 @@ def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(
 ) -> None:
     times = iter(range(10_000))
     outage = Outage(logging.getLogger("a platform"), "Discord", now=lambda: float(next(times)))
-    outage.reached("api")
+    outage.record_success("api")
     for _ in range(500):
-        outage.failed("api", "no route")
-        outage.failed("gateway", "no route either")
-    outage.reached("gateway")
-    outage.reached("api")
-    outage.reached("api")
+        outage.record_failure("api", "no route")
+        outage.record_failure("gateway", "no route either")
+    outage.record_success("gateway")
+    outage.record_success("api")
+    outage.record_success("api")
     assert [record.getMessage() for record in caplog.records] == [
         "Discord cannot be reached, and is tried again with growing pauses: no route",
         *(
@@ -34,6 +34,6 @@ def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(
 def test_a_later_outage_is_told_anew(caplog: pytest.LogCaptureFixture) -> None:
     outage = Outage(logging.getLogger("a platform"), "Discord", now=lambda: 1.0)
     for _ in range(2):
-        outage.failed("api", "no route")
-        outage.reached("api")
+        outage.record_failure("api", "no route")
+        outage.record_success("api")
     assert len(caplog.records) == 4

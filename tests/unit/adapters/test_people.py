@@ -13,7 +13,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
 from answerback_chat import attribution
-from answerback_chat.attribution import Marks
+from answerback_chat.attribution import AttributionFormat
 from answerback_discord import render as discord
 from answerback_slack import render as slack
 from tests.edges import edge
@@ -21,7 +21,9 @@ from tests.unit.adapters.slack.asks import after, ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
 
 LABELS = Labels()
-MARKS = Marks(str, lambda who: None if who.startswith("U") else who, lambda p: p.name or "?", str)
+MARKS = AttributionFormat(
+    str, lambda who: None if who.startswith("U") else who, lambda p: p.name or "?", str
+)
 QUESTIONS = tuple(
     Question(id=f"q{n}", text=f"Question {n}?", answer_type=AnswerType.BOOLEAN) for n in range(8)
 )
@@ -51,32 +53,39 @@ def answered(*who: tuple[str, float], ask: Ask | None = None) -> Ask:
     ],
 )
 def test_who_may_answer(responders: tuple[str, ...], closes_at: float | None, said: str) -> None:
-    assert attribution.audience(responders, closes_at, LABELS, MARKS) == said
+    assert attribution.audience_line(responders, closes_at, LABELS, MARKS) == said
 
 
-@edge("MOST_NAMED")
+@edge("MAX_NAMED")
 def test_a_line_names_a_few_and_counts_the_others() -> None:
     named = tuple(f"p{n}" for n in range(6))
-    assert attribution.audience(named[:5], None, LABELS, MARKS) == "For p0, p1, p2, p3, p4"
-    assert attribution.audience(named, None, LABELS, MARKS) == "For p0, p1, p2, p3, p4 and 1 more"
+    assert attribution.audience_line(named[:5], None, LABELS, MARKS) == "For p0, p1, p2, p3, p4"
+    assert (
+        attribution.audience_line(named, None, LABELS, MARKS) == "For p0, p1, p2, p3, p4 and 1 more"
+    )
     six = answered(*((name, 1.0) for name in named))
-    assert attribution.given_by(view_of(six), LABELS, MARKS).endswith(" and 1 more")
+    assert attribution.answered_by_line(view_of(six), LABELS, MARKS).endswith(" and 1 more")
 
 
-@edge("WORDS_ROOM")
+@edge("MAX_LABEL_UNITS")
 def test_a_label_of_any_length_leaves_room_for_what_it_is_about() -> None:
     long = Labels(for_anyone="w" * 301)
-    assert len(attribution.audience((ANYONE,), None, long, MARKS)) == 300
-    assert len(attribution.audience((ANYONE,), None, Labels(for_anyone="w" * 300), MARKS)) == 300
+    assert len(attribution.audience_line((ANYONE,), None, long, MARKS)) == 300
+    assert (
+        len(attribution.audience_line((ANYONE,), None, Labels(for_anyone="w" * 300), MARKS)) == 300
+    )
 
 
 @pytest.mark.rule("WHO-5")
 def test_answers_of_one_person_are_folded_into_a_span_of_time() -> None:
     ask = answered(("ada", 10), ("ada", 20))
     start = ask.created_at
-    assert attribution.given_by(view_of(ask), LABELS, MARKS) == f"Answered by ada, {start + 20}"
+    assert (
+        attribution.answered_by_line(view_of(ask), LABELS, MARKS)
+        == f"Answered by ada, {start + 20}"
+    )
     ask = answered(("bob", 30), ("ada", 10 + 5 * MINUTE), ask=ask)
-    assert attribution.given_by(view_of(ask), LABELS, MARKS) == (
+    assert attribution.answered_by_line(view_of(ask), LABELS, MARKS) == (
         f"Answered by ada, {start + 10} – {start + 310} · bob, {start + 30}"
     )
 
@@ -85,20 +94,21 @@ def test_answers_of_one_person_are_folded_into_a_span_of_time() -> None:
 def test_what_the_ending_says_is_not_said_twice() -> None:
     form = Form(questions=QUESTIONS[:2])
     alone = answered(("ada", 10), ("ada", 20), ask=ask_of(form))
-    assert attribution.given_by(view_of(alone), LABELS, MARKS) == ""
+    assert attribution.answered_by_line(view_of(alone), LABELS, MARKS) == ""
     slow = answered(("ada", 10), ("ada", 10 + MINUTE), ask=ask_of(form))
-    assert attribution.given_by(view_of(slow), LABELS, MARKS) != ""
+    assert attribution.answered_by_line(view_of(slow), LABELS, MARKS) != ""
     both = answered(("ada", 10), ("bob", 20), ask=ask_of(form))
-    assert "ada" in attribution.given_by(view_of(both), LABELS, MARKS)
+    assert "ada" in attribution.answered_by_line(view_of(both), LABELS, MARKS)
     expired = ended(answered(("ada", 10)), Status.EXPIRED, at=99, reason=Reason.EXPIRED).ask
-    assert "ada" in attribution.given_by(view_of(expired), LABELS, MARKS)
+    assert "ada" in attribution.answered_by_line(view_of(expired), LABELS, MARKS)
 
 
 def test_answers_that_are_older_than_their_times_are_shown_without() -> None:
     ask = answered(("ada", 10))
     walk = replace(ask.walk, answers=tuple(replace(given, at=None) for given in ask.walk.answers))
     assert (
-        attribution.given_by(view_of(replace(ask, walk=walk)), LABELS, MARKS) == "Answered by ada"
+        attribution.answered_by_line(view_of(replace(ask, walk=walk)), LABELS, MARKS)
+        == "Answered by ada"
     )
 
 

@@ -12,7 +12,7 @@ from answerback.core.errors import FencedError, StoreError
 from answerback.core.intents import Intent
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim, Shared
-from answerback_chat.leader_lease import Leading, fenced
+from answerback_chat.leader_lease import LeaderLease, with_fence
 from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
@@ -49,7 +49,9 @@ class Holder:
     def __init__(self, store: MemoryStore, name: str, seconds: float = BRIEF) -> None:
         self.told: list[str] = []
         self.changed = asyncio.Event()
-        self.leading = Leading(Shared(store, name), LEASE, self._begin, self._end, seconds=seconds)
+        self.leading = LeaderLease(
+            Shared(store, name), LEASE, self._begin, self._end, seconds=seconds
+        )
 
     async def _begin(self) -> None:
         self._note("began")
@@ -100,7 +102,7 @@ async def test_one_holds_the_lease_and_the_other_follows_when_it_is_given_back(
     await ben.leading.start()
     assert (ann.told, ben.told) == (["began"], [])
     await asyncio.sleep(1.5 * LASTING)  # it is renewed
-    assert (ann.leading.holds, ben.leading.holds) == (True, False)
+    assert (ann.leading.is_held, ben.leading.is_held) == (True, False)
     await ann.leading.stop()
     assert ann.told == ["began", "ended"]
     await ben.until("began")
@@ -114,11 +116,11 @@ async def test_a_process_that_was_paused_for_longer_than_the_lease_stops_when_it
 ) -> None:
     await ann.leading.start()
     time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
-    assert not ann.leading.holds
+    assert not ann.leading.is_held
     await ben.leading.start()
     await ben.until("began")
     await ann.until("began", "ended")
-    assert not ann.leading.holds
+    assert not ann.leading.is_held
 
 
 @pytest.mark.rule("CLAIM-10")
@@ -157,10 +159,10 @@ async def test_a_stop_that_hangs_is_not_waited_for(
     async def begin() -> None:
         await asyncio.Event().wait()
 
-    leading = Leading(Shared(store, "ann"), LEASE, begin, begin, seconds=BRIEF)
+    leading = LeaderLease(Shared(store, "ann"), LEASE, begin, begin, seconds=BRIEF)
     starting = asyncio.create_task(leading.start())
     async with asyncio.timeout(WAIT):
-        while not leading.holds:  # noqa: ASYNC110 it tells nobody
+        while not leading.is_held:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0.01)
         await leading.stop()
         await starting
@@ -170,9 +172,9 @@ async def test_a_stop_that_hangs_is_not_waited_for(
 @pytest.mark.rule("CLAIM-10")
 async def test_what_is_done_under_a_lease_counts_only_while_it_is_held(parts: Parts) -> None:
     service = parts.service()
-    leading = Leading(Shared(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
+    leading = LeaderLease(Shared(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
     await leading.start()
-    asks = fenced(service, leading.fence)
+    asks = with_fence(service, leading.fence)
     ask = (await service.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
     intent = Intent(ask.id, Answer(value=True))
     await asks.apply(intent, actor())

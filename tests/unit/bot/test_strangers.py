@@ -18,7 +18,7 @@ from answerback.api.problems import unmet
 from answerback.http.request_body import BodyError, Pool, receive
 from answerback.http.unverified_connections import MOST, Strangers, known, share
 from answerback.runtime.sockets import bind, listen_to_strangers
-from answerback_chat.platform_bodies import Bodies
+from answerback_chat.platform_bodies import BodyReader
 from tests.service_parts import WAIT
 
 Connect = Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
@@ -37,7 +37,7 @@ async def unsigned(_request: web.Request) -> web.Response:
 
 def site() -> web.Application:
     """One endpoint that verifies, one that does not, and one that takes a body of a megabyte."""
-    bodies = Bodies(2**20)
+    bodies = BodyReader(2**20)
 
     async def body(request: web.Request) -> web.Response:
         read = await bodies.read(request)

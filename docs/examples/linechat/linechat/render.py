@@ -13,7 +13,7 @@ from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_chat import answer_summary, attribution, wording
 from answerback_chat.asides import asides
-from answerback_chat.attribution import Marks
+from answerback_chat.attribution import AttributionFormat
 from answerback_chat.sanitize import visible
 
 
@@ -21,20 +21,20 @@ def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-MARKS = Marks(words=str, responder=str, person=wording.name_of, time=_time)
+MARKS = AttributionFormat(words=str, responder=str, person=wording.display_name, time=_time)
 """What lines about people are made of. Whoever joins says their own name, so an id is a name here."""
 
 
 def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     """What people in the channel see, and what they can do at this revision."""
-    for_whom = attribution.audience(view.responders, view.closes_at, labels, MARKS)
+    for_whom = attribution.audience_line(view.responders, view.closes_at, labels, MARKS)
     lines = [wording.asks_line(view, labels), for_whom]
     offers: list[JsonValue] = [control.value for control in view.controls]
     start: JsonValue = None
     beside: JsonValue = None
     for line in view.lines:
         lines += [line.question.text, *answer_summary.answer_texts(line, labels)]
-    lines.append(attribution.given_by(view, labels, MARKS))
+    lines.append(attribution.answered_by_line(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
         question, start = prompt.question, prompt.chosen
         beside = start if question.other_beside else None
@@ -52,7 +52,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         offers.append("submit")
     if view.outcome is not None:
         by = view.outcome.ended_by
-        ended = f" {labels.by.format(name=wording.name_of(by))}" if by else ""
+        ended = f" {labels.by.format(name=wording.display_name(by))}" if by else ""
         at = f" · {_time(view.outcome.at)}"
         lines += [wording.ending(view, labels) + ended + at, view.reply or ""]
     return {

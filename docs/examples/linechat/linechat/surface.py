@@ -63,7 +63,7 @@ class LineChat:
     async def remind(self, ask: Ask, number: int) -> None:
         """Says so once a number: who joined anew, or was told before a crash, knows a number again."""
         view = view_of(ask)
-        about = wording.reminded_of(view, self._labels)
+        about = wording.reminder_subject(view, self._labels)
         words = f"{self._labels.reminder.format(label=view.label)} {about}"
         said: Said = {"ask": ask.id, "reminder": number, "text": visible(words)}
         await self._tell(ask.destination.channel, said)
@@ -132,7 +132,9 @@ class LineChat:
         """Nothing changed: this person alone is told why, and how the ask stands."""
         view = view_of(rejected.ask) if rejected.ask else None
         who = ", ".join(rejected.ask.responders) if rejected.ask else ""
-        await self._note(writer, wording.note(rejected, view, self._labels, who, reader=name))
+        await self._note(
+            writer, wording.rejection_note(rejected, view, self._labels, who, reader=name)
+        )
         if view is not None:
             await _send(writer, message(view, self._labels))
 

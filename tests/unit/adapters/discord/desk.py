@@ -129,7 +129,7 @@ class DiscordDesk:
 
     def _standing(self) -> list[Message]:
         """The messages with controls of the ask."""
-        stem = control_codec.stem(self._ask.id, self._ask.revision)
+        stem = control_codec.control_prefix(self._ask.id, self._ask.revision)
         shown = [s for s in self._person.visible(self._channel) if not s.message.ephemeral]
         mine = [s for s in shown if any(c.custom_id.startswith(stem) for c in s.controls)]
         return [sight.message for sight in mine]

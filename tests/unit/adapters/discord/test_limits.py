@@ -73,7 +73,7 @@ def test_an_option_of_a_menu() -> None:
         whole = option["label"] == "x" * label and option["description"] == "y" * description
         assert whole == in_menu
         assert (
-            option_controls.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0])
+            option_controls.OPTIONS.needs_text_list(one(MULTI, options=made).form.questions[0])
             != in_menu
         )
 
@@ -201,7 +201,7 @@ def test_a_row_of_buttons() -> None:
         assert check_message(components.message(components.rows(made))) == []
         assert len(components.rows(made)) == rows
         ask = one(SELECT, options=options(count))
-        assert option_controls.OPTIONS.as_buttons(ask.form.questions[0]) == (rows == 1)
+        assert option_controls.OPTIONS.fits_buttons(ask.form.questions[0]) == (rows == 1)
         shown(ask)
 
 

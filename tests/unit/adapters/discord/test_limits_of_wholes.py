@@ -59,7 +59,7 @@ def test_all_texts_of_a_message_together() -> None:
     for filling in ("x", "*", "\U0001f469"):
         ask = one(TEXT, text=filling * 20_000, context=filling * 20_000)
         shown(ask)
-        for verb in (Verb.FULL, Verb.PREVIEW):
+        for verb in (Verb.SHOW_IN_FULL, Verb.PREVIEW):
             assert check_message(show_in_full.page(view_of(ask), verb, 0, LABELS)) == []
 
 

@@ -58,10 +58,10 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
     controls = [decode(each) for each in sight.controls_of(message)]
     verbs = {control.verb for control in controls if control}
     seen = sight.texts_of(message)
-    if Verb.FULL in verbs:
-        seen += full_text(view, Verb.FULL)
+    if Verb.SHOW_IN_FULL in verbs:
+        seen += full_text(view, Verb.SHOW_IN_FULL)
     if Verb.PREVIEW in verbs:
-        seen += full_text(view, Verb.PREVIEW) + full_text(view, Verb.FULL)
+        seen += full_text(view, Verb.PREVIEW) + full_text(view, Verb.SHOW_IN_FULL)
     if view.prompt is not None and Verb.PAGE in verbs:
         for page in range(50):
             seen += sight.texts_of(long_lists.opened(view, LABELS, Look(page=page)))
@@ -75,7 +75,9 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
 def test_texts_that_cannot_be_seen_are_within_discords_rules_too(text: str) -> None:
     view = view_of(ask_of(Form(questions=(question(AnswerType.TEXT, text=text[:20_000]),))))
     assert check_message(render.message(view, LABELS)) == []
-    assert sight.squeezed(text[:20_000]) in sight.squeezed("".join(full_text(view, Verb.FULL)))
+    assert sight.squeezed(text[:20_000]) in sight.squeezed(
+        "".join(full_text(view, Verb.SHOW_IN_FULL))
+    )
 
 
 @pytest.mark.rule("SURFACE-4")
@@ -85,7 +87,7 @@ def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) 
     view = view_of(ask)
     controls = [decode(each) for each in sight.controls_of(render.message(view, LABELS))]
     if not ask.open:
-        assert {control.verb for control in controls if control} <= {Verb.FULL}
+        assert {control.verb for control in controls if control} <= {Verb.SHOW_IN_FULL}
     else:
         verbs = [control.verb for control in controls if control]
         assert Verb.REPLY in verbs

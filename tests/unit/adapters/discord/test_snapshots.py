@@ -148,4 +148,4 @@ def test_the_modals(kind: str, shot: SnapshotAssertion) -> None:
 
 def test_everything_in_full(shot: SnapshotAssertion) -> None:
     view = view_of(states("select-long")["fresh"])
-    assert show_in_full.page(view, Verb.FULL, 0, LABELS) == shot(name="full")
+    assert show_in_full.page(view, Verb.SHOW_IN_FULL, 0, LABELS) == shot(name="full")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from answerback.testing.strategies import UNSEEN
 from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_discord.markdown_text import code_block, escape, fit, paged, pieces, share, shorten
 from tests.fakes.discord.markdown import to_html
 from tests.unit.adapters.discord.sight import unescaped
@@ -47,7 +47,7 @@ def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
 @given(MARKS | ANY, st.integers(4, 60))
 def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
     pages = paged(text, most)
-    assert all(0 < units(page) <= most for page in pages)
+    assert all(0 < utf16_length(page) <= most for page in pages)
     shown = "".join(unescaped(page) for page in pages)
     assert "".join(shown.split()) == "".join(visible(text).split())
 
@@ -55,7 +55,7 @@ def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
 @given(MARKS | ANY, st.integers(2, 60))
 def test_what_is_shortened_fits_and_cuts_no_escape(text: str, most: int) -> None:
     shown, left_out = shorten(text, most)
-    assert units(shown) <= most
+    assert utf16_length(shown) <= most
     if not left_out:
         assert unescaped(shown) == visible(text).strip()
     assert not re.search(r"(?<!\\)(?:\\\\)*\\…$", shown)
@@ -70,7 +70,7 @@ def test_pieces_together_are_the_text(text: str) -> None:
 @given(UNSEEN)
 def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) -> None:
     made = pieces(text)
-    assert all(units(piece) <= 2_000 for piece in made)
+    assert all(utf16_length(piece) <= 2_000 for piece in made)
     together = "".join(unescaped(piece) for piece in made)
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text))
 

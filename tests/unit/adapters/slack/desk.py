@@ -125,8 +125,8 @@ class SlackDesk:
     async def reads(self) -> str:
         sight = self._sight()
         found = [sight.words]
-        if any(control.action_id == Verb.FULL for control in sight.controls):
-            await self._press(Verb.FULL)
+        if any(control.action_id == Verb.SHOW_IN_FULL for control in sight.controls):
+            await self._press(Verb.SHOW_IN_FULL)
             found.append(look(await self._person.sees_modal()).words)
             await self._person.close_modal()
         return "\n".join(found)
@@ -201,7 +201,7 @@ class SlackDesk:
         places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
         if _menus(self._sight()):
             await self._picks(self._copy, places)
-            await self._press(Verb.TAKE)
+            await self._press(Verb.SUBMIT_SELECTION)
         elif Verb.CHOOSE in {c.action_id for c in self._sight().controls}:
             await self._press(Verb.CHOOSE)
             await self._picks(await self._person.sees_modal(), places)

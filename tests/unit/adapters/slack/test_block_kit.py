@@ -123,7 +123,7 @@ MODALS: dict[str, tuple[str, Verb]] = {
     "schema-json": ("schema-json-default", Verb.FILL),
     "choose": ("multi-select-modal", Verb.CHOOSE),
     "preview": ("select-radio-descriptions", Verb.PREVIEW),
-    "in-full": ("select-long-texts", Verb.FULL),
+    "in-full": ("select-long-texts", Verb.SHOW_IN_FULL),
 }
 
 

@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback_chat import wording
 from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import units
+from answerback_chat.text_fitting import utf16_length
 from answerback_slack import limits
 from answerback_slack.blocks import escape, escape_within
 from answerback_slack.fallback_text import fallback_text
@@ -124,6 +124,6 @@ def test_a_short_question_beside_choices_longer_than_the_text_is_said(text: str)
 
 @given(st.text("&<>a\U0001f600 \n"), st.integers(-2, 40))
 def test_what_is_escaped_fits_however_little_room_there_is(text: str, most: int) -> None:
-    assert units(escape_within(text, most)) <= max(most, 0)
-    if most >= units(escape(text)):
+    assert utf16_length(escape_within(text, most)) <= max(most, 0)
+    if most >= utf16_length(escape(text)):
         assert escape_within(text, most) == escape(text)

@@ -104,7 +104,7 @@ def test_options_that_no_control_holds_stand_in_the_message() -> None:
     for label, description, listed in ((75, 75, False), (76, 0, True), (1, 76, True)):
         made = (Option(value="v", label="x" * label, description="y" * description or None),)
         assert (
-            option_controls.OPTIONS.spelled_out(one(MULTI, options=made).form.questions[0])
+            option_controls.OPTIONS.needs_text_list(one(MULTI, options=made).form.questions[0])
             == listed
         )
         message = render(view_of(one(MULTI, options=made)), LABELS)

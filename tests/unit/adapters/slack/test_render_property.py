@@ -29,7 +29,7 @@ _OPENING = {
     Verb.OTHER,
     Verb.FILL,
     Verb.REPLY,
-    Verb.FULL,
+    Verb.SHOW_IN_FULL,
     Verb.PREVIEW,
     Verb.CHOOSE,
     Verb.NOTE,
@@ -102,7 +102,7 @@ def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> N
     blocks = Workspace(Clock()).fill_ids(message.blocks)
     shown = squeezed(look(Snapshot("C1", {"ts": "1", "text": "", "blocks": blocks})).words)
     controls = controls_of(message.blocks)
-    if any(control.verb is Verb.FULL for control in controls):
+    if any(control.verb is Verb.SHOW_IN_FULL for control in controls):
         shown = "".join(
             squeezed(piece)
             for page in show_in_full.pages(show_in_full.full_text(view, LABELS))

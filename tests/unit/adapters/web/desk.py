@@ -14,7 +14,7 @@ from answerback.core.walker import Person, place_of
 from answerback.ports.person_key import Holder, operators
 from answerback.testing.surface_harness import SWEEP, Bench, among_others, together
 from answerback.workers.message_sync import Shower
-from answerback_web.page_access import Access
+from answerback_web.page_access import PageLinks
 from tests.browser.site import SECRET, site
 from tests.stores import Balanced, Setup
 from tests.unit.adapters.web.reader import Document, Reader, reader
@@ -88,7 +88,7 @@ class WebDesk:
         self._page = Document("")
 
     async def looks(self, ask: Ask) -> None:
-        self._path = f"/a/{Access(SECRET).answering_link(ask.id, self._holder)}"
+        self._path = f"/a/{PageLinks(SECRET).answering_link(ask.id, self._holder)}"
         self._page = await self._stage.reader.open(self._path)
         assert self._page.status == 200
 

@@ -65,7 +65,7 @@ class Seen(HTMLParser):
 
 
 def seen(source: str) -> Seen:
-    return Seen(str(question_context.html(parse(source), LABELS)))
+    return Seen(str(question_context.render_blocks(parse(source), LABELS)))
 
 
 @pytest.mark.rule("TEXT-5", "TEXT-6", "TEXT-1")
@@ -115,7 +115,7 @@ def test_each_kind_of_block_has_its_element() -> None:
     ],
 )
 def test_code_is_coloured_where_its_language_is_known(source: str, css: list[str]) -> None:
-    drawn = str(question_context.html(parse(source), LABELS))
+    drawn = str(question_context.render_blocks(parse(source), LABELS))
     for name in ("keyword", "number", "comment", "string", "name", "deleted", "inserted"):
         assert (f'<span class="{name}">' in drawn) == (name in css), name
 

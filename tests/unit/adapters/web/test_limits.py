@@ -55,7 +55,7 @@ def widget(**field: object) -> str:
     return made.widget
 
 
-@edge("FIRST_WORDS")
+@edge("EXCERPT_LENGTH")
 def test_the_inbox_shows_two_lines_of_a_question() -> None:
     for length, full in ((160, True), (161, False)):
         asks = [one(AnswerType.TEXT, text="x" * length)]
@@ -64,10 +64,10 @@ def test_the_inbox_shows_two_lines_of_a_question() -> None:
         assert len(item.text) <= 160
 
 
-@edge("FILTER")
+@edge("FILTER_LENGTH")
 def test_each_field_of_the_search_form() -> None:
     for length in (200, 201):
-        assert len(history_filters.read({"q": "x" * length}).q) == min(length, 200)
+        assert len(history_filters.parse_filters({"q": "x" * length}).q) == min(length, 200)
 
 
 @edge("FILTER_FROM")
@@ -76,7 +76,7 @@ def test_a_dozen_options_can_be_filtered() -> None:
         assert prompt(one(AnswerType.SELECT, options=options(count))).filtered == filtered
 
 
-@edge("KEYED")
+@edge("NUMBER_KEYS")
 def test_a_digit_chooses_an_option() -> None:
     keys = [choice.key for choice in prompt(one(AnswerType.SELECT, options=options(11))).choices]
     assert keys == [*"123456789", None, None]
@@ -88,13 +88,13 @@ def test_a_few_choices_of_a_field_are_shown_at_once() -> None:
         assert widget(enum=[f"c{i}" for i in range(count)]) == wanted
 
 
-@edge("ONE_LINE")
+@edge("MAX_ONE_LINE")
 def test_a_short_text_is_one_line() -> None:
     for most, wanted in ((200, "line"), (201, "area")):
         assert widget(type="string", maxLength=most) == wanted
 
 
-@edge("SO_FAR")
+@edge("MAX_OPEN_ANSWERS")
 def test_a_long_conversation_is_folded() -> None:
     questions = tuple(
         Question(id=name, text=name * 100, answer_type=AnswerType.TEXT) for name in "ab"
@@ -105,10 +105,10 @@ def test_a_long_conversation_is_folded() -> None:
 
 
 def drawn(source: str) -> str:
-    return str(question_context.html(markdown.parse(source), LABELS))
+    return str(question_context.render_blocks(markdown.parse(source), LABELS))
 
 
-@edge("COLOURED")
+@edge("MAX_HIGHLIGHTED")
 def test_code_that_is_too_long_is_not_coloured() -> None:
     for size, coloured in ((4_000, True), (4_001, False)):
         code = ("select 1 " * size)[:size]
@@ -123,27 +123,27 @@ def test_long_code_is_folded() -> None:
         assert page.split("<details>")[0].count("Q") == (25 if folded else count)
 
 
-@edge("DRAWN_AT_ONCE")
+@edge("MAX_RENDERED_INLINE")
 def test_a_long_context_is_drawn_on_a_thread() -> None:
     for length, long in ((1_000, False), (1_001, True)):
         question = Question(id="q", text="?", answer_type=AnswerType.TEXT, context="x" * length)
-        assert question_context.takes_long(ask_of(Form(questions=(question,)))) == long
+        assert question_context.is_slow_to_render(ask_of(Form(questions=(question,)))) == long
         explained = Aside(question_id="q", text="x" * length, at=1.0)
         asked = question.model_copy(update={"context": None})
         ask = replace(ask_of(Form(questions=(asked,))), asides=(explained,))
-        assert question_context.takes_long(ask) == long
+        assert question_context.is_slow_to_render(ask) == long
 
 
 @edge("MAX_POST_FIELDS")
 def test_the_fields_of_a_post() -> None:
     for count, taken in ((5_000, True), (5_001, False)):
-        assert (parse.read(b"&".join([b"choice=1"] * count)) is not None) == taken
+        assert (parse.parse_post(b"&".join([b"choice=1"] * count)) is not None) == taken
 
 
 @edge("MAX_POST")
 def test_the_bytes_of_a_post() -> None:
     unused: Any = None
-    page = site.Front(unused, LABELS, str, lambda: None, float, unused, {})
+    page = site.Site(unused, LABELS, str, lambda: None, float, unused, {})
     for size, taken in ((MIB, True), (MIB + 1, False)):
         content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
         request: Any = SimpleNamespace(headers={}, content_length=None, content=content)
@@ -158,4 +158,4 @@ def test_a_stream_says_that_it_lives_before_a_proxy_hangs_up() -> None:
 
 
 async def _ping() -> float:
-    return responses.stream()._ping_interval
+    return responses.event_stream()._ping_interval

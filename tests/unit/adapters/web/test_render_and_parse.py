@@ -26,8 +26,8 @@ from answerback.ports.person_key import operator, operators
 from answerback.testing import strategies
 from answerback_chat.sanitize import visible
 from answerback_web import inbox_items, limits, parse, render, responses
-from answerback_web.page_access import Access, is_own_page
-from answerback_web.parse import Confirm, Post, Stay, Wrong
+from answerback_web.page_access import PageLinks, is_own_page
+from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from tests.unit.adapters.web.reader import Document
 
 LABELS = Labels()
@@ -61,7 +61,9 @@ def shown(ask: Ask, **more: Any) -> Document:
         "key_error": None,
         "share": None,
     }
-    return Document(responses.html("ask", labels=LABELS, lang="en", page=page, **context))
+    return Document(
+        responses.render_template("ask", labels=LABELS, lang="en", page=page, **context)
+    )
 
 
 def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post:
@@ -69,7 +71,7 @@ def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post
     pairs = [(name, value) for name, value in page.fields if name not in entered]
     for name, value in entered.items():
         pairs += [(name, v) for v in ([value] if isinstance(value, str) else value)]
-    post = parse.read(urlencode([*pairs, ("do", do)]).encode())
+    post = parse.parse_post(urlencode([*pairs, ("do", do)]).encode())
     assert post is not None
     return post
 
@@ -117,7 +119,7 @@ def test_any_form_is_walked_with_every_word_of_it_on_the_page(
             value = {field.name: value[field.name] for field in fields}
         if isinstance(value, str) and question.answer_type is AnswerType.TEXT:
             value = value.replace("\r\n", "\n")
-        action = parse.action_of(answered_on(page, question, value), ask, LABELS)
+        action = parse.interpret_post(answered_on(page, question, value), ask, LABELS)
         assert action == Answer(value=value)
         change = asks.acted(ask, action, at=1.0, by=Person(surface="web", user_id="visitor"))
         assert isinstance(change, asks.Change)
@@ -137,7 +139,7 @@ def test_a_page_shown_again_sends_what_was_entered(form: Form, data: st.DataObje
     value = data.draw(strategies.values(question))
     first = answered_on(shown(ask), question, value)
     again = shown(ask, post=first, notice="Look again", problems=[])
-    second = sent(again, first.one("do"))
+    second = sent(again, first.first("do"))
     skip = {"token", "revision", "at", "do"}
     assert {n: v for n, v in second.fields.items() if n not in skip and any(v)} == {
         n: v for n, v in first.fields.items() if n not in skip and any(v)
@@ -146,26 +148,28 @@ def test_a_page_shown_again_sends_what_was_entered(form: Form, data: st.DataObje
 
 @given(strategies.forms(most=3), st.binary(max_size=300))
 def test_no_post_of_anybody_breaks_the_page(form: Form, body: bytes) -> None:
-    post = parse.read(body)
+    post = parse.parse_post(body)
     if post is not None:
-        meant = parse.action_of(post, ask_of(form), LABELS)
-        problems = meant.problems if isinstance(meant, Wrong) else ()
+        meant = parse.interpret_post(post, ask_of(form), LABELS)
+        problems = meant.problems if isinstance(meant, InvalidPost) else ()
         assert shown(ask_of(form), post=post, problems=problems).text
 
 
 FIELDS = st.sampled_from(["do", "at", "revision", "choice", "other", "text", "json", "f0", "f1"])
-VALUES = st.sampled_from([*parse.Do, "edit:0", "edit:9", "0", "1", "-1", "other", "x", "", "{}"])
+VALUES = st.sampled_from(
+    [*parse.PageAction, "edit:0", "edit:9", "0", "1", "-1", "other", "x", "", "{}"]
+)
 
 
 @given(strategies.forms(most=3), st.lists(st.tuples(FIELDS, VALUES), max_size=8))
 def test_no_mix_of_our_own_fields_breaks_it_either(
     form: Form, pairs: list[tuple[str, str]]
 ) -> None:
-    post = parse.read(urlencode(pairs).encode())
+    post = parse.parse_post(urlencode(pairs).encode())
     assert post is not None
-    meant = parse.action_of(post, ask_of(form), LABELS)
-    if isinstance(meant, Confirm | Stay | Wrong):
-        problems = meant.problems if isinstance(meant, Wrong) else ()
+    meant = parse.interpret_post(post, ask_of(form), LABELS)
+    if isinstance(meant, ConfirmEndTurn | KeepTurn | InvalidPost):
+        problems = meant.problems if isinstance(meant, InvalidPost) else ()
         assert shown(ask_of(form), post=post, problems=problems).text
     elif not isinstance(meant, AskBack):
         change = asks.acted(ask_of(form), meant, at=1.0, by=None)
@@ -173,17 +177,19 @@ def test_no_mix_of_our_own_fields_breaks_it_either(
 
 
 def test_a_post_remembers_every_value_and_the_same_post_has_the_same_digest() -> None:
-    post = parse.read(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
+    post = parse.parse_post(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
     assert post is not None
-    assert post.many("choice") == ("1", "2")
-    assert (post.one("text"), post.one("empty"), post.one("gone")) == ("a\nb", "", "")
-    assert (post.revision, post.do) == (7, parse.Do.EDIT)
-    assert post == parse.read(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
+    assert post.all_values("choice") == ("1", "2")
+    assert (post.first("text"), post.first("empty"), post.first("gone")) == ("a\nb", "", "")
+    assert (post.revision, post.do) == (7, parse.PageAction.EDIT)
+    assert post == parse.parse_post(
+        b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7"
+    )
 
 
 @pytest.mark.parametrize("revision", ["", "x", "-1", "٣", "1" * 30])
 def test_a_revision_that_is_none_is_never_the_asks(revision: str) -> None:
-    post = parse.read(urlencode({"revision": revision}).encode())
+    post = parse.parse_post(urlencode({"revision": revision}).encode())
     assert post is not None
     assert post.revision == 0
 
@@ -199,11 +205,11 @@ def test_words_of_ones_own_come_with_what_is_ticked(beside: bool) -> None:
     page = shown(ask)
     assert (LABELS.other_replaces in page.text) is not beside
     post = sent(page, choice=["1", "0", "other"], other="mine")
-    assert parse.action_of(post, ask, LABELS) == Other(text="mine", value=["a", "b"])
+    assert parse.interpret_post(post, ask, LABELS) == Other(text="mine", value=["a", "b"])
     post = sent(page, choice=["9", "other"], other="mine")
-    assert isinstance(parse.action_of(post, ask, LABELS), parse.Wrong)
+    assert isinstance(parse.interpret_post(post, ask, LABELS), parse.InvalidPost)
     post = sent(page, choice=[], other="mine")
-    assert parse.action_of(post, ask, LABELS) == Other(text="mine", value=[])
+    assert parse.interpret_post(post, ask, LABELS) == Other(text="mine", value=[])
 
 
 def test_words_that_are_not_ticked_never_vanish_from_a_multiple_choice() -> None:
@@ -211,8 +217,8 @@ def test_words_that_are_not_ticked_never_vanish_from_a_multiple_choice() -> None
     several = AnswerType.MULTI_SELECT
     question = Question(id="q", text="?", answer_type=several, options=options, other=True)
     ask = ask_of(Form(questions=(question,)))
-    wrong = parse.action_of(sent(shown(ask), choice=["0"], other="mine"), ask, LABELS)
-    assert isinstance(wrong, parse.Wrong)
+    wrong = parse.interpret_post(sent(shown(ask), choice=["0"], other="mine"), ask, LABELS)
+    assert isinstance(wrong, parse.InvalidPost)
     assert [problem.pointer for problem in wrong.problems] == ["/text"]
     assert LABELS.other in wrong.problems[0].message
 
@@ -224,7 +230,7 @@ def test_an_option_chosen_after_words_were_typed_replaces_them_in_a_single_choic
     )
     ask = ask_of(Form(questions=(question,)))
     post = sent(shown(ask), choice=["0"], other="thought better of it")
-    assert parse.action_of(post, ask, LABELS) == Answer(value="a")
+    assert parse.interpret_post(post, ask, LABELS) == Answer(value="a")
 
 
 def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
@@ -266,34 +272,34 @@ def test_ages_in_the_inbox_are_rounded_down() -> None:
             0
         ]
         assert item.age == age
-        assert len(item.text) <= limits.FIRST_WORDS
+        assert len(item.text) <= limits.EXCERPT_LENGTH
 
 
 def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
-    access, foreign = Access(b"a" * 32), Access(b"b" * 32)
+    access, foreign = PageLinks(b"a" * 32), PageLinks(b"b" * 32)
     operator = operators("key", OPERATOR)
     alice = operators("hers", Person(surface="web", user_id="alice"))
     holders = (operator, alice)
     link = access.link("ask_1")
-    assert access.opened(link, holders) == ("ask_1", link, None)
-    assert foreign.opened(link, holders) is None
+    assert access.resolve(link, holders) == ("ask_1", link, None)
+    assert foreign.resolve(link, holders) is None
     for wrong in (link.replace("ask_1", "ask_2"), f"{link}0", f"{link}.", f"{link}.é", "\udcff"):
-        assert access.opened(wrong, holders) is None
+        assert access.resolve(wrong, holders) is None
     for holder in holders:
         answering = access.answering_link("ask_1", holder)
-        assert access.opened(answering, holders) == ("ask_1", link, holder)
-        assert access.opened(answering, ()) == ("ask_1", link, None)
-        assert access.opened(answering.replace("ask_1", "ask_2"), holders) is None
+        assert access.resolve(answering, holders) == ("ask_1", link, holder)
+        assert access.resolve(answering, ()) == ("ask_1", link, None)
+        assert access.resolve(answering.replace("ask_1", "ask_2"), holders) is None
     other = access.answering_link("ask_2", operator).rpartition(".")[2]
-    assert access.opened(f"{link}.{other}", holders) == ("ask_1", link, None)
+    assert access.resolve(f"{link}.{other}", holders) == ("ask_1", link, None)
 
 
 def test_an_inbox_is_its_holders_until_the_key_is_replaced() -> None:
-    access = Access(b"a" * 32)
+    access = PageLinks(b"a" * 32)
     old, new = operators("old", OPERATOR), operators("new", OPERATOR)
-    assert access.inbox_of(access.inbox(old), (new, old)) == old
-    assert access.inbox_of(access.inbox(old), (new,)) is None
-    assert access.inbox_of("\udcff", (new,)) is None
+    assert access.find_inbox_holder(access.inbox_name(old), (new, old)) == old
+    assert access.find_inbox_holder(access.inbox_name(old), (new,)) is None
+    assert access.find_inbox_holder("\udcff", (new,)) is None
 
 
 def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_address() -> None:
